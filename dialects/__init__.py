@@ -1,0 +1,1 @@
+"""The IR: StableHLO operations, sdy shardings, spmd per-device collectives, in xDSL."""

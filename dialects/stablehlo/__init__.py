@@ -1,0 +1,1 @@
+"""The StableHLO dialect, one file per chapter of its specification."""

@@ -1,0 +1,1 @@
+"""The .shard grammar, as data."""

@@ -1,0 +1,1 @@
+"""The compiler's passes, one file each, named as on the command line."""

@@ -1,0 +1,1 @@
+"""Writers: per-device IR into JAX, NumPy and .shard text."""

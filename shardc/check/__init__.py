@@ -1,0 +1,1 @@
+"""The varying/partial type check, and equivalence to the global program."""

@@ -1,0 +1,1 @@
+"""The commands shardc, shardc-opt and shardc-layout."""

@@ -1,0 +1,95 @@
+"""What a user is told: `file:line:col: error: …`, the line with a caret, and a hint.
+
+prog.shard:4:30: error: mesh pod has no axis modle
+    def f(x: f32[8@modle]) -> f32[8]:
+                   ^
+    note: the axes of pod are data, model
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from shardc.graph.types import UNKNOWN, Location
+
+_sources: dict[str, list[str]] = {}
+
+
+def register_source(file: str, text: str) -> None:
+    """Make the lines of `file` known, for carets. The text of stdin has no other way to be found."""
+    _sources[file] = text.split("\n")
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message. `severity` is error or warning; `hint` says what would avoid it."""
+
+    severity: str
+    message: str
+    loc: Location = UNKNOWN
+    hint: str | None = None
+
+    def __str__(self) -> str:
+        place = str(self.loc) if self.loc.file else "shardc"
+        lines = [f"{place}: {self.severity}: {self.message}"]
+        source = source_line(self.loc)
+        if source is not None:
+            lines.append("    " + source.replace("\t", " "))
+            lines.append("    " + " " * (min(self.loc.col, len(source) + 1) - 1) + "^")
+        if self.hint:
+            lines.append(f"    note: {self.hint}")
+        return "\n".join(lines)
+
+
+class ShardcError(Exception):
+    """A wrong input, with everything to tell the user. Commands print it and exit with 1."""
+
+    def __init__(self, message: str, loc: Location = UNKNOWN, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.diagnostic = Diagnostic("error", message, loc, hint)
+
+    def __str__(self) -> str:
+        return str(self.diagnostic)
+
+
+def source_line(loc: Location) -> str | None:
+    """The line a location points to, if its file can be read."""
+    if not loc.file or loc.line < 1:
+        return None
+    lines = _sources.get(loc.file) or _read(loc.file)
+    return lines[loc.line - 1] if loc.line <= len(lines) else None
+
+
+@lru_cache(maxsize=64)
+def _read(file: str) -> list[str]:
+    try:
+        return Path(file).read_text(encoding="utf-8").split("\n")
+    except (OSError, UnicodeDecodeError):
+        return []
+
+
+_collected: ContextVar[list[Diagnostic] | None] = ContextVar("shardc_diagnostics", default=None)
+
+
+def warn(message: str, loc: Location = UNKNOWN, hint: str | None = None) -> None:
+    """Say something that does not stop the compilation. It goes to the innermost `collecting`."""
+    sink = _collected.get()
+    diagnostic = Diagnostic("warning", message, loc, hint)
+    if sink is not None and diagnostic not in sink:
+        sink.append(diagnostic)
+
+
+@contextmanager
+def collecting() -> Iterator[list[Diagnostic]]:
+    """Collect the warnings of everything called inside, in order, each once."""
+    sink: list[Diagnostic] = []
+    token = _collected.set(sink)
+    try:
+        yield sink
+    finally:
+        _collected.reset(token)

@@ -1,0 +1,1 @@
+"""Local forms: what an operation becomes on one device."""

@@ -1,0 +1,1 @@
+"""Readers: .shard text, MLIR text, and more, into the one IR."""

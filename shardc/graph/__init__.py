@@ -1,0 +1,29 @@
+"""The IR-free program: types, values, operations, regions."""
+
+from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
+from shardc.graph.program import REGION_OPS, Function, Graph, Node, Op, Region, Value, combiner, walk
+from shardc.graph.types import DTYPES, UNKNOWN, Location, TensorType, is_complex, is_float, is_integer
+
+__all__ = [
+    "DTYPES",
+    "REGION_OPS",
+    "UNKNOWN",
+    "ConvDims",
+    "Dense",
+    "DotDims",
+    "Function",
+    "GatherDims",
+    "Graph",
+    "Location",
+    "Node",
+    "Op",
+    "Region",
+    "ScatterDims",
+    "TensorType",
+    "Value",
+    "combiner",
+    "is_complex",
+    "is_float",
+    "is_integer",
+    "walk",
+]

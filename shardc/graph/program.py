@@ -1,0 +1,143 @@
+"""The IR-free program: what rules, propagation, planning, semantics and the writers look at.
+
+A Graph is a snapshot: values and nodes have dense ids, uses are in program order, nothing refers to xDSL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+
+from shardc.graph.types import UNKNOWN, Location, TensorType
+from shardc.layout import Mesh, Sharding
+
+Attrs = Mapping[str, object]
+
+
+@dataclass(slots=True)
+class Value:
+    """One tensor: its type, what the source calls it, how it is sharded if anything says so."""
+
+    id: int
+    type: TensorType
+    loc: Location = UNKNOWN
+    sharding: Sharding | None = None
+
+
+@dataclass(slots=True)
+class Node:
+    """One operation. `attrs` follow graph/attrs.py; `regions` hold the bodies of while, reduce and so on."""
+
+    id: int
+    name: str
+    operands: tuple[int, ...]
+    results: tuple[int, ...]
+    attrs: Attrs
+    regions: tuple[Region, ...] = ()
+    loc: Location = UNKNOWN
+
+
+@dataclass(slots=True)
+class Region:
+    """A body: its arguments, and its nodes in order; the last is the terminator (…return)."""
+
+    args: tuple[int, ...]
+    nodes: list[Node] = field(default_factory=list["Node"])
+
+    @property
+    def results(self) -> tuple[int, ...]:
+        """The values the terminator returns."""
+        return self.nodes[-1].operands
+
+
+@dataclass(slots=True)
+class Function:
+    """A function; its arguments' shardings are on the values, its results' here."""
+
+    name: str
+    body: Region
+    result_shardings: list[Sharding | None]
+    loc: Location = UNKNOWN
+    public: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """What a rule sees of a node: no ids, so equal operations have one rule."""
+
+    name: str
+    operands: tuple[TensorType, ...]
+    results: tuple[TensorType, ...]
+    attrs: Attrs
+    combiner: str | None = None  # the name `combiner` gives the first region, for reduce, scatter, …
+
+    def key(self) -> tuple[object, ...]:
+        """A hashable stand-in for the whole."""
+        return (self.name, self.operands, self.results, tuple(sorted(self.attrs.items())), self.combiner)
+
+
+@dataclass(slots=True)
+class Graph:
+    """A module: its meshes, functions and values."""
+
+    meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])
+    functions: dict[str, Function] = field(default_factory=dict[str, Function])
+    values: list[Value] = field(default_factory=list[Value])
+
+    def type(self, value: int) -> TensorType:
+        return self.values[value].type
+
+    def types(self, values: tuple[int, ...]) -> tuple[TensorType, ...]:
+        return tuple(self.values[v].type for v in values)
+
+    def op(self, node: Node) -> Op:
+        """The node without its ids."""
+        kind = combiner(node.regions[0], self) if node.regions and node.name not in REGION_OPS else None
+        return Op(node.name, self.types(node.operands), self.types(node.results), node.attrs, kind)
+
+    @property
+    def main(self) -> Function:
+        """The entry: @main, else the first public function."""
+        if "main" in self.functions:
+            return self.functions["main"]
+        return next((f for f in self.functions.values() if f.public), next(iter(self.functions.values())))
+
+
+REGION_OPS = {"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"}
+
+_COMBINERS = {
+    "stablehlo.add": "sum",
+    "stablehlo.maximum": "max",
+    "stablehlo.minimum": "min",
+    "stablehlo.multiply": "prod",
+    "stablehlo.and": "and",
+    "stablehlo.or": "or",
+    "stablehlo.xor": "xor",
+}
+
+
+def combiner(region: Region, graph: Graph) -> str | None:
+    """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; None if otherwise.
+
+    `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
+    """
+    if len(region.nodes) == 1 and len(region.args) == 2 and region.results == region.args[1:]:
+        return "set"
+    if len(region.nodes) != 2 or len(region.args) != 2:
+        return None
+    node = region.nodes[0]
+    if sorted(node.operands) != sorted(region.args) or region.results != node.results:
+        return None
+    if node.name == "stablehlo.or" and graph.type(node.results[0]).dtype != "bool":
+        return "bitor"
+    if node.name == "stablehlo.and" and graph.type(node.results[0]).dtype != "bool":
+        return "bitand"
+    return _COMBINERS.get(node.name)
+
+
+def walk(region: Region) -> Iterator[Node]:
+    """Every node of a region and of the regions in it, outermost first."""
+    for node in region.nodes:
+        yield node
+        for inner in node.regions:
+            yield from walk(inner)

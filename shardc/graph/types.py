@@ -1,0 +1,96 @@
+"""Tensor types and source locations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+
+import ml_dtypes
+import numpy as np
+
+# name in .shard and JAX -> (MLIR spelling, NumPy type)
+DTYPES: dict[str, tuple[str, np.dtype]] = {
+    "f64": ("f64", np.dtype(np.float64)),
+    "f32": ("f32", np.dtype(np.float32)),
+    "bf16": ("bf16", np.dtype(ml_dtypes.bfloat16)),
+    "f16": ("f16", np.dtype(np.float16)),
+    "i64": ("i64", np.dtype(np.int64)),
+    "i32": ("i32", np.dtype(np.int32)),
+    "i16": ("i16", np.dtype(np.int16)),
+    "i8": ("i8", np.dtype(np.int8)),
+    "u64": ("ui64", np.dtype(np.uint64)),
+    "u32": ("ui32", np.dtype(np.uint32)),
+    "u16": ("ui16", np.dtype(np.uint16)),
+    "u8": ("ui8", np.dtype(np.uint8)),
+    "bool": ("i1", np.dtype(np.bool_)),
+    "c64": ("complex<f32>", np.dtype(np.complex64)),
+    "c128": ("complex<f64>", np.dtype(np.complex128)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """A tensor's shape and dtype (a key of DTYPES; other element types keep their MLIR spelling)."""
+
+    shape: tuple[int, ...]
+    dtype: str
+
+    @property
+    def rank(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return prod(self.shape)
+
+    @property
+    def numpy(self) -> np.dtype:
+        """The NumPy type of an element."""
+        return DTYPES[self.dtype][1]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the whole tensor."""
+        return self.size * self.numpy.itemsize
+
+    def with_shape(self, shape: tuple[int, ...]) -> TensorType:
+        return TensorType(shape, self.dtype)
+
+    def with_dtype(self, dtype: str) -> TensorType:
+        return TensorType(self.shape, dtype)
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+def is_float(dtype: str) -> bool:
+    return dtype in ("f64", "f32", "bf16", "f16")
+
+
+def is_complex(dtype: str) -> bool:
+    return dtype in ("c64", "c128")
+
+
+def is_integer(dtype: str) -> bool:
+    """Signed or unsigned, without bool."""
+    return dtype[0] in "iu" and dtype[1:].isdigit()
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A place in a source file (line and column from 1) and the name the value has there."""
+
+    file: str | None = None
+    line: int = 0
+    col: int = 0
+    name: str | None = None
+
+    def named(self, name: str | None) -> Location:
+        return Location(self.file, self.line, self.col, name)
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.col}" if self.file else "<unknown>"
+
+
+UNKNOWN = Location()

@@ -1,0 +1,20 @@
+"""Meshes, shardings, and which device holds which slice. No IR, no JAX."""
+
+from shardc.layout.axes import Axis, cut, merge, size_of
+from shardc.layout.mesh import LayoutError, Mesh
+from shardc.layout.sharding import KINDS, Dim, Sharding, replicated, text_of, unconstrained
+
+__all__ = [
+    "KINDS",
+    "Axis",
+    "Dim",
+    "LayoutError",
+    "Mesh",
+    "Sharding",
+    "cut",
+    "merge",
+    "replicated",
+    "size_of",
+    "text_of",
+    "unconstrained",
+]

@@ -1,0 +1,105 @@
+"""Meshes: named axes over devices that belong to processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.layout.axes import Axis
+
+
+class LayoutError(ValueError):
+    """A mesh or sharding that cannot be; the text says what is wrong and names the axis or dimension."""
+
+
+@dataclass(frozen=True)
+class Mesh:
+    """Named axes in major-to-minor order, and which device stands at each position.
+
+    `device_ids` lists the device at each position in row-major order, None for 0, 1, 2, …. `processes`
+    processes own equal runs of device numbers: with 2, device d of n belongs to process d // (n / 2).
+    A mesh without axes and with one device id is *maximal*: everything is on that device.
+    """
+
+    name: str
+    axes: tuple[tuple[str, int], ...]
+    device_ids: tuple[int, ...] | None = None
+    processes: int = 1
+
+    def __post_init__(self) -> None:
+        names = [name for name, _ in self.axes]
+        for name, size in self.axes:
+            if size < 1:
+                raise LayoutError(f"axis {name} of mesh {self.name} has size {size}; sizes are at least 1")
+            if names.count(name) > 1:
+                raise LayoutError(f"mesh {self.name} has two axes called {name}")
+        if self.device_ids is not None:
+            if len(self.device_ids) != self.size:
+                raise LayoutError(
+                    f"mesh {self.name} has {self.size} positions but {len(self.device_ids)} device numbers"
+                )
+            if sorted(self.device_ids) != list(range(self.size)) and self.axes:
+                raise LayoutError(
+                    f"the device numbers of mesh {self.name} are not 0 to {self.size - 1}, once each"
+                )
+            if self.axes and self.device_ids == tuple(range(self.size)):
+                object.__setattr__(self, "device_ids", None)
+        if self.processes < 1 or self.size % self.processes:
+            raise LayoutError(
+                f"{self.size} devices of mesh {self.name} cannot be {self.processes} equal processes"
+            )
+
+    @cached_property
+    def size(self) -> int:
+        """The number of devices."""
+        return prod(size for _, size in self.axes)
+
+    @cached_property
+    def sizes(self) -> dict[str, int]:
+        """Axis name -> size, in mesh order."""
+        return dict(self.axes)
+
+    @property
+    def is_maximal(self) -> bool:
+        """Whether the mesh stands for one given device."""
+        return not self.axes and self.device_ids is not None
+
+    def axis(self, name: str) -> Axis:
+        """The full axis of that name; LayoutError if the mesh has none."""
+        if name not in self.sizes:
+            known = ", ".join(self.sizes) or "no axes"
+            raise LayoutError(f"mesh {self.name} has no axis {name}; it has {known}")
+        return Axis(name, self.sizes[name])
+
+    def is_full(self, axis: Axis) -> bool:
+        """Whether `axis` is a whole axis of this mesh."""
+        return axis.pre == 1 and self.sizes.get(axis.name) == axis.size
+
+    def order(self, axis: Axis) -> tuple[int, int]:
+        """A sort key that puts axes and their parts in mesh order."""
+        return (list(self.sizes).index(axis.name), axis.pre)
+
+    @cached_property
+    def devices(self) -> NDArray[np.int64]:
+        """The device numbers as an array with one dimension per axis."""
+        ids = np.arange(self.size) if self.device_ids is None else np.array(self.device_ids)
+        return ids.reshape([size for _, size in self.axes])
+
+    def process_of(self, device: int) -> int:
+        """The process that owns a device."""
+        return device // (self.size // self.processes)
+
+    def coordinates(self, axis: Axis) -> NDArray[np.int64]:
+        """Position along `axis` of every mesh position, in row-major order: int64[size]."""
+        index = list(self.sizes).index(axis.name)
+        full = self.sizes[axis.name]
+        minor = prod(size for _, size in self.axes[index + 1 :])
+        position = np.arange(self.size) // minor % full
+        return position // (full // axis.end) % axis.size
+
+    def __str__(self) -> str:
+        return f"{self.name}[{', '.join(f'{name}={size}' for name, size in self.axes)}]"

@@ -1,0 +1,1 @@
+"""Other people's ways to write a sharding, a file each."""

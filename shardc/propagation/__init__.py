@@ -1,0 +1,1 @@
+"""From a few annotated tensors to a sharding for every tensor."""

@@ -1,0 +1,1 @@
+"""What emitted NumPy programs import: emulated devices. No xDSL."""

@@ -1,0 +1,1 @@
+"""What each operation computes, in NumPy."""
