@@ -2,7 +2,16 @@
 
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.program import REGION_OPS, Function, Graph, Node, Op, Region, Value, combiner, walk
-from shardc.graph.types import DTYPES, UNKNOWN, Location, TensorType, is_complex, is_float, is_integer
+from shardc.graph.types import (
+    DTYPES,
+    UNKNOWN,
+    Location,
+    TensorType,
+    identity,
+    is_complex,
+    is_float,
+    is_integer,
+)
 
 __all__ = [
     "DTYPES",
@@ -22,6 +31,7 @@ __all__ = [
     "TensorType",
     "Value",
     "combiner",
+    "identity",
     "is_complex",
     "is_float",
     "is_integer",

@@ -94,3 +94,17 @@ class Location:
 
 
 UNKNOWN = Location()
+
+
+def identity(kind: str, dtype: str) -> np.generic:
+    """The element that changes nothing in a combination by `kind` (sum, prod, max, min): a NumPy scalar of `dtype`."""
+    numpy = DTYPES[dtype][1]
+    if kind in ("sum", "prod"):
+        return np.asarray(int(kind == "prod")).astype(numpy)[()]
+    lowest = kind == "max"
+    if is_float(dtype):
+        return np.asarray(-np.inf if lowest else np.inf).astype(numpy)[()]
+    if dtype == "bool":
+        return np.asarray(not lowest)[()]
+    bounds = np.iinfo(numpy)
+    return np.asarray(bounds.min if lowest else bounds.max).astype(numpy)[()]
