@@ -1,0 +1,68 @@
+"""Local forms of operations that make tensors from nothing: constants and iota."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from shardc.forms.site import Site, offset, scalar, spread
+from shardc.graph import Dense, TensorType, identity
+from shardc.graph.builder import Builder
+from shardc.layout import Sharding
+
+
+def constant(site: Site) -> list[Any]:
+    """A splat of the block's shape, or the device's block cut from the whole table."""
+    b, sharding = site.builder, site.result_shardings[0]
+    value = cast(Dense, site.op.attrs["value"])
+    (local,) = site.local_results
+    if value.is_splat:
+        made = b.one("stablehlo.constant", result=local, value=Dense(value.data, local.shape))
+        neutral = value.data[()] == identity(sharding.kind, local.dtype)
+        return [made if neutral else partial(b, made, sharding)]
+    table = b.one("stablehlo.constant", result=site.op.results[0], value=value)
+    return [partial(b, blocks(b, table, sharding), sharding)]
+
+
+def iota(site: Site) -> list[Any]:
+    """Local positions, plus where the block starts if the counted dimension is split."""
+    b = site.builder
+    sharding, (local,) = site.result_shardings[0], site.local_results
+    dim = cast(int, site.op.attrs["iota_dimension"])
+    count = b.one("stablehlo.iota", result=local, iota_dimension=dim)
+    axes = sharding.dims[dim].axes
+    if axes:
+        start = offset(b, axes, local.shape[dim])
+        if local.dtype != "i32":
+            start = b.one("stablehlo.convert", start, result=TensorType((), local.dtype))
+        count = b.one("stablehlo.add", count, spread(b, start, local.shape))
+    return [partial(b, count, sharding)]
+
+
+def blocks(b: Builder[Any], whole: Any, sharding: Sharding) -> Any:
+    """The device's block of a tensor that every device holds; uneven dimensions are padded with zeros first."""
+    type = b.type_of(whole)
+    padding = tuple(
+        block * dim.parts - size
+        for block, dim, size in zip(sharding.local_shape(type.shape), sharding.dims, type.shape, strict=True)
+    )
+    if any(padding):
+        zeros = (0,) * type.rank
+        whole = b.one(
+            "stablehlo.pad",
+            whole,
+            scalar(b, 0, TensorType((), type.dtype)),
+            edge_padding_low=zeros,
+            edge_padding_high=padding,
+            interior_padding=zeros,
+        )
+    for index, dim in enumerate(sharding.dims):
+        if dim.axes:
+            whole = b.one("spmd.all_slice", whole, axes=dim.axes, dim=index)
+    return whole
+
+
+def partial(b: Builder[Any], value: Any, sharding: Sharding) -> Any:
+    """A value every device holds, as a partial result over the sharding's unreduced axes."""
+    if not sharding.unreduced:
+        return value
+    return b.one("spmd.to_partial", value, axes=sharding.unreduced, kind=sharding.kind)

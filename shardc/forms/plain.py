@@ -1,0 +1,80 @@
+"""The plain form: the operation itself on blocks.
+
+Right wherever the assignment is legal (rules/assign.py). Two things may still differ from the global
+operation: attributes that hold sizes, and padding that must not be seen by a reduction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from shardc.forms.site import Site, mask, scalar
+from shardc.graph import ConvDims, identity
+from shardc.rules import Kind
+from shardc.rules.table import rule_of
+
+Ints = tuple[int, ...]
+
+
+def plain(site: Site) -> list[Any]:
+    """The operation with local sizes in its attributes and its padding masked."""
+    adapt = SIZED.get(site.op.name)
+    attrs = adapt(site) if adapt else {}
+    return site.plain(masked(site), **attrs)
+
+
+def masked(site: Site) -> list[Any]:
+    """The operands, with the identity of the reduction in the padding of reduced dimensions."""
+    operands = list(site.operands)
+    rule = rule_of(site.op)
+    if rule is None or rule.reduction is None:
+        return operands
+    for index, dims in enumerate(rule.operands):
+        type, sharding = site.op.operands[index], site.operand_shardings[index]
+        for dim in sharding.uneven(type.shape):
+            if any(rule.factors[f].kind is Kind.REDUCTION for f in dims[dim]):
+                fill = scalar(site.builder, identity(rule.reduction, type.dtype), type.with_shape(()))
+                axes, size = sharding.dims[dim].axes, type.shape[dim]
+                operands[index] = mask(site.builder, operands[index], dim, axes, size, fill)
+    return operands
+
+
+def _slice(site: Site) -> dict[str, object]:
+    """A dimension that is split is kept whole, so its limit is the block's size."""
+    limits = cast(Ints, site.op.attrs["limit_indices"])
+    split = [bool(dim.axes) for dim in site.operand_shardings[0].dims]
+    local = site.operand_type(0).shape
+    return {"limit_indices": tuple(n if s else old for n, s, old in zip(local, split, limits, strict=True))}
+
+
+def _slice_sizes(site: Site) -> dict[str, object]:
+    """Dimensions taken whole are taken whole from the block."""
+    sizes = cast(Ints, site.op.attrs["slice_sizes"])
+    whole, local = site.op.operands[0].shape, site.operand_type(0).shape
+    return {"slice_sizes": tuple(n if s == g else s for s, g, n in zip(sizes, whole, local, strict=True))}
+
+
+def _convolution(site: Site) -> dict[str, object]:
+    """A device with a part of the groups runs that many groups."""
+    dims = cast(ConvDims, site.op.attrs["dimension_numbers"])
+    features = _parts(site, 0, dims.input_feature), _parts(site, 1, dims.kernel_output_feature)
+    groups = cast(int, site.op.attrs["feature_group_count"])
+    batches = cast(int, site.op.attrs["batch_group_count"])
+    if groups > 1 and features[0] > 1:
+        return {"feature_group_count": groups // features[0]}
+    if batches > 1 and _parts(site, 0, dims.input_batch) > 1:
+        return {"batch_group_count": batches // _parts(site, 0, dims.input_batch)}
+    return {}
+
+
+def _parts(site: Site, operand: int, dim: int) -> int:
+    return site.operand_shardings[operand].dims[dim].parts
+
+
+SIZED: dict[str, Callable[[Site], dict[str, object]]] = {
+    "stablehlo.slice": _slice,
+    "stablehlo.dynamic_slice": _slice_sizes,
+    "stablehlo.gather": _slice_sizes,
+    "stablehlo.convolution": _convolution,
+}

@@ -1,0 +1,163 @@
+"""Local forms of reductions that no all-reduce can finish: candidates or block totals are exchanged.
+
+argmax, top_k and reductions with a body of their own gather one candidate per device and run again on those;
+ties go to the smaller global position, because candidates are gathered in the order of the blocks. Cumulative
+operations add what the blocks before hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+from shardc.forms.site import Site, compare, mask, offset, scalar, spread
+from shardc.graph import Op, TensorType, identity
+from shardc.graph.builder import Builder
+from shardc.layout import Axis
+
+COMBINE = {
+    "sum": "stablehlo.add",
+    "prod": "stablehlo.multiply",
+    "max": "stablehlo.maximum",
+    "min": "stablehlo.minimum",
+}
+
+
+def reduce_candidates(site: Site) -> list[Any]:
+    """reduce(x over a split dimension) -> reduce(all_gather(reduce(block))), with the operation's own body.
+
+    The init of a body we don't know is its identity (StableHLO asks for that), so it may be used twice; the
+    init of a known combination is used in the second step only.
+    """
+    b, dims = site.builder, cast(tuple[int, ...], site.op.attrs["dimensions"])
+    count = len(site.op.results)
+    inits = list(site.operands[count:])
+    first = inits
+    if site.op.combiner in COMBINE:
+        type = site.op.operands[count]
+        first = [scalar(b, identity(cast(str, site.op.combiner), type.dtype), type)]
+    inputs = [_masked(site, index, dims, first[index]) for index in range(count)]
+    shapes = [_without(b.type_of(value), dims) for value in inputs]
+    partial = b.op(
+        "stablehlo.reduce", *inputs, *first, results=shapes, regions=site.regions, dimensions=dims
+    )
+    axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
+    stacked = [_gather_new_dim(b, value, axes) for value in partial]
+    return b.op(
+        "stablehlo.reduce", *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,)
+    )
+
+
+def top_k(site: Site) -> list[Any]:
+    """top_k(x) -> the first k of sort(all_gather(top_k(block))), with global positions."""
+    b, k = site.builder, cast(int, site.op.attrs["k"])
+    (x,), (type,), (sharding,) = site.operands, site.op.operands, site.operand_shardings
+    dim, axes = type.rank - 1, sharding.dims[-1].axes
+    if sharding.uneven(type.shape):
+        fill = scalar(b, identity("max", type.dtype), type.with_shape(()))
+        x = mask(b, x, dim, axes, type.shape[dim], fill)
+    block = b.type_of(x).shape
+    kept = block[:-1] + (min(k, block[-1]),)
+    values, indices = b.op(
+        "chlo.top_k", x, results=(type.with_shape(kept), TensorType(kept, "i32")), k=kept[-1]
+    )
+    indices = b.one("stablehlo.add", indices, spread(b, offset(b, axes, block[-1]), kept))
+    gathered = [b.one("spmd.all_gather", v, axes=axes, dim=dim, invariant=True) for v in (values, indices)]
+    total = b.type_of(gathered[0])
+    scalars = [TensorType((), type.dtype)] * 2 + [TensorType((), "i32")] * 2
+    ordered = b.op(
+        "stablehlo.sort",
+        *gathered,
+        results=(total, total.with_dtype("i32")),
+        regions=[(scalars, _descending)],
+        dimension=dim,
+        is_stable=True,
+    )
+    return [_first(b, value, dim, k) for value in ordered]
+
+
+def cumulative(site: Site) -> list[Any]:
+    """cumsum(x) -> cumsum(block) + the sum of the blocks before (or after, where it runs backwards)."""
+    b, op = site.builder, site.op
+    (dim,) = cumulative_dims(op)
+    kind = cast(str, op.combiner)
+    x, init = site.operands
+    axes = site.operand_shardings[0].dims[dim].axes
+    type = op.operands[0]
+    neutral = scalar(b, identity(kind, type.dtype), type.with_shape(()))
+    if type.shape[dim] % site.operand_shardings[0].dims[dim].parts:
+        x = mask(b, x, dim, axes, type.shape[dim], neutral)
+    block = b.type_of(x).shape[dim]
+    padding = cast(tuple[tuple[int, int], ...], op.attrs["padding"])
+    backwards = padding[dim][1] > 0
+    padding = tuple(
+        ((0, block - 1) if backwards else (block - 1, 0)) if d == dim else p for d, p in enumerate(padding)
+    )
+    window = tuple(block if d == dim else 1 for d in range(type.rank))
+    (local,) = site.plain([x, init], window_dimensions=window, padding=padding)
+    totals = b.one("spmd.all_gather", _edge(b, local, dim, 0 if backwards else block - 1), axes=axes, dim=dim,
+                   invariant=True)
+    others = b.type_of(totals)
+    index = spread(b, b.one("spmd.axis_index", axes=axes), (others.shape[dim],))
+    order = b.one("stablehlo.iota", result=TensorType((others.shape[dim],), "i32"), iota_dimension=0)
+    counts = compare(b, order, "GT" if backwards else "LT", index)
+    kept = b.one(
+        "stablehlo.select", spread(b, counts, others.shape, (dim,)), totals, spread(b, neutral, others.shape)
+    )
+    rest = _without(others, (dim,))
+    (before,) = b.op(
+        "stablehlo.reduce", kept, neutral, results=(rest,), regions=site.regions, dimensions=(dim,)
+    )
+    shape = b.type_of(local).shape
+    before = spread(b, before, shape, tuple(d for d in range(len(shape)) if d != dim))
+    return [b.one(COMBINE[kind], local, before)]
+
+
+def cumulative_dims(op: Op) -> tuple[int, ...]:
+    """The dimensions a reduce_window runs along from one end to the other; () where it is not cumulative."""
+    shape = op.operands[0].shape
+    window = cast(Sequence[int], op.attrs["window_dimensions"])
+    ones = (1,) * len(shape)
+    plain = all(op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations"))
+    padding = cast(Sequence[tuple[int, int]], op.attrs.get("padding", ((0, 0),) * len(shape)))
+    moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
+    ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
+    return moving if plain and ends and op.combiner in COMBINE else ()
+
+
+def _masked(site: Site, index: int, dims: Sequence[int], fill: Any) -> Any:
+    type, sharding, value = site.op.operands[index], site.operand_shardings[index], site.operands[index]
+    for dim in sharding.uneven(type.shape):
+        if dim in dims:
+            value = mask(site.builder, value, dim, sharding.dims[dim].axes, type.shape[dim], fill)
+    return value
+
+
+def _without(type: TensorType, dims: Sequence[int]) -> TensorType:
+    return type.with_shape(tuple(n for d, n in enumerate(type.shape) if d not in dims))
+
+
+def _gather_new_dim(b: Builder[Any], value: Any, axes: tuple[Axis, ...]) -> Any:
+    type = b.type_of(value)
+    row = b.one("stablehlo.reshape", value, result=type.with_shape((1, *type.shape)))
+    return b.one("spmd.all_gather", row, axes=axes, dim=0, invariant=True)
+
+
+def _first(b: Builder[Any], value: Any, dim: int, count: int) -> Any:
+    shape = b.type_of(value).shape
+    limit = tuple(count if d == dim else n for d, n in enumerate(shape))
+    zeros, ones = (0,) * len(shape), (1,) * len(shape)
+    return b.one("stablehlo.slice", value, start_indices=zeros, limit_indices=limit, strides=ones)
+
+
+def _edge(b: Builder[Any], value: Any, dim: int, index: int) -> Any:
+    shape = b.type_of(value).shape
+    start = tuple(index if d == dim else 0 for d in range(len(shape)))
+    limit = tuple(index + 1 if d == dim else n for d, n in enumerate(shape))
+    return b.one("stablehlo.slice", value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape))
+
+
+def _descending(b: Builder[Any], left: Any, right: Any, *_: Any) -> list[Any]:
+    return [compare(b, left, "GT", right)]
+
+

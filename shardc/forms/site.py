@@ -1,0 +1,105 @@
+"""What a local form works on, and the few per-device pieces that several forms share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shardc.graph import Dense, Op, TensorType, is_float
+from shardc.graph.builder import Body, Builder
+from shardc.layout import Axis, Sharding
+
+INDEX = TensorType((), "i32")
+
+
+@dataclass(frozen=True)
+class Site:
+    """One global operation about to become per-device code.
+
+    `operands` are the local values; operand i is laid out as `operand_shardings[i]`, and result i must come
+    out as `result_shardings[i]`. `regions` replays the operation's own regions.
+    """
+
+    builder: Builder[Any]
+    op: Op
+    operand_shardings: tuple[Sharding, ...]
+    result_shardings: tuple[Sharding, ...]
+    operands: tuple[Any, ...]
+    regions: tuple[Body, ...] = ()
+
+    @property
+    def local_results(self) -> tuple[TensorType, ...]:
+        """The types of the results' blocks."""
+        return tuple(map(local_type, self.op.results, self.result_shardings))
+
+    def operand_type(self, index: int) -> TensorType:
+        """The type of an operand's block."""
+        return self.builder.type_of(self.operands[index])
+
+    def plain(self, operands: Sequence[Any] | None = None, **attrs: object) -> list[Any]:
+        """The operation itself on blocks: given operands if any, its own attributes but for `attrs`."""
+        return self.builder.op(
+            self.op.name,
+            *(self.operands if operands is None else operands),
+            results=self.local_results,
+            regions=self.regions,
+            **{**self.op.attrs, **attrs},
+        )
+
+
+def local_type(type: TensorType, sharding: Sharding) -> TensorType:
+    """The type of a device's block."""
+    return type.with_shape(sharding.local_shape(type.shape))
+
+
+def scalar(builder: Builder[Any], value: object, type: TensorType) -> Any:
+    """A constant of one repeated element; `type` may have any shape."""
+    data = np.asarray(value).astype(type.numpy)
+    return builder.one("stablehlo.constant", result=type, value=Dense(data, type.shape))
+
+
+def offset(builder: Builder[Any], axes: Sequence[Axis], block: int) -> Any:
+    """Where this device's block of `block` elements starts in a dimension split over `axes`: i32[]."""
+    index = builder.one("spmd.axis_index", axes=tuple(axes))
+    return builder.one("stablehlo.multiply", index, scalar(builder, block, INDEX))
+
+
+def spread(builder: Builder[Any], value: Any, shape: tuple[int, ...], dims: tuple[int, ...] = ()) -> Any:
+    """broadcast_in_dim to `shape`; nothing where the value has it already."""
+    type = builder.type_of(value)
+    if type.shape == shape:
+        return value
+    return builder.one(
+        "stablehlo.broadcast_in_dim", value, result=type.with_shape(shape), broadcast_dimensions=dims
+    )
+
+
+def positions(builder: Builder[Any], dim_size: int, axes: Sequence[Axis]) -> Any:
+    """The global positions of this device's block in a dimension of `dim_size` blocks: i32[block]."""
+    type = TensorType((dim_size,), "i32")
+    local = builder.one("stablehlo.iota", result=type, iota_dimension=0)
+    start = spread(builder, offset(builder, axes, dim_size), type.shape)
+    return builder.one("stablehlo.add", local, start)
+
+
+def compare(builder: Builder[Any], left: Any, direction: str, right: Any) -> Any:
+    """left LT right and so on, elementwise, with the comparison its dtype wants."""
+    dtype = builder.type_of(left).dtype
+    kind = "FLOAT" if is_float(dtype) else "UNSIGNED" if dtype[0] in "ub" else "SIGNED"
+    return builder.one(
+        "stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind
+    )
+
+
+def mask(builder: Builder[Any], value: Any, dim: int, axes: Sequence[Axis], size: int, fill: Any) -> Any:
+    """`value` with the scalar `fill` in the padding of dimension `dim`, whose true global size is `size`."""
+    type = builder.type_of(value)
+    block = type.shape[dim]
+    limit = scalar(builder, size, TensorType((block,), "i32"))
+    inside = compare(builder, positions(builder, block, axes), "LT", limit)
+    return builder.one(
+        "stablehlo.select", spread(builder, inside, type.shape, (dim,)), value, spread(builder, fill, type.shape)
+    )
