@@ -93,7 +93,7 @@ class Graph:
     def op(self, node: Node) -> Op:
         """The node without its ids."""
         kind = combiner(node.regions[0], self) if node.regions and node.name not in REGION_OPS else None
-        return Op(node.name, self.types(node.operands), self.types(node.results), node.attrs, kind)
+        return Op(node.name, self.types(node.operands), self.types(node.results), own_attrs(node), kind)
 
     @property
     def main(self) -> Function:
@@ -101,6 +101,13 @@ class Graph:
         if "main" in self.functions:
             return self.functions["main"]
         return next((f for f in self.functions.values() if f.public), next(iter(self.functions.values())))
+
+
+def own_attrs(node: Node) -> Attrs:
+    """A node's attributes without shardc's notes on it."""
+    if not any(key.startswith("shardc.") for key in node.attrs):
+        return node.attrs
+    return {key: value for key, value in node.attrs.items() if not key.startswith("shardc.")}
 
 
 REGION_OPS = {"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"}

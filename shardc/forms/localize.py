@@ -1,0 +1,147 @@
+"""From the global program to the program of one device, through a Builder.
+
+Comes in: a region of global operations in which every value has one layout and every use fits it (what
+insert-reshards and reshards-to-collectives leave). Goes out: the same on blocks, with explicit collectives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, cast
+
+from shardc.forms.collectives import lower
+from shardc.forms.site import Site, local_type
+from shardc.forms.table import form_named
+from shardc.graph import REGION_OPS, Graph, Node, Region, TensorType
+from shardc.graph.builder import Body, Builder
+from shardc.layout import Mesh, Sharding, replicated
+
+COLLECTIVES = frozenset(
+    f"sdy.{name}"
+    for name in (
+        "all_gather",
+        "all_reduce",
+        "all_slice",
+        "all_to_all",
+        "collective_permute",
+        "reduce_scatter",
+        "replicated_to_unreduced",
+        "sharded_to_unreduced",
+    )
+)
+
+
+class Localizer:
+    """Rebuilds regions of `graph` for one device of `mesh`. `at` wraps the building of each node."""
+
+    def __init__(
+        self,
+        graph: Graph,
+        mesh: Mesh,
+        at: Callable[[Node], AbstractContextManager[object]] = lambda node: nullcontext(),
+    ) -> None:
+        self.graph, self.mesh, self.at = graph, mesh, at
+
+    def layout(self, value: int) -> Sharding:
+        """How a value is laid out; without a word, it is whole everywhere."""
+        known = self.graph.values[value].sharding
+        return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
+
+    def local(self, value: int) -> TensorType:
+        """The type of a value's block."""
+        return local_type(self.graph.type(value), self.layout(value))
+
+    def region(self, builder: Builder[Any], region: Region, env: dict[int, Any]) -> list[Any]:
+        """Build every node of a region; gives what its terminator returns. `env` maps values to blocks."""
+        for node in region.nodes[:-1]:
+            with self.at(node):
+                for result, value in zip(node.results, self.node(builder, node, env), strict=True):
+                    env[result] = value
+        return [env[v] for v in region.results]
+
+    def node(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
+        """Build one node."""
+        operands = [env[v] for v in node.operands]
+        if node.name == "sdy.sharding_constraint":
+            return operands
+        if node.name in COLLECTIVES:
+            (operand,) = node.operands
+            target = cast(Sharding, node.attrs["out_sharding"]).layout()
+            type = self.graph.type(operand)
+            return [lower(builder, operands[0], type, self.layout(operand), node.name, node.attrs, target)]
+        if node.name == "sdy.manual_computation":
+            return self._splice(builder, node, operands)
+        if node.name in REGION_OPS:
+            bodies = [self._body(region, env) for region in node.regions]
+            types = [self.local(v) for v in node.results]
+            return builder.op(node.name, *operands, results=types, regions=bodies, **node.attrs)
+        site = Site(
+            builder,
+            self.graph.op(node),
+            tuple(map(self.layout, node.operands)),
+            tuple(map(self.layout, node.results)),
+            tuple(operands),
+            tuple(replay(self.graph, region) for region in node.regions),
+        )
+        return form_named(node.name, str(node.attrs.get("shardc.form", "plain"))).build(site)
+
+    def _body(self, region: Region, env: dict[int, Any]) -> Body:
+        """The body of a loop or branch, which may use values from around it."""
+
+        def build(builder: Builder[Any], *args: Any) -> Sequence[Any]:
+            return self.region(builder, region, {**env, **dict(zip(region.args, args, strict=True))})
+
+        return [self.local(v) for v in region.args], build
+
+    def _splice(self, builder: Builder[Any], node: Node, operands: Sequence[Any]) -> list[Any]:
+        """A region that is written for one device already goes in as it is."""
+        (region,) = node.regions
+        with_args = dict(zip(region.args, operands, strict=True))
+        copy_nodes(self.graph, builder, region, with_args, self.at)
+        return [with_args[v] for v in region.results]
+
+
+def replay(graph: Graph, region: Region) -> Body:
+    """A region that does not touch the mesh (the body of a reduce), to be built again as it is."""
+
+    def build(builder: Builder[Any], *args: Any) -> Sequence[Any]:
+        env = dict(zip(region.args, args, strict=True))
+        copy_nodes(graph, builder, region, env)
+        return [env[v] for v in region.results]
+
+    return graph.types(region.args), build
+
+
+def copy_nodes(
+    graph: Graph,
+    builder: Builder[Any],
+    region: Region,
+    env: dict[int, Any],
+    at: Callable[[Node], AbstractContextManager[object]] = lambda node: nullcontext(),
+) -> None:
+    """Build the nodes of a region again, all but the terminator; results go into `env`."""
+    for node in region.nodes[:-1]:
+        with at(node):
+            built = builder.op(
+                node.name,
+                *(env[v] for v in node.operands),
+                results=graph.types(node.results),
+                regions=[_nested(graph, inner, env, at) for inner in node.regions],
+                **node.attrs,
+            )
+        env.update(zip(node.results, built, strict=True))
+
+
+def _nested(
+    graph: Graph,
+    region: Region,
+    env: dict[int, Any],
+    at: Callable[[Node], AbstractContextManager[object]],
+) -> Body:
+    def build(builder: Builder[Any], *args: Any) -> Sequence[Any]:
+        inner = {**env, **dict(zip(region.args, args, strict=True))}
+        copy_nodes(graph, builder, region, inner, at)
+        return [inner[v] for v in region.results]
+
+    return graph.types(region.args), build

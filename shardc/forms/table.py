@@ -1,0 +1,102 @@
+"""Which local forms an operation has.
+
+Every operation has the plain one, which `PLAIN` replaces where blocks need more than the operation itself.
+`FORMS` lists further ways to run an operation, each of which may split factors that the plain form may not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, cast
+
+from shardc.forms.creation import constant, iota
+from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice
+from shardc.forms.indexing import gather, scatter
+from shardc.forms.plain import plain
+from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
+from shardc.forms.site import Site
+from shardc.graph import Op
+from shardc.rules import FactorRule, Kind
+
+Factors = frozenset[int]
+NONE: Factors = frozenset()
+
+
+class After(Enum):
+    """What results are over the axes of a factor that only this form may split."""
+
+    SPLIT = "split"  # the dimension is split as in the operands
+    PARTIAL = "partial"  # a partial sum
+    WHOLE = "whole"  # the form ends the split itself
+
+
+@dataclass(frozen=True)
+class Form:
+    """A way to run an operation: the factors only it may split, what that does to the results, the builder."""
+
+    name: str
+    build: Callable[[Site], list[Any]]
+    splits: Callable[[Op, FactorRule], Factors] = lambda op, rule: NONE
+    after: After = After.SPLIT
+
+
+def _of_kind(rule: FactorRule, *kinds: Kind) -> Factors:
+    return frozenset(i for i, factor in enumerate(rule.factors) if factor.kind in kinds)
+
+
+def _reduced(op: Op, rule: FactorRule) -> Factors:
+    return _of_kind(rule, Kind.REDUCTION) if rule.reduction is None else NONE
+
+
+def _last(op: Op, rule: FactorRule) -> Factors:
+    return frozenset(rule.operands[0][-1])
+
+
+def _running(op: Op, rule: FactorRule) -> Factors:
+    return frozenset(f for dim in cumulative_dims(op) for f in rule.operands[0][dim])
+
+
+def _sliced(op: Op, rule: FactorRule) -> Factors:
+    sizes, shape = cast(tuple[int, ...], op.attrs["slice_sizes"]), op.operands[0].shape
+    return frozenset(f for d, (s, n) in enumerate(zip(sizes, shape, strict=True)) if s < n for f in rule.operands[0][d])
+
+
+def plain_bars(op: Op, rule: FactorRule) -> Factors:
+    """Factors that the rule lets through but whose blocks need neighbours: a pad that shifts at equal size."""
+    if op.name != "stablehlo.pad":
+        return NONE
+    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    widths = zip(*(cast(tuple[int, ...], op.attrs[key]) for key in keys), strict=True)
+    return frozenset(f for d, w in enumerate(widths) if any(w) for f in rule.operands[0][d])
+
+
+PLAIN: dict[str, Callable[[Site], list[Any]]] = {
+    "stablehlo.constant": constant,
+    "sdy.constant": constant,
+    "stablehlo.iota": iota,
+    "stablehlo.gather": gather,
+    "stablehlo.scatter": scatter,
+    "stablehlo.dynamic_update_slice": dynamic_update_slice,
+}
+
+FORMS: dict[str, tuple[Form, ...]] = {
+    "stablehlo.reduce": (Form("candidates", reduce_candidates, _reduced, After.WHOLE),),
+    "chlo.top_k": (Form("candidates", top_k, _last, After.WHOLE),),
+    "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
+    "stablehlo.dynamic_slice": (Form("masked", dynamic_slice, _sliced, After.PARTIAL),),
+}
+
+
+def forms_of(op_name: str) -> tuple[Form, ...]:
+    """All forms of an operation, the plain one first."""
+    return (Form("plain", PLAIN.get(op_name, plain)), *FORMS.get(op_name, ()))
+
+
+def form_named(op_name: str, name: str) -> Form:
+    """The form of that name; KeyError if the operation has none such."""
+    for form in forms_of(op_name):
+        if form.name == name:
+            return form
+    raise KeyError(f"{op_name} has no local form {name}")
