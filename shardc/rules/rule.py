@@ -25,11 +25,22 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """One factor: its size, its kind, and whether propagation through it is blocked."""
+    """One factor: its size, its kind, and whether propagation through it is blocked.
+
+    `plain` says whether every device may run the same operation on its blocks when this factor is sharded,
+    where the kind (which is sdy's) does not tell: a gather's collapsed dimension is a reduction but needs
+    masked indices (False), the pixels of a 1x1 convolution are a permutation that never permutes (True).
+    """
 
     size: int
     kind: Kind = Kind.PASS
     blocked: bool = False
+    plain: bool | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the plain operation on local blocks is right when this factor is sharded evenly."""
+        return self.kind in (Kind.PASS, Kind.REDUCTION) if self.plain is None else self.plain
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +51,17 @@ class FactorRule:
     no such combination is right (an argmax), or where an all-reduce cannot do it (prod).
 
     `linear`: groups of operands in which the operation is jointly linear. If every operand of one group is a
-    partial sum over an axis, and the others are equal over it, the results are partial sums over it. An operand
-    of a group that is whole is made partial first (one device keeps it, the others hold zeros), so what must
-    count once (a bias, a reduce's init) does.
+    partial sum over an axis, and the others are equal over it, the results are partial sums over it. An
+    operand of a group that is whole is made partial first (one device keeps it, the others hold zeros), so
+    what must count once (a bias, a reduce's init) does.
 
-    `monotone`: the same for partial max and min, kind kept: the operation commutes with taking the maximum of all
-    operands of the group. `antitone`: likewise, but max becomes min and min max.
+    `monotone`: the same for partial max and min, kind kept: the operation commutes with taking the maximum,
+    and with taking the minimum, of all operands of the group. `antitone`: likewise, but max becomes min and
+    min max. `max_only`, `min_only`: groups that commute with one of the two (a reduce by max keeps a partial
+    max). Devices that hold nothing hold 0, -inf or +inf; the groups are right for those too (so not sqrt).
+
+    `once`: operands without a REDUCTION factor that add to the result, so they must be partial over the axes
+    of sharded REDUCTION factors (a reduce's init, what scatter adds to).
     """
 
     factors: tuple[Factor, ...]
@@ -55,6 +71,18 @@ class FactorRule:
     linear: tuple[frozenset[int], ...] = ()
     monotone: tuple[frozenset[int], ...] = ()
     antitone: tuple[frozenset[int], ...] = ()
+    max_only: tuple[frozenset[int], ...] = ()
+    min_only: tuple[frozenset[int], ...] = ()
+    once: frozenset[int] = frozenset()
+
+    def flows(self, kind: str) -> tuple[tuple[frozenset[int], str], ...]:
+        """The groups of operands that partials of `kind` may flow through, each with the results' kind."""
+        if kind == "sum":
+            return tuple((group, "sum") for group in self.linear)
+        special, other = {"max": (self.max_only, "min"), "min": (self.min_only, "max")}[kind]
+        return tuple((group, kind) for group in self.monotone + special) + tuple(
+            (group, other) for group in self.antitone
+        )
 
     @property
     def tensors(self) -> tuple[Dims, ...]:

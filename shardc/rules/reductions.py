@@ -1,0 +1,37 @@
+"""Rules of operations that combine elements: reductions, windows, sorting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardc.graph.program import Op
+from shardc.rules.build import RuleBuilder, ints, partial_kind
+from shardc.rules.rule import FactorRule, Kind
+
+
+def reduce(op: Op) -> FactorRule:
+    """Inputs, then one scalar init each. An init adds to a sum once, wherever the reduced dimensions lie."""
+    count = len(op.results)
+    inputs, every = range(count), range(2 * count)
+    kept = 0
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(op.operands[0].shape):
+        operands = dict.fromkeys(inputs, dim)
+        if dim in ints(op, "dimensions"):
+            builder.factor(size, operands, kind=Kind.REDUCTION)
+        else:
+            builder.factor(size, operands, dict.fromkeys(inputs, kept))
+            kept += 1
+    kind = partial_kind(op.combiner, op.results[0].dtype)
+    return builder.build(
+        reduction=kind,
+        linear=[every] if kind == "sum" else [],
+        max_only=[every] if kind == "max" else [],
+        min_only=[every] if kind == "min" else [],
+        once=every[count:] if kind == "sum" else (),
+    )
+
+
+RULES: dict[str, Callable[[Op], FactorRule | None]] = {
+    "stablehlo.reduce": reduce,
+}

@@ -1,0 +1,38 @@
+"""The table of factor rules: operation name -> function from the operation to its rule."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardc.graph.program import Op
+from shardc.rules import elementwise, linalg, movement, reductions
+from shardc.rules.rule import FactorRule
+
+RuleFunction = Callable[[Op], FactorRule | None]
+
+RULES: dict[str, RuleFunction] = {
+    **elementwise.RULES,
+    **linalg.RULES,
+    **movement.RULES,
+    **reductions.RULES,
+}
+
+_known: dict[object, FactorRule | None] = {}
+
+
+def rule_of(op: Op) -> FactorRule | None:
+    """The operation's rule; None if it has none (constants, iota, loops, calls, unknown operations)."""
+    function = RULES.get(op.name)
+    if function is None:
+        return None
+    key = op.key()
+    if key not in _known:
+        _known[key] = function(op)
+    return _known[key]
+
+
+def register(name: str, function: RuleFunction) -> None:
+    """Give the operation `name` of some dialect its rule. ValueError if it has one already."""
+    if name in RULES:
+        raise ValueError(f"operation {name} has a rule already")
+    RULES[name] = function
