@@ -1,0 +1,68 @@
+"""The bound on how deep expressions nest, so that everything after the parser may recurse over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.syntax import SyntaxProblem
+
+MAX_DEPTH = 100
+"""How deep an expression may be. A chain like a + b + c counts once: it is walked in a loop."""
+
+
+def check_depth(program: s.Program) -> None:
+    """Raise SyntaxProblem where an expression or a nest of loops is deeper than MAX_DEPTH."""
+    for size in program.sizes:
+        _check(size.value)
+    for function in program.functions:
+        stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
+        while stack:
+            statement, depth = stack.pop()
+            if depth > MAX_DEPTH:
+                raise SyntaxProblem(f"loops are nested more than {MAX_DEPTH} deep", statement.pos)
+            _check(statement.stacks if isinstance(statement, s.For) else statement.value)
+            if isinstance(statement, s.For):
+                stack += [(inner, depth + 1) for inner in statement.body]
+
+
+def _check(root: s.Expr) -> None:
+    stack: list[tuple[s.Expr | s.Slice, int]] = [(root, 1)]
+    while stack:
+        expr, depth = stack.pop()
+        if depth > MAX_DEPTH:
+            raise SyntaxProblem(
+                f"this expression is nested more than {MAX_DEPTH} deep",
+                expr.pos,
+                "give a part of it a name",
+            )
+        chained = isinstance(expr, s.Binary) and isinstance(expr.left, s.Binary)
+        for index, child in enumerate(children(expr)):
+            stack.append((child, depth if chained and index == 0 else depth + 1))
+
+
+def children(expr: s.Expr | s.Slice) -> Iterator[s.Expr | s.Slice]:
+    """The expressions directly inside one, left to right."""
+    match expr:
+        case s.Unary():
+            yield expr.operand
+        case s.Binary():
+            yield expr.left
+            yield expr.right
+        case s.Attribute():
+            yield expr.value
+        case s.Call():
+            yield expr.function
+            yield from expr.args
+            yield from (keyword.value for keyword in expr.keywords)
+        case s.Index():
+            yield expr.value
+            yield from expr.subscripts
+        case s.Slice():
+            yield from (part for part in (expr.start, expr.stop, expr.step) if part is not None)
+        case s.Sequence():
+            yield from expr.items
+        case s.Record():
+            yield from (entry.value for entry in expr.entries)
+        case s.Name() | s.Number() | s.String() | s.Dots():
+            return

@@ -1,0 +1,113 @@
+"""From tokens to tokens: newlines and indentation as in Python.
+
+Newlines inside brackets are dropped, a missing last newline is added, and a change of indentation becomes
+_INDENT and _DEDENT. Also the place where a Python keyword that is used as a name is caught.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from keyword import iskeyword
+
+from lark import Token
+from lark.lark import PostLex
+
+from shardc.frontend.text.syntax import Pos, SyntaxProblem
+
+MAX_BRACKETS = 100
+"""How deep brackets may be nested."""
+
+_OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
+_CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
+
+_INSTEAD = {
+    "and": "& is elementwise and",
+    "or": "| is elementwise or",
+    "not": "~ is elementwise not",
+    "if": "where(condition, x, y) chooses elementwise",
+    "else": "where(condition, x, y) chooses elementwise",
+    "while": "loops are counted: for i in range(N) carrying x:",
+    "lambda": "functions are written def name(x: f32[4]) -> f32[4]:",
+    "is": "== compares",
+}
+
+
+class Indentation(PostLex):
+    """The filter between lark's lexer and its parser. Raises SyntaxProblem."""
+
+    always_accept = ("_NL",)
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        """Add _INDENT and _DEDENT; see the module."""
+        indents = [0]
+        brackets: list[Token] = []
+        last: Token | None = None
+        ended = True
+        for token in stream:
+            if token.type == "_NL":
+                if not brackets:
+                    ended = True
+                    yield token
+                    yield from _indentation(token, indents)
+                continue
+            if last is None and (token.column or 1) > 1 and token.line == 1:
+                raise SyntaxProblem("this line is indented, and nothing above it begins a block", _pos(token))
+            _check_name(token)
+            _check_brackets(token, brackets)
+            last, ended = token, False
+            yield token
+        if brackets:
+            opened = brackets[-1]
+            raise SyntaxProblem(f'the file ends before this "{opened}" is closed', _pos(opened))
+        if last is not None:
+            end = Token.new_borrow_pos("_NL", "\n", last)
+            if not ended:
+                yield end
+            yield from (Token.new_borrow_pos("_DEDENT", "", end) for _ in indents[1:])
+
+
+def _indentation(token: Token, indents: list[int]) -> Iterator[Token]:
+    """The _INDENT or _DEDENTs that a newline stands for; `indents` is the stack of open blocks."""
+    tail = token.rsplit("\n", 1)[1]
+    if tail.startswith("#") or tail.lstrip(" ").startswith("#"):
+        return  # a comment at the very end of the file
+    indent = len(tail)
+    if indent > indents[-1]:
+        indents.append(indent)
+        yield Token.new_borrow_pos("_INDENT", tail, token)
+        return
+    while indent < indents[-1]:
+        indents.pop()
+        yield Token.new_borrow_pos("_DEDENT", tail, token)
+    if indent != indents[-1]:
+        raise SyntaxProblem(
+            "this line is indented less than the block above it and more than the one around that",
+            Pos(token.end_line or 1, indent + 1),
+        )
+
+
+def _check_name(token: Token) -> None:
+    word = str(token)
+    if token.type == "NAME" and iskeyword(word) and word not in ("True", "False", "None"):
+        raise SyntaxProblem(
+            f"{word} is a keyword of Python and cannot be a name here",
+            _pos(token),
+            _INSTEAD.get(word, "choose another name: the compiled program is Python"),
+        )
+
+
+def _check_brackets(token: Token, brackets: list[Token]) -> None:
+    if token.type in _OPENING:
+        if len(brackets) >= MAX_BRACKETS:
+            raise SyntaxProblem(
+                f"brackets are nested more than {MAX_BRACKETS} deep",
+                _pos(token),
+                "give a part of the expression a name",
+            )
+        brackets.append(token)
+    elif token.type in _CLOSING and brackets and brackets[-1] == _CLOSING[token.type]:
+        brackets.pop()
+
+
+def _pos(token: Token) -> Pos:
+    return Pos(token.line or 1, token.column or 1)

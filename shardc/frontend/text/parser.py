@@ -1,0 +1,171 @@
+"""From text to syntax tree, and what to say of a text that is none."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
+
+from lark import Lark, Token
+from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
+
+from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.frontend.text.depth import check_depth
+from shardc.frontend.text.indentation import Indentation
+from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
+from shardc.frontend.text.tree import TreeBuilder, pos_of
+from shardc.graph.types import Location
+
+
+def parse(text: str, file: str) -> Program:
+    """The syntax tree of a .shard program. Raises ShardcError, with the place in `file`."""
+    text = text.removeprefix("\ufeff")
+    register_source(file, text)
+    try:
+        _check_tabs(text)
+        program = replace(_parse(text), file=file)
+        check_depth(program)
+        return program
+    except UnexpectedInput as error:
+        problem = _problem(error, text)
+    except SyntaxProblem as error:
+        problem = error
+    raise ShardcError(problem.message, Location(file, *problem.pos), problem.hint)
+
+
+def _parse(text: str) -> Program:
+    tree: object = _parser().parse(text)
+    assert isinstance(tree, Program)
+    return tree
+
+
+@lru_cache(maxsize=1)
+def _parser() -> Lark:
+    return Lark(
+        files("shardc.grammar").joinpath("shard.lark").read_text(encoding="utf-8"),
+        parser="lalr",
+        postlex=Indentation(),
+        transformer=TreeBuilder(),
+        maybe_placeholders=True,
+    )
+
+
+def _check_tabs(text: str) -> None:
+    for number, line in enumerate(text.split("\n"), 1):
+        col = line.partition("#")[0].find("\t")
+        if col >= 0:
+            raise SyntaxProblem("a tab", Pos(number, col + 1), "indent and align with spaces")
+
+
+# ---- errors
+
+_WORDS = {
+    "NAME": "a name",
+    "INT": "a number",
+    "FLOAT": "a number",
+    "STRING": "a text in quotes",
+    "COMPARE": "a comparison",
+    "SHIFT": "<<",
+    "OPEN": "?",
+    "PRIORITY": "a priority like :p1",
+    "_NL": "the end of the line",
+    "_INDENT": "an indented block",
+    "_DEDENT": "the end of the block",
+    "$END": "the end of the file",
+    "DOTS": "...",
+}
+
+_OPERATORS = frozenset(
+    "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE".split()
+)
+
+_PUNCTUATION = {
+    "COMMA": ",",
+    "COLON": ":",
+    "EQUAL": "=",
+    "DOT": ".",
+    "LPAR": "(",
+    "RPAR": ")",
+    "LSQB": "[",
+    "RSQB": "]",
+    "LBRACE": "{",
+    "RBRACE": "}",
+    "TILDE": "~",
+}
+
+_EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "STRING", "LPAR", "LSQB", "LBRACE", "DOTS", "MINUS"))
+
+
+def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
+    if isinstance(error, UnexpectedToken):
+        return _unexpected_token(error.token, error.accepts or error.expected, text)
+    pos = Pos(max(error.line, 1), max(error.column, 1))
+    if isinstance(error, UnexpectedCharacters):
+        char = error.char
+        if char in "\"'":
+            return SyntaxProblem("this quote is not closed on its line", pos)
+        return SyntaxProblem(f"the character {char!r} has no meaning here", pos, _CHARACTERS.get(char))
+    return SyntaxProblem("the file ends too early", pos)
+
+
+_CHARACTERS = {
+    "!": "~ is elementwise not, != compares",
+    ";": "one statement per line",
+    "$": "names are made of letters, digits and _",
+}
+
+
+def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProblem:
+    pos = pos_of(token)
+    found = _found(token)
+    if token.type in ("_NL", "$END", "_DEDENT") and token.type != "_INDENT":
+        pos = _end_of_line(token, text)
+    hint = _hint(token, expected)
+    wanted = _wanted(expected)
+    if wanted is None:
+        return SyntaxProblem(f"{found} has no place here", pos, hint)
+    return SyntaxProblem(f"expected {wanted}, found {found}", pos, hint)
+
+
+def _found(token: Token) -> str:
+    if token.type in ("_NL", "_INDENT", "_DEDENT", "$END"):
+        return {"_NL": "the end of the line", "_INDENT": "an indented line"}.get(token.type, "the end of the block")
+    return str(token) if token.type == "STRING" else f'"{token}"'
+
+
+def _wanted(expected: set[str]) -> str | None:
+    """The expected tokens as words; None if they are too many to help."""
+    words: list[str] = []
+    rest = set(expected)
+    if rest >= _EXPRESSION:
+        words.append("an expression")
+        rest -= _EXPRESSION | {"PLUS", "TILDE"}
+    if rest & _OPERATORS:
+        rest -= _OPERATORS
+        rest -= {"DOT", "LPAR", "LSQB"}
+        if "_NL" in rest:
+            rest = {"_NL"}
+    names = {_WORDS.get(name) or f'"{_PUNCTUATION.get(name, name.lower())}"' for name in rest}
+    words += sorted(names, key=lambda word: (word.startswith('"'), word))
+    if not words or len(words) > 4:
+        return None
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _hint(token: Token, expected: set[str]) -> str | None:
+    if token.type == "COMPARE":
+        return "comparisons cannot be chained: write (a < b) & (b < c)"
+    if token.type == "_INDENT":
+        return "only the body of def and for is indented"
+    if token.type == "STRING" and "NAME" in expected:
+        return "names are written without quotes"
+    if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:
+        return "== compares; an assignment is a statement of its own"
+    return None
+
+
+def _end_of_line(token: Token, text: str) -> Pos:
+    """Just after the last character of the line a newline token ends."""
+    line = token.line or 1
+    lines = text.split("\n")
+    return Pos(line, len(lines[line - 1].partition("#")[0].rstrip()) + 1) if line <= len(lines) else Pos(line, 1)
