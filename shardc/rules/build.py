@@ -67,7 +67,7 @@ class RuleBuilder:
         min_only: Groups = (),
         once: Sequence[int] = (),
     ) -> FactorRule:
-        """The rule. Groups with operands that cannot be partial (sums of bool, maxima of complex) are dropped."""
+        """The rule, without groups whose operands cannot be partial (sums of bool, maxima of complex)."""
         self._cover()
         return FactorRule(
             tuple(self._factors),
