@@ -1,7 +1,7 @@
 """Assignments: which axes split each factor of an operation, and what that makes of its tensors.
 
-An assignment and a rule give every tensor's sharding, so the question of how to run an operation has one answer
-per factor instead of one per tensor. Factors are numbered as in the rule; axes are major to minor.
+An assignment and a rule give every tensor's sharding, so the question of how to run an operation has one
+answer per factor instead of one per tensor. Factors are numbered as in the rule; axes are major to minor.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def operand_shardings(
 ) -> tuple[Sharding, ...]:
     """The closed sharding that each operand has when the operation runs under `assignment`.
 
-    `partial` axes reach the operands of `group`, one of rule.flows(kind), as partials of `kind`. Operands that count
-    once are partial over the axes of REDUCTION factors. ValueError if `group` is no such group.
+    `partial` axes reach the operands of `group`, one of rule.flows(kind), as partials of `kind`. Operands
+    that count once are partial over the axes of REDUCTION factors. ValueError if `group` is no such group.
     """
     if partial:
         _flow(rule, group, kind)
@@ -52,7 +52,7 @@ def result_shardings(
     group: frozenset[int] | None = None,
     kind: str = "sum",
 ) -> tuple[Sharding, ...]:
-    """The closed sharding that each result has: partial over the axes of REDUCTION factors, and over `partial`.
+    """The closed sharding of each result: partial over the axes of REDUCTION factors, and over `partial`.
 
     Arguments as in `operand_shardings`. ValueError if the two partials would be of different kinds.
     """
@@ -94,17 +94,17 @@ def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], .
 
 @dataclass(frozen=True, slots=True)
 class Projection:
-    """One tensor's axes, handed to its factors. `overflow` are axes that fit no factor, under the one they met."""
+    """A tensor's axes, handed to its factors. `overflow`: axes that fit no factor, under the one they met."""
 
     axes: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
     overflow: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
 
 
 def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> Projection:
-    """Hand the axes of each dimension to the dimension's factors, major to minor; every factor of `dims` gets an entry.
+    """Hand the axes of each dimension to its factors, major to minor. Every factor of `dims` gets an entry.
 
-    A factor takes axes, or a major part of one, while they divide what is left of its size; the minor-most one takes
-    the rest, divisible or not. 8x4 -> 32 over x=2,y=8: factor i of 8 gets x and y:(1)4, factor j gets y:(4)2.
+    A factor takes axes, or a major part of one, while they divide what is left of its size; the minor-most
+    one takes the rest, divisible or not. Of 32@(x=2, y=8) = ij, i of 8 gets x and y:(1)4, j of 4 gets y:(4)2.
     """
     projection = Projection()
     for factors, dim in zip(dims, sharding.dims, strict=True):
@@ -122,7 +122,7 @@ def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> Projection:
 def factor_axes(
     rule: FactorRule, shardings: Sequence[Sharding | None]
 ) -> tuple[tuple[tuple[Axis, ...] | None, ...], ...]:
-    """For each factor, for each tensor (operands, then results), the axes that the tensor's sharding gives it.
+    """For each factor, for each tensor (operands, then results), the axes that its sharding gives the factor.
 
     None where the tensor has no such factor, or no sharding.
     """
@@ -136,8 +136,8 @@ def factor_axes(
 def assignment_of(rule: FactorRule, shardings: Sequence[Sharding | None]) -> Assignment | None:
     """The assignment that all the shardings (operands, then results) come from; None if they don't agree.
 
-    They disagree if two give a factor different axes or if axes of one fit no factor. Factors that no tensor with a
-    sharding has are not split. Agreement does not make it `legal`.
+    They disagree if two give a factor different axes or if axes of one fit no factor. Factors that no tensor
+    with a sharding has are not split. Agreement does not make it `legal`.
     """
     if any(p is not None and p.overflow for p in _projections(rule, shardings)):
         return None
@@ -158,7 +158,7 @@ def _projections(rule: FactorRule, shardings: Sequence[Sharding | None]) -> list
 
 
 def _take(rest: list[Axis], size: int) -> tuple[list[Axis], int]:
-    """Take axes from the front of `rest` while they divide `size`; what was taken, and what is left of the size."""
+    """Take axes from the front of `rest` while they divide `size`: what was taken, what is left of `size`."""
     taken: list[Axis] = []
     while rest and (rest[0].size == 1 or gcd(size, rest[0].size) > 1):
         axis = rest.pop(0)
@@ -200,12 +200,9 @@ def _used_twice(assignment: Assignment) -> str | None:
     used = [(factor, axis) for factor, axes in enumerate(assignment) for axis in axes]
     for (first, axis), (second, other) in combinations(used, 2):
         if axis.overlaps(other):
-            where = (
-                f"factor {name(first)} twice"
-                if first == second
-                else f"factors {name(first)} and {name(second)}"
-            )
-            return f"axis {axis.name} splits {where}"
+            if first == second:
+                return f"axis {axis.name} splits factor {name(first)} twice"
+            return f"axis {axis.name} splits factors {name(first)} and {name(second)}"
     return None
 
 
@@ -242,7 +239,9 @@ def _misplaced(rule: FactorRule, op: Op, index: int, assignment: Assignment) -> 
                 return f"factor {name(index)} of size {size} is split into {parts} and shares a dimension"
             for major in factors[: factors.index(index)]:
                 if size_of(assignment[major]) != rule.factors[major].size:
-                    return f"factor {name(index)} is split, but {name(major)}, which is major to it, is not fully"
+                    return (
+                        f"factor {name(index)} is split, but {name(major)}, major to it, is not fully split"
+                    )
     return None
 
 

@@ -86,7 +86,7 @@ class RuleBuilder:
         for dim in chain.from_iterable(chain(self._operands, self._results)):
             if not dim:
                 dim.append(len(self._factors))
-                self._factors.append(Factor(1))
+                self._factors.append(Factor(1, plain=False))
 
     def _groups(self, groups: Groups, without: Sequence[str]) -> tuple[frozenset[int], ...]:
         types = self._op.operands

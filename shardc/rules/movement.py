@@ -43,10 +43,10 @@ def reshape(op: Op) -> FactorRule | None:
     source, target = _Side(op.operands[0].shape), _Side(op.results[0].shape)
     while not (source.done and target.done):
         if source.size == 1:
-            builder.factor(1, {0: source.dim})
+            builder.factor(1, {0: source.dim}, plain=False)
             source.dim += 1
         elif target.size == 1:
-            builder.factor(1, results={0: target.dim})
+            builder.factor(1, results={0: target.dim}, plain=False)
             target.dim += 1
         else:
             _cut(builder, source, target)
@@ -88,16 +88,15 @@ def _cut(builder: RuleBuilder, source: _Side, target: _Side) -> None:
     common = gcd(source.left, target.left)
     if source.product < target.product:
         own = _private(source, target, common)
-        builder.factor(own, source.take(own))
+        builder.factor(own, source.take(own), plain=False)
     elif source.product > target.product:
         own = _private(target, source, common)
-        builder.factor(own, results=target.take(own))
+        builder.factor(own, results=target.take(own), plain=False)
     elif common > 1:
         builder.factor(common, source.take(common), target.take(common))
     else:
-        for side, size in ((source, source.left), (target, target.left)):
-            dims = side.take(size)
-            builder.factor(size, dims if side is source else {}, dims if side is target else {})
+        builder.factor(source.left, source.take(source.left), plain=False)
+        builder.factor(target.left, results=target.take(target.left), plain=False)
 
 
 def _private(behind: _Side, ahead: _Side, common: int) -> int:
