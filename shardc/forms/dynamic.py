@@ -45,7 +45,9 @@ def dynamic_update_slice(site: Site) -> list[Any]:
         if not axes or size == type.shape[dim]:
             continue
         block = b.type_of(x).shape[dim]
-        start = _like(b, _clamped(b, starts[dim], type.shape[dim] - size), b.one("spmd.axis_index", axes=axes))
+        start = _like(
+            b, _clamped(b, starts[dim], type.shape[dim] - size), b.one("spmd.axis_index", axes=axes)
+        )
         first = b.one("stablehlo.subtract", offset(b, axes, block), start)
         first = _clamped(b, b.one("stablehlo.add", first, scalar(b, block, b.type_of(first))), block + size)
         update = between_zeros(b, update, dim, block)

@@ -24,7 +24,7 @@ def gather(site: Site) -> list[Any]:
     split = _split(site, [d for d in numbers.start_index_map if sizes[d] < site.op.operands[0].shape[d]])
     attrs = SIZED[site.op.name](site)
     if not split:
-        return site.plain(**attrs)
+        return site.plain(None, **attrs)
     b = site.builder
     mine = None
     for dim in split:

@@ -40,7 +40,7 @@ def masked(site: Site) -> list[Any]:
     return operands
 
 
-def _slice(site: Site) -> dict[str, object]:
+def _slice(site: Site) -> dict[str, Any]:
     """A dimension that is split is kept whole, so its limit is the block's size."""
     limits = cast(Ints, site.op.attrs["limit_indices"])
     split = [bool(dim.axes) for dim in site.operand_shardings[0].dims]
@@ -48,14 +48,14 @@ def _slice(site: Site) -> dict[str, object]:
     return {"limit_indices": tuple(n if s else old for n, s, old in zip(local, split, limits, strict=True))}
 
 
-def _slice_sizes(site: Site) -> dict[str, object]:
+def _slice_sizes(site: Site) -> dict[str, Any]:
     """Dimensions taken whole are taken whole from the block."""
     sizes = cast(Ints, site.op.attrs["slice_sizes"])
     whole, local = site.op.operands[0].shape, site.operand_type(0).shape
     return {"slice_sizes": tuple(n if s == g else s for s, g, n in zip(sizes, whole, local, strict=True))}
 
 
-def _convolution(site: Site) -> dict[str, object]:
+def _convolution(site: Site) -> dict[str, Any]:
     """A device with a part of the groups runs that many groups."""
     dims = cast(ConvDims, site.op.attrs["dimension_numbers"])
     features = _parts(site, 0, dims.input_feature), _parts(site, 1, dims.kernel_output_feature)
@@ -72,7 +72,7 @@ def _parts(site: Site, operand: int, dim: int) -> int:
     return site.operand_shardings[operand].dims[dim].parts
 
 
-SIZED: dict[str, Callable[[Site], dict[str, object]]] = {
+SIZED: dict[str, Callable[[Site], dict[str, Any]]] = {
     "stablehlo.slice": _slice,
     "stablehlo.dynamic_slice": _slice_sizes,
     "stablehlo.gather": _slice_sizes,

@@ -35,17 +35,13 @@ def reduce_candidates(site: Site) -> list[Any]:
     first = inits
     if site.op.combiner in COMBINE:
         type = site.op.operands[count]
-        first = [scalar(b, identity(cast(str, site.op.combiner), type.dtype), type)]
+        first = [scalar(b, identity(site.op.combiner, type.dtype), type)]
     inputs = [_masked(site, index, dims, first[index]) for index in range(count)]
     shapes = [_without(b.type_of(value), dims) for value in inputs]
-    partial = b.op(
-        "stablehlo.reduce", *inputs, *first, results=shapes, regions=site.regions, dimensions=dims
-    )
+    partial = b.op("stablehlo.reduce", *inputs, *first, results=shapes, regions=site.regions, dimensions=dims)
     axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
     stacked = [_gather_new_dim(b, value, axes) for value in partial]
-    return b.op(
-        "stablehlo.reduce", *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,)
-    )
+    return b.op("stablehlo.reduce", *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
 
 
 def top_k(site: Site) -> list[Any]:
@@ -57,7 +53,7 @@ def top_k(site: Site) -> list[Any]:
         fill = scalar(b, identity("max", type.dtype), type.with_shape(()))
         x = mask(b, x, dim, axes, type.shape[dim], fill)
     block = b.type_of(x).shape
-    kept = block[:-1] + (min(k, block[-1]),)
+    kept = (*block[:-1], min(k, block[-1]))
     values, indices = b.op(
         "chlo.top_k", x, results=(type.with_shape(kept), TensorType(kept, "i32")), k=kept[-1]
     )
@@ -95,8 +91,13 @@ def cumulative(site: Site) -> list[Any]:
     )
     window = tuple(block if d == dim else 1 for d in range(type.rank))
     (local,) = site.plain([x, init], window_dimensions=window, padding=padding)
-    totals = b.one("spmd.all_gather", _edge(b, local, dim, 0 if backwards else block - 1), axes=axes, dim=dim,
-                   invariant=True)
+    totals = b.one(
+        "spmd.all_gather",
+        _edge(b, local, dim, 0 if backwards else block - 1),
+        axes=axes,
+        dim=dim,
+        invariant=True,
+    )
     others = b.type_of(totals)
     index = spread(b, b.one("spmd.axis_index", axes=axes), (others.shape[dim],))
     order = b.one("stablehlo.iota", result=TensorType((others.shape[dim],), "i32"), iota_dimension=0)
@@ -118,7 +119,9 @@ def cumulative_dims(op: Op) -> tuple[int, ...]:
     shape = op.operands[0].shape
     window = cast(Sequence[int], op.attrs["window_dimensions"])
     ones = (1,) * len(shape)
-    plain = all(op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations"))
+    plain = all(
+        op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations")
+    )
     padding = cast(Sequence[tuple[int, int]], op.attrs.get("padding", ((0, 0),) * len(shape)))
     moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
     ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
@@ -154,10 +157,10 @@ def _edge(b: Builder[Any], value: Any, dim: int, index: int) -> Any:
     shape = b.type_of(value).shape
     start = tuple(index if d == dim else 0 for d in range(len(shape)))
     limit = tuple(index + 1 if d == dim else n for d, n in enumerate(shape))
-    return b.one("stablehlo.slice", value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape))
+    return b.one(
+        "stablehlo.slice", value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape)
+    )
 
 
 def _descending(b: Builder[Any], left: Any, right: Any, *_: Any) -> list[Any]:
     return [compare(b, left, "GT", right)]
-
-

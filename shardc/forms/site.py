@@ -89,9 +89,7 @@ def compare(builder: Builder[Any], left: Any, direction: str, right: Any) -> Any
     """left LT right and so on, elementwise, with the comparison its dtype wants."""
     dtype = builder.type_of(left).dtype
     kind = "FLOAT" if is_float(dtype) else "UNSIGNED" if dtype[0] in "ub" else "SIGNED"
-    return builder.one(
-        "stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind
-    )
+    return builder.one("stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind)
 
 
 def mask(builder: Builder[Any], value: Any, dim: int, axes: Sequence[Axis], size: int, fill: Any) -> Any:
@@ -101,5 +99,8 @@ def mask(builder: Builder[Any], value: Any, dim: int, axes: Sequence[Axis], size
     limit = scalar(builder, size, TensorType((block,), "i32"))
     inside = compare(builder, positions(builder, block, axes), "LT", limit)
     return builder.one(
-        "stablehlo.select", spread(builder, inside, type.shape, (dim,)), value, spread(builder, fill, type.shape)
+        "stablehlo.select",
+        spread(builder, inside, type.shape, (dim,)),
+        value,
+        spread(builder, fill, type.shape),
     )

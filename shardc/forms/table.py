@@ -34,7 +34,7 @@ class After(Enum):
 
 @dataclass(frozen=True)
 class Form:
-    """A way to run an operation: the factors only it may split, what that does to the results, the builder."""
+    """A way to run an operation: its builder, the factors only it may split, what that makes of results."""
 
     name: str
     build: Callable[[Site], list[Any]]
@@ -60,32 +60,37 @@ def _running(op: Op, rule: FactorRule) -> Factors:
 
 def _sliced(op: Op, rule: FactorRule) -> Factors:
     sizes, shape = cast(tuple[int, ...], op.attrs["slice_sizes"]), op.operands[0].shape
-    return frozenset(f for d, (s, n) in enumerate(zip(sizes, shape, strict=True)) if s < n for f in rule.operands[0][d])
+    return frozenset(
+        f for d, (s, n) in enumerate(zip(sizes, shape, strict=True)) if s < n for f in rule.operands[0][d]
+    )
 
 
-def plain_bars(op: Op, rule: FactorRule) -> Factors:
-    """Factors that the rule lets through but whose blocks need neighbours: a pad that shifts at equal size."""
-    if op.name != "stablehlo.pad":
-        return NONE
-    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    widths = zip(*(cast(tuple[int, ...], op.attrs[key]) for key in keys), strict=True)
-    return frozenset(f for d, w in enumerate(widths) if any(w) for f in rule.operands[0][d])
+def _indexed(op: Op, rule: FactorRule) -> Factors:
+    return frozenset(f for dim in rule.operands[0] for f in dim if not rule.factors[f].is_plain)
+
+
+def _found(op: Op, rule: FactorRule) -> Factors:
+    return _indexed(op, rule) & _of_kind(rule, Kind.REDUCTION)
+
+
+def _written(op: Op, rule: FactorRule) -> Factors:
+    return _indexed(op, rule) & _of_kind(rule, Kind.PASS)
 
 
 PLAIN: dict[str, Callable[[Site], list[Any]]] = {
     "stablehlo.constant": constant,
     "sdy.constant": constant,
     "stablehlo.iota": iota,
-    "stablehlo.gather": gather,
-    "stablehlo.scatter": scatter,
-    "stablehlo.dynamic_update_slice": dynamic_update_slice,
 }
 
 FORMS: dict[str, tuple[Form, ...]] = {
     "stablehlo.reduce": (Form("candidates", reduce_candidates, _reduced, After.WHOLE),),
     "chlo.top_k": (Form("candidates", top_k, _last, After.WHOLE),),
     "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
+    "stablehlo.gather": (Form("masked", gather, _found),),
+    "stablehlo.scatter": (Form("masked", scatter, _written),),
     "stablehlo.dynamic_slice": (Form("masked", dynamic_slice, _sliced, After.PARTIAL),),
+    "stablehlo.dynamic_update_slice": (Form("masked", dynamic_update_slice, _written),),
 }
 
 

@@ -64,15 +64,19 @@ def result_shardings(
     return tuple(_sharding(dims, assignment, mesh, unreduced, held_as) for dims in rule.results)
 
 
-def legal(rule: FactorRule, op: Op, assignment: Assignment) -> str | None:
+def legal(
+    rule: FactorRule, op: Op, assignment: Assignment, allow: frozenset[int] = frozenset()
+) -> str | None:
     """None if running `op` itself on every device's blocks is right under `assignment`, else why not.
+
+    Factors in `allow` may be split whatever their kind: a local form takes care of them.
 
     Sharding a REDUCTION factor unevenly is legal, but the padding must then hold zeros, or what the reduction
     ignores: `masked` says where.
     """
     return (
         _used_twice(assignment)
-        or next(filter(None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes)), None)
+        or next(filter(None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes and f not in allow)), None)
         or next(filter(None, (_misplaced(rule, op, f, assignment) for f in range(len(assignment)))), None)
     )
 

@@ -1,0 +1,80 @@
+"""Which passes run when: text -> ir -> sharded -> collectives -> local."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+STAGES: dict[str, tuple[str, ...]] = {
+    "ir": (),
+    "sharded": ("inline-calls", "propagate", "check"),
+    "collectives": ("insert-reshards", "reshards-to-collectives"),
+    "local": ("localize", "simplify-local"),
+}
+"""Stage name -> the passes that lead to it from the stage before."""
+
+
+def _check() -> type[ModulePass]:
+    from shardc.passes.check import Check
+
+    return Check
+
+
+def _inline_calls() -> type[ModulePass]:
+    from shardc.passes.inline_calls import InlineCalls
+
+    return InlineCalls
+
+
+def _insert_reshards() -> type[ModulePass]:
+    from shardc.passes.insert_reshards import InsertReshards
+
+    return InsertReshards
+
+
+def _localize() -> type[ModulePass]:
+    from shardc.passes.localize import Localize
+
+    return Localize
+
+
+def _propagate() -> type[ModulePass]:
+    from shardc.passes.propagate import Propagate
+
+    return Propagate
+
+
+def _reshards_to_collectives() -> type[ModulePass]:
+    from shardc.passes.reshards_to_collectives import ReshardsToCollectives
+
+    return ReshardsToCollectives
+
+
+def _simplify_local() -> type[ModulePass]:
+    from shardc.passes.simplify_local import SimplifyLocal
+
+    return SimplifyLocal
+
+
+PASSES: dict[str, Callable[[], type[ModulePass]]] = {
+    "check": _check,
+    "inline-calls": _inline_calls,
+    "insert-reshards": _insert_reshards,
+    "localize": _localize,
+    "propagate": _propagate,
+    "reshards-to-collectives": _reshards_to_collectives,
+    "simplify-local": _simplify_local,
+}
+"""Pass name -> a function that imports it."""
+
+
+def run_to(context: Context, module: ModuleOp, stage: str, start: str = "ir") -> None:
+    """Take a module from the end of stage `start` to the end of `stage`, verifying after each pass."""
+    names = list(STAGES)
+    for name in names[names.index(start) + 1 : names.index(stage) + 1]:
+        for pass_name in STAGES[name]:
+            PASSES[pass_name]()().apply(context, module)
+            module.verify()

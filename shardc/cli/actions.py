@@ -1,0 +1,64 @@
+"""What the `shardc` command does: compile, check, run."""
+
+from __future__ import annotations
+
+import argparse
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.cli import driver
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.dialects.text import print_module
+from shardc.graph import Graph
+from shardc.passes.pipeline import STAGES, run_to
+
+
+def compile(options: argparse.Namespace) -> int:
+    """Write the compiled program, or the stage that --emit names."""
+    stage = options.emit or options.target
+    if stage == "ast":
+        text = _ast(options)
+    else:
+        module = _load(options)
+        ir_stage = stage if stage in STAGES else "local"
+        run_to(make_context(), module, ir_stage)
+        text = print_module(module) if stage in STAGES else _source(snapshot(module).graph, stage)
+    driver.write_text(options.output, text)
+    return 0
+
+
+def check(options: argparse.Namespace) -> int:
+    """Take the program through every pass and write nothing."""
+    run_to(make_context(), _load(options), "local")
+    return 0
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run on emulated devices and compare; 1 if the results differ."""
+    from shardc.cli.run import compare
+
+    module = _load(options)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    return compare(whole, snapshot(module).graph, options.inputs, options.outputs)
+
+
+def _load(options: argparse.Namespace) -> ModuleOp:
+    return driver.load(options.program, dict(options.defines), options.entry)
+
+
+def _ast(options: argparse.Namespace) -> str:
+    from shardc.frontend.text import parse, print_ast
+
+    return print_ast(parse(driver.read_text(options.program), options.program))
+
+
+def _source(graph: Graph, target: str) -> str:
+    if target == "jax":
+        from shardc.backend.jax import emit
+    elif target == "numpy":
+        from shardc.backend.numpy import emit
+    else:
+        from shardc.backend.shard import emit
+    return emit(graph)

@@ -1,0 +1,109 @@
+"""What the commands share: reading a program in any input language, and writing output whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.explain.diagnostics import ShardcError, register_source
+
+Reader = Callable[[str, str, Mapping[str, int], str | None], ModuleOp]
+
+
+def _read_shard(text: str, file: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
+    from shardc.frontend.text import read
+
+    return read(text, file, defines, entry)
+
+
+def _read_mlir(text: str, file: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
+    from shardc.frontend.mlir import read
+
+    if defines:
+        raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
+    if entry is not None:
+        raise ShardcError(
+            "--entry chooses a function of a .shard program; the entry of an .mlir module is @main"
+        )
+    return read(text, file)
+
+
+READERS: dict[str, Reader] = {".shard": _read_shard, ".mlir": _read_mlir}
+
+
+def load(path: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
+    """The module in a file, "-" for a .shard program on standard input. ShardcError if there is none."""
+    text = read_text(path)
+    file = "<stdin>" if path == "-" else path
+    register_source(file, text)
+    return reader_for(path)(text, file, defines, entry)
+
+
+def reader_for(path: str) -> Reader:
+    """The reader for a file's name."""
+    suffix = ".shard" if path == "-" else Path(path).suffix
+    if suffix not in READERS:
+        known = " and ".join(READERS)
+        raise ShardcError(f"{path}: no reader for files that end in '{suffix}'", hint=f"shardc reads {known}")
+    return READERS[suffix]
+
+
+def read_text(path: str) -> str:
+    """The text of a file or of standard input. ShardcError if it can't be read or isn't UTF-8."""
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as error:
+        raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise ShardcError(
+            f"{path} is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}, in line {line}",
+            hint="save the file as UTF-8",
+        ) from None
+
+
+def write_text(path: str | None, text: str) -> None:
+    """Write to a file, through a temporary one beside it, or to standard output for None or "-"."""
+    if path is None or path == "-":
+        sys.stdout.write(text)
+        return
+    write_bytes(path, lambda name: Path(name).write_text(text, encoding="utf-8"))
+
+
+def write_bytes(path: str, write: Callable[[str], object]) -> None:
+    """Let `write(name)` fill a temporary file that then takes the place of `path`."""
+    target = Path(path)
+    try:
+        if not target.parent.is_dir() or target.is_dir():
+            raise (
+                IsADirectoryError(0, "is a directory")
+                if target.is_dir()
+                else FileNotFoundError(0, f"there is no directory {target.parent}")
+            )
+        if target.exists() and not target.is_file():
+            write(path)
+            return
+        handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix)
+        os.close(handle)
+        try:
+            write(name)
+            os.chmod(name, 0o666 & ~_umask())
+            os.replace(name, path)
+        except BaseException:
+            Path(name).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise ShardcError(f"cannot write {path}: {(error.strerror or 'failed').lower()}") from None
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

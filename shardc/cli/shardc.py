@@ -1,0 +1,90 @@
+"""The `shardc` command: compile, print a stage, run on emulated devices, or check."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from shardc import __version__
+from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting
+
+STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy")
+TARGETS = ("jax", "numpy")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code is 0, 1 for a wrong program or a wrong result, 2 for a misused command."""
+    options = _parser().parse_args(argv)
+    problem: Diagnostic | None = None
+    code = 0
+    with collecting() as warnings:
+        try:
+            code = _dispatch(options)
+        except ShardcError as error:
+            problem, code = error.diagnostic, 1
+    for diagnostic in warnings:
+        print(diagnostic, file=sys.stderr)
+    if problem:
+        print(problem, file=sys.stderr)
+    return code
+
+
+def _dispatch(options: argparse.Namespace) -> int:
+    from shardc.cli import actions
+
+    if options.run:
+        return actions.run(options)
+    if options.check:
+        return actions.check(options)
+    return actions.compile(options)
+
+
+def _define(text: str) -> tuple[str, int]:
+    name, _, value = text.partition("=")
+    if not name or not value.lstrip("-").isdigit() or len(value) > 30:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form NAME=NUMBER")
+    return name, int(value)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="shardc",
+        description="Compiles a sharded tensor program into the program each device runs.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "program", metavar="PROGRAM", help="a .shard or .mlir file, or - for .shard on standard input"
+    )
+    parser.add_argument("-o", dest="output", metavar="FILE", help="where to write; standard output otherwise")
+    parser.add_argument("--target", choices=TARGETS, default="jax", help="what to compile to (default: jax)")
+    parser.add_argument(
+        "-D",
+        dest="defines",
+        metavar="NAME=NUMBER",
+        type=_define,
+        action="append",
+        default=[],
+        help="give a size of the program another value",
+    )
+    parser.add_argument(
+        "--entry", metavar="NAME", help="the function to compile (default: main, else the last)"
+    )
+    action = parser.add_mutually_exclusive_group()
+    action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")
+    action.add_argument("--check", action="store_true", help="only say whether the program is valid")
+    action.add_argument(
+        "--run",
+        action="store_true",
+        help="run on emulated devices in this process and compare with the single-device program",
+    )
+    parser.add_argument(
+        "--inputs", metavar="FILE.npz", help="with --run: the arguments, by name (default: random)"
+    )
+    parser.add_argument("--outputs", metavar="FILE.npz", help="with --run: where to write the results")
+    parser.add_argument("--version", action="version", version=f"shardc {__version__}")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

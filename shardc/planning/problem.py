@@ -1,0 +1,122 @@
+"""The whole-program planning problem: what may be chosen, and what a choice costs.
+
+Every operation has one current Choice. A value is laid out as its producer gives it; each consumer names the
+layout it needs; the difference is paid in reshards, each distinct copy once, times the trips of the loops
+around the definition. Costs are tuples that compare lexicographically (planning/cost.py says what bytes and
+steps are): bytes, steps, elements of work on one device, and last a preference for reducing late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shardc.forms.choice import Choice
+from shardc.graph import Graph, Node, Op, Region, TensorType
+from shardc.layout import Mesh, Sharding, replicated
+from shardc.planning.reshard import Plan, plan
+from shardc.rules import FactorRule
+
+Total = tuple[int, int, int, int]
+
+CREATION = frozenset({"stablehlo.constant", "sdy.constant", "stablehlo.iota"})
+DOTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+
+
+@dataclass(eq=False)
+class Variable:
+    """One operation: how it runs now, and whether that may change."""
+
+    node: Node
+    op: Op
+    rule: FactorRule | None
+    choice: Choice
+    fixed: bool
+    trips: int
+    region: Region
+    least_parts: int = 1  # work that annotations divide stays divided
+
+
+@dataclass
+class Problem:
+    """A function body with its variables in program order."""
+
+    graph: Graph
+    mesh: Mesh
+    variables: list[Variable] = field(default_factory=list[Variable])
+    producer: dict[int, tuple[Variable, int]] = field(default_factory=dict[int, tuple[Variable, int]])
+    consumers: dict[int, list[tuple[Variable, int]]] = field(
+        default_factory=dict[int, list[tuple[Variable, int]]]
+    )
+    arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
+
+    def layout(self, value: int) -> Sharding:
+        """The layout that propagation gave a value; whole where it gave none."""
+        known = self.graph.values[value].sharding
+        return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
+
+    def given(self, value: int) -> Sharding:
+        """The layout a value is produced in, under the current choices."""
+        if value in self.arguments:
+            return self.arguments[value][0]
+        variable, index = self.producer[value]
+        return variable.choice.results[index]
+
+    def needs(self, value: int) -> list[Sharding]:
+        """The distinct layouts its consumers need, in program order, without the given one."""
+        given = self.given(value)
+        wanted = [variable.choice.operands[index] for variable, index in self.consumers.get(value, [])]
+        return [need for need in dict.fromkeys(wanted) if need != given]
+
+    def trips(self, value: int) -> int:
+        """How often the value is made."""
+        return self.arguments[value][1] if value in self.arguments else self.producer[value][0].trips
+
+    def value_cost(self, value: int) -> tuple[int, int]:
+        """Bytes and steps of all reshards of one value."""
+        needs = self.needs(value)
+        if not needs:
+            return (0, 0)
+        type, trips = self.graph.type(value), self.trips(value)
+        plans = [p for _, _, p in copies(type, self.given(value), needs)]
+        return (trips * sum(p.cost.bytes for p in plans), trips * sum(p.cost.steps for p in plans))
+
+    def touched(self, variable: Variable) -> list[int]:
+        """The values whose cost a change of this variable may change."""
+        return list(dict.fromkeys(variable.node.operands + variable.node.results))
+
+    def cost(self, variables: list[Variable]) -> Total:
+        """The cost of some variables and of all values they touch."""
+        values = dict.fromkeys(v for variable in variables for v in self.touched(variable))
+        pairs = [self.value_cost(value) for value in values]
+        work = sum(variable.trips * _work(variable) for variable in variables)
+        late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
+        return (sum(b for b, _ in pairs), sum(s for _, s in pairs), work, -late)
+
+    def total(self) -> Total:
+        """The cost of the program."""
+        return self.cost(self.variables)
+
+
+Copy = tuple[Sharding, Sharding, Plan]
+
+
+def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Copy]:
+    """How to make each needed layout: (from, to, plan), from the layout there is already that costs least."""
+    have, made, left = [given], list[Copy](), list(needs)
+    while left:
+        options = (
+            (p.cost.bytes, p.cost.steps, order, target, source, p)
+            for order, target in enumerate(left)
+            for source in have
+            for p in (plan(type, source, target),)
+        )
+        _, _, _, target, source, best = min(options, key=lambda option: option[:3])
+        made.append((source, target, best))
+        have.append(target)
+        left.remove(target)
+    return made
+
+
+def _work(variable: Variable) -> int:
+    types = variable.op.operands + variable.op.results
+    return 0 if variable.fixed else sum(type.size for type in types) // variable.choice.parts

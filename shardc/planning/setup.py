@@ -1,0 +1,113 @@
+"""From a propagated function to its planning problem, with the choices that propagation's shardings suggest.
+
+What binds stays fixed: arguments, results, constraints, what a loop carries, and regions written per device.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.forms.choice import Choice, replicated_choice
+from shardc.graph import REGION_OPS, Function, Graph, Node, Region
+from shardc.graph.loops import Constants, counted
+from shardc.layout import Mesh, Sharding, replicated
+from shardc.planning.candidates import build, wishes
+from shardc.planning.problem import CREATION, DOTS, Problem, Variable
+from shardc.rules.table import rule_of
+
+
+def setup(graph: Graph, function: Function, mesh: Mesh) -> Problem:
+    """The planning problem of one function without calls."""
+    problem = Problem(graph, mesh)
+    constants = Constants(graph)
+    for value in function.body.args:
+        problem.arguments[value] = (problem.layout(value), 1)
+    results = tuple(
+        s.layout() if s else problem.layout(v)
+        for s, v in zip(function.result_shardings, function.body.results, strict=True)
+    )
+    _region(problem, constants, function.body, 1, results)
+    return problem
+
+
+def _region(
+    problem: Problem, constants: Constants, region: Region, trips: int, results: tuple[Sharding, ...]
+) -> None:
+    for node in region.nodes[:-1]:
+        _add(problem, node, trips, region)
+        if node.name in REGION_OPS and node.name != "sdy.manual_computation":
+            _inner(problem, constants, node, trips)
+    end = region.nodes[-1]
+    _variable(problem, end, Choice(results, ()), trips, region)
+
+
+def _inner(problem: Problem, constants: Constants, node: Node, trips: int) -> None:
+    """The bodies of a loop or branch: what is carried keeps the layout of the results."""
+    carried = tuple(map(problem.layout, node.results))
+    loop = counted(node, constants) if node.name == "stablehlo.while" else None
+    for index, region in enumerate(node.regions):
+        times = trips * (loop.trips if loop else 1)
+        for value, layout in zip(region.args, carried, strict=False):
+            problem.arguments[value] = (layout, times)
+        is_cond = node.name == "stablehlo.while" and index == 0
+        results = (replicated(problem.mesh, 0),) if is_cond else carried
+        _region(problem, constants, region, times, results)
+
+
+def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
+    fixed = _fixed(problem, node)
+    if fixed:
+        _variable(problem, node, fixed, trips, region)
+        return
+    op = problem.graph.op(node)
+    rule = rule_of(op)
+    if node.name in CREATION:
+        choice = Choice((), tuple(map(problem.layout, node.results)))
+        _variable(problem, node, choice, trips, region, free=True)
+        return
+    variable = _variable(
+        problem, node, replicated_choice(op, problem.mesh), trips, region, free=rule is not None
+    )
+    if rule is not None:
+        results = [problem.layout(v) for v in node.results]
+        operands = [problem.given(v) for v in node.operands]
+        pairs = wishes(rule, (*operands, *results), order=_results_first(len(operands), len(results)))
+        built = build(variable, pairs, problem.mesh)
+        variable.choice = built or variable.choice
+        if node.name in DOTS:
+            variable.least_parts = variable.choice.parts
+
+
+def _results_first(operands: int, results: int) -> tuple[int, ...]:
+    return (*range(operands, operands + results), *range(operands))
+
+
+def _fixed(problem: Problem, node: Node) -> Choice | None:
+    """The only choice of a node whose layouts are given, or None."""
+    results = tuple(map(problem.layout, node.results))
+    if node.name in ("sdy.sharding_constraint", "sdy.reshard"):
+        target = cast(Sharding, node.attrs["sharding"]).layout()
+        return Choice((target,), (target,))
+    if node.name == "sdy.manual_computation":
+        ins = cast(tuple[Sharding, ...], node.attrs["in_shardings"])
+        outs = cast(tuple[Sharding, ...], node.attrs["out_shardings"])
+        return Choice(tuple(s.layout() for s in ins), tuple(s.layout() for s in outs))
+    if node.name == "stablehlo.while":
+        return Choice(results, results)
+    if node.name in REGION_OPS:
+        selector = tuple(replicated(problem.mesh, problem.graph.type(v).rank) for v in node.operands)
+        return Choice(selector, results)
+    return None
+
+
+def _variable(
+    problem: Problem, node: Node, choice: Choice, trips: int, region: Region, free: bool = False
+) -> Variable:
+    op = problem.graph.op(node)
+    variable = Variable(node, op, rule_of(op) if free else None, choice, not free, trips, region)
+    problem.variables.append(variable)
+    for index, value in enumerate(node.operands):
+        problem.consumers.setdefault(value, []).append((variable, index))
+    for index, value in enumerate(node.results):
+        problem.producer[value] = (variable, index)
+    return variable
