@@ -1,0 +1,37 @@
+# The commands of this repository. Each makes the environment it needs in .venv.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check sweep bench clean
+
+demo: .venv/.demo        ## compile examples/digits and run it on eight emulated devices
+	$(BIN)/python examples/digits/demo.py
+
+test: .venv/.dev         ## every test but the slow sweeps
+	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+
+check: .venv/.dev        ## lint and types
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+
+sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
+	$(BIN)/python -m pytest -q -n 2 -m slow
+
+bench: .venv/.dev        ## speed and bytes against peers, in one run
+	$(BIN)/python bench/run.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.demo: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -q -e '.[jax,demo]'
+	touch $@
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	touch $@ .venv/.demo
+
+clean:
+	rm -rf .venv build *.egg-info
