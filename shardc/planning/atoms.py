@@ -8,11 +8,11 @@ only a factor is split there too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import pairwise
+from collections.abc import Sequence
 from math import gcd, prod
 
-from shardc.layout import Axis, LayoutError, Mesh, Sharding, text_of
+from shardc.layout import Axis, Sharding
+from shardc.layout.difference import pieces
 
 FINEST = 6  # more atoms than this make the search too long; the axes are then split only where they must be
 
@@ -24,43 +24,20 @@ def atoms_of(source: Sharding, target: Sharding, shape: Sequence[int]) -> tuple[
     """
     mesh = source.mesh
     used = [axis for sharding in (source.layout(), target.layout()) for axis in sharding.axes()]
-    pieces = _pieces(mesh, used)
-    fine = _refine(pieces, shape)
+    coarse = pieces(mesh, used)
+    fine = _refine(coarse, shape)
     spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and all(name != a.name for a in used)]
-    chosen = fine if len(fine) + len(spare) <= FINEST else pieces
-    return tuple(chosen) + tuple(spare)
+    chosen = fine if len(fine) + len(spare) <= FINEST else coarse
+    return (*chosen, *spare)
 
 
-def split(axes: Iterable[Axis], atoms: Sequence[Axis]) -> tuple[int, ...]:
-    """The numbers of the atoms that a list of axes consists of, major to minor."""
-    return tuple(i for axis in axes for i, atom in enumerate(atoms) if axis.contains(atom))
-
-
-def _pieces(mesh: Mesh, used: Sequence[Axis]) -> list[Axis]:
-    """The used axes, split at every boundary; what lies between the parts in use is a piece as well."""
-    pieces: list[Axis] = []
-    for name, size in mesh.axes:
-        parts = [axis for axis in used if axis.name == name]
-        if not parts:
-            continue
-        ends = sorted({1, size} | {axis.pre for axis in parts} | {axis.end for axis in parts})
-        for low, high in pairwise(ends):
-            if high % low:
-                texts = " and ".join(sorted({text_of(axis, mesh) for axis in parts}))
-                raise LayoutError(f"parts {texts} of axis {name} have no common refinement")
-            pieces.append(Axis(name, high // low, low))
-        if size == 1:
-            pieces.append(Axis(name, 1))
-    return pieces
-
-
-def _refine(pieces: Sequence[Axis], shape: Sequence[int]) -> list[Axis]:
+def _refine(coarse: Sequence[Axis], shape: Sequence[int]) -> list[Axis]:
     """The pieces, split into factors such that any two of different size have no factor in common."""
-    sizes = [piece.size for piece in pieces]
+    sizes = [piece.size for piece in coarse]
     shared = [gcd(size, n) for size in shape for n in sizes if size % n]
     base = _coprime_base([n for n in (*sizes, *shared) if n > 1])
     fine: list[Axis] = []
-    for piece in pieces:
+    for piece in coarse:
         factors = [f for f in base for _ in range(_multiplicity(piece.size, f))] or [1]
         for i, factor in enumerate(factors):
             fine.append(Axis(piece.name, factor, piece.pre * prod(factors[:i])))

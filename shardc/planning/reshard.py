@@ -13,7 +13,8 @@ from functools import lru_cache
 
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
-from shardc.planning.atoms import atoms_of, split
+from shardc.layout.difference import split
+from shardc.planning.atoms import atoms_of
 from shardc.planning.cost import Cost
 from shardc.planning.moves import Layout, Move, Space
 from shardc.planning.search import search
@@ -62,8 +63,10 @@ def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence
 
 
 def _layout(sharding: Sharding, atoms: Sequence[Axis], settled: bool) -> Layout:
-    dims = tuple(split(dim.axes, atoms) for dim in sharding.dims)
-    return Layout(dims, tuple(sorted(split(sharding.unreduced, atoms))), settled)
+    number = {atom: i for i, atom in enumerate(atoms)}
+    dims = tuple(tuple(number[atom] for atom in split(dim.axes, atoms)) for dim in sharding.dims)
+    partial = tuple(sorted(number[atom] for atom in split(sharding.unreduced, atoms)))
+    return Layout(dims, partial, settled)
 
 
 def _steps(
