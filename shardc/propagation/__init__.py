@@ -1,1 +1,5 @@
-"""From a few annotated tensors to a sharding for every tensor."""
+"""Propagation: from the shardings that a few tensors have to those of all of them."""
+
+from shardc.propagation.run import STRATEGIES, Body, Options, Result, propagate
+
+__all__ = ["STRATEGIES", "Body", "Options", "Result", "propagate"]

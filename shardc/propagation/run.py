@@ -1,0 +1,89 @@
+"""Propagation of a whole program: every layer, and what comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from shardc.graph import Graph
+from shardc.layout import Sharding
+from shardc.propagation.flow import Flow, Instance, Rules, build
+from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
+from shardc.propagation.step import Strategy
+from shardc.propagation.sweep import OnChange, State
+from shardc.rules.table import rule_of
+
+STRATEGIES: dict[str, tuple[Strategy, ...]] = {
+    "basic": (Strategy.BASIC,),
+    "aggressive": (Strategy.AGGRESSIVE,),
+    "basic-then-aggressive": (Strategy.BASIC, Strategy.AGGRESSIVE),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """Which layers run. `strategy` is a key of STRATEGIES; `whole_axes` never splits an axis."""
+
+    strategy: str = "basic-then-aggressive"
+    op_priorities: bool = True
+    user_priorities: bool = True
+    whole_axes: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """What propagation found for one instance of a function: value id -> sharding, None where it found none.
+
+    `path` holds the ids of the calls that lead to it from function `root`; () for the function itself.
+    """
+
+    root: str
+    path: tuple[int, ...]
+    function: str
+    shardings: dict[int, Sharding | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The outcome. `bodies` has every instance of every function; `results` the shardings of the results of
+    the functions that the outside calls."""
+
+    graph: Graph
+    bodies: list[Body]
+    results: dict[str, list[Sharding | None]]
+
+    def sharding(self, value: int) -> Sharding | None:
+        """A value's sharding, in the first instance of its function."""
+        return next((body.shardings[value] for body in self.bodies if value in body.shardings), None)
+
+
+def propagate(
+    graph: Graph,
+    options: Options = Options(),
+    rules: Rules = rule_of,
+    on_change: OnChange | None = None,
+) -> Result:
+    """Find a sharding for every value of a program from those that some have. The graph is left alone.
+
+    `on_change` is told every change and the operation that made it.
+    """
+    flow = build(graph, rules)
+    state = State(flow, options.whole_axes, on_change)
+    _layers(options)(state)
+    bodies = [_body(instance, state) for instance in flow.instances]
+    return Result(graph, bodies, _results(flow, state))
+
+
+def _layers(options: Options) -> Layer:
+    strategies = STRATEGIES[options.strategy]
+    layer: Layer = partial(by_op_priority if options.op_priorities else by_strategy, strategies=strategies)
+    return partial(by_user_priority, inner=layer) if options.user_priorities else layer
+
+
+def _body(instance: Instance, state: State) -> Body:
+    shardings = {value: state[place] for value, place in instance.places.items()}
+    return Body(instance.root, instance.path, instance.function, shardings)
+
+
+def _results(flow: Flow, state: State) -> dict[str, list[Sharding | None]]:
+    return {name: [state[place] for place in places] for name, places in flow.results.items()}

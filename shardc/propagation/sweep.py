@@ -1,0 +1,129 @@
+"""One sweep: visit links until nothing changes, in the order of MLIR's greedy rewriter.
+
+All links are visited once in program order; a link next to a place that changed is visited again before the
+rest. That goes on until a whole round changes nothing. Equal visits (same rule, directions and shardings) are
+computed once: shardings are numbered, and the outcome is kept under those numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shardc.layout import Sharding
+from shardc.propagation.direction import Direction, Directions
+from shardc.propagation.flow import Flow, Link
+from shardc.propagation.priorities import ELEMENTWISE, directions
+from shardc.propagation.step import Strategy, Visit, step
+
+_ROUNDS = 10  # of MLIR's greedy rewriter, before it gives up
+
+OnChange = Callable[[Link, int, "Sharding | None", Sharding], None]
+"""Told a link, the tensor of it (operands first) that changed, and its sharding before and after."""
+
+
+class State:
+    """The sharding of every place of a flow as propagation goes on.
+
+    `on_change` is called for every change that a link makes.
+    """
+
+    def __init__(self, flow: Flow, whole_axes: bool = False, on_change: OnChange | None = None) -> None:
+        self.flow = flow
+        self._whole_axes = whole_axes
+        self._on_change = on_change
+        self._known: list[Sharding | None] = [None]
+        self._number: dict[Sharding, int] = {}
+        self._current = [self._number_of(sharding) for sharding in flow.start]
+        self._visits: list[Visit] = []
+        self._visit_number: dict[object, int] = {}
+        self._outcomes: dict[Strategy, dict[tuple[int, ...], tuple[tuple[int, int], ...]]] = {
+            strategy: {} for strategy in Strategy
+        }
+
+    def __getitem__(self, place: int) -> Sharding | None:
+        return self._known[self._current[place]]
+
+    def __setitem__(self, place: int, sharding: Sharding | None) -> None:
+        self._current[place] = self._number_of(sharding)
+
+    def sweep(self, strategy: Strategy, round: int | None) -> None:
+        """Propagate until nothing changes, with the directions that a round of op priorities allows."""
+        self._returns(strategy)
+        visits = [self._visit_of(link, round) for link in self.flow.links]
+        for _ in range(_ROUNDS):
+            if not self._round(strategy, visits):
+                break
+        self._returns(strategy)
+
+    def _round(self, strategy: Strategy, visits: Sequence[int]) -> bool:
+        flow, current, outcomes = self.flow, self._current, self._outcomes[strategy]
+        tensors = [link.tensors for link in flow.links]
+        waiting = list(range(len(tensors) - 1, -1, -1))
+        queued = bytearray(b"\1") * len(tensors)
+        changed = False
+        while waiting:
+            number = waiting.pop()
+            queued[number] = 0
+            places = tensors[number]
+            key = (visits[number], *[current[place] for place in places])
+            updates = outcomes.get(key)
+            if updates is None:
+                updates = outcomes[key] = self._compute(strategy, key)
+            for tensor, sharding in updates:
+                changed = True
+                place = places[tensor]
+                if self._on_change is not None:
+                    before, after = self[place], self._known[sharding]
+                    assert after is not None
+                    self._on_change(flow.links[number], tensor, before, after)
+                for member in (place, *flow.peers.get(place, ())):
+                    current[member] = sharding
+                    for other in flow.touches[member]:
+                        if not queued[other] and other != number:
+                            queued[other] = 1
+                            waiting.append(other)
+        return changed
+
+    def _compute(self, strategy: Strategy, key: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
+        visit, *shardings = key
+        updates = step(self._visits[visit], [self._known[number] for number in shardings], strategy)
+        return tuple((tensor, self._number_of(sharding)) for tensor, sharding in updates)
+
+    def _returns(self, strategy: Strategy) -> None:
+        """Tell returned values and results of the main function about each other."""
+        for value, result, rule in self.flow.returns:
+            both = (value, result)
+            visit = self._number_visit(Visit(rule, (Direction.BOTH,) * len(rule.factors)))
+            key = (visit, *[self._current[place] for place in both])
+            for tensor, sharding in self._compute(strategy, key):
+                self._current[both[tensor]] = sharding
+                for peer in self.flow.peers.get(both[tensor], ()):
+                    self._current[peer] = sharding
+
+    def _visit_of(self, link: Link, round: int | None) -> int:
+        allowed = self._directions(link, round)
+        key = (id(link.rule), allowed, link.kind in ELEMENTWISE, link.border)
+        number = self._visit_number.get(key)
+        if number is None:
+            visit = Visit(link.rule, allowed, link.kind in ELEMENTWISE, link.border, self._whole_axes)
+            number = self._visit_number[key] = self._number_visit(visit)
+        return number
+
+    def _number_visit(self, visit: Visit) -> int:
+        self._visits.append(visit)
+        return len(self._visits) - 1
+
+    @staticmethod
+    def _directions(link: Link, round: int | None) -> Directions:
+        if link.fixed is not None:
+            return (link.fixed,) * len(link.rule.factors)
+        return directions(link.rule, link.kind, round, link.shared)
+
+    def _number_of(self, sharding: Sharding | None) -> int:
+        if sharding is None:
+            return 0
+        number = self._number.get(sharding)
+        if number is None:
+            self._known.append(sharding)
+            number = self._number[sharding] = len(self._known) - 1
+        return number
