@@ -1,0 +1,115 @@
+"""What enters per-device code has the states of its in_shardings; what leaves must fit its out_shardings."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from shardc.check.site import Site
+from shardc.check.state import REDUCERS, AxisParts, State
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Node, TensorType
+from shardc.layout import Axis, Sharding, size_of, text_of
+
+
+def entering(sharding: Sharding, outside: State, parts: AxisParts, manual: frozenset[str]) -> State:
+    """A block varies over the axes that split it, on top of what it does outside; other axes hold copies."""
+    split = parts.of(axis for dim in sharding.dims for axis in dim.axes if axis.name in manual)
+    partial = parts.of(axis for axis in sharding.unreduced if axis.name in manual)
+    kind = sharding.kind if partial else outside.kind
+    return State(outside.varies | split, outside.partial | partial, kind)
+
+
+def leaving(site: Site, node: Node, index: int) -> None:
+    """ShardcError unless the index-th value that `site` returns is what the out_sharding of `node` says."""
+    sharding = cast(Sequence[Sharding], node.attrs["out_shardings"])[index]
+    manual = frozenset(cast(Sequence[str], node.attrs["manual_axes"]))
+    result = _Result(site, index, sharding, site.graph.type(node.results[index]), manual)
+    result.check_kind()
+    result.check_same()
+
+
+class _Result:
+    def __init__(
+        self, site: Site, index: int, sharding: Sharding, type: TensorType, manual: frozenset[str]
+    ) -> None:
+        self.site, self.index, self.sharding, self.type = site, index, sharding, type
+        self.state = site.states[index]
+        parts = site.parts
+        self.split = parts.of(axis for dim in sharding.dims for axis in dim.axes if axis.name in manual)
+        self.declared = parts.of(axis for axis in sharding.unreduced if axis.name in manual)
+        inside = parts.of(parts.mesh.axis(name) for name in parts.mesh.sizes if name in manual)
+        self.varies, self.partial = self.state.varies & inside, self.state.partial & inside
+
+    def check_kind(self) -> None:
+        """Partial results are declared so, with their kind; whole values are not."""
+        over, kind = self.site.parts.text, self.state.kind
+        wrong = self.partial - self.declared
+        if wrong & self.split:
+            scatter = (
+                f"psum_scatter over {over(wrong)}" if kind == "sum" else f"{REDUCERS[kind]} and take a block"
+            )
+            raise self.error(
+                f"is split over {over(wrong)}", f"is a partial {kind} over it", scatter + " first"
+            )
+        if wrong:
+            raise self.error(
+                f"is whole over {over(wrong)}",
+                f"is a partial {kind} over it",
+                f"{REDUCERS[kind]} over {over(wrong)} first, or declare it partial({kind}: {over(wrong)})",
+            )
+        if self.partial and kind != self.sharding.kind:
+            raise self.error(
+                f"is partial({self.sharding.kind}: {over(self.declared)})",
+                f"is a partial {kind} over {over(self.partial)}",
+                f"declare it partial({kind}: {over(self.partial)})",
+            )
+        whole = [a for a in self.declared if not self.state.is_term(a, self.sharding.kind)]
+        if whole:
+            raise self.error(
+                f"is partial(sum: {over(whole)})",
+                f"is the same over {over(whole)}, so the sum counts it once per device",
+                f"leave {over(whole)} out of partial(…)",
+            )
+
+    def check_same(self) -> None:
+        """The value varies over no axis that the declared type does not name."""
+        wrong = self.varies - self.split - self.declared
+        if wrong:
+            over = self.site.parts.text(wrong)
+            raise self.error(f"is the same over {over}", f"varies over {over}", self.fix(wrong, over))
+
+    def fix(self, wrong: frozenset[Axis], over: str) -> str:
+        if not self.type.rank:
+            return f"psum over {over} first; a scalar cannot be split"
+        free = [i for i, dim in enumerate(self.sharding.dims) if not dim.axes]
+        dim = free[-1] if free else self.type.rank - 1
+        axes = [text_of(a, self.site.parts.mesh) for a in self.sharding.dims[dim].axes] + over.split(", ")
+        local = self.site.graph.type(self.site.node.operands[self.index]).shape[dim]
+        size = local * self.sharding.dims[dim].parts * size_of(wrong)
+        return f"psum over {over} first, or return the blocks joined, as `{_dim_text(size, axes)}`"
+
+    def error(self, declared: str, found: str, hint: str) -> ShardcError:
+        value = self.site.node.operands[self.index]
+        name = self.site.graph.values[value].loc.name or "the value"
+        type = self.site.parts.type_text(self.site.graph.type(value), self.state)
+        return self.site.error(
+            f"result {self.index + 1}, {_global_text(self.type, self.sharding)}, {declared}, "
+            f"but {name}: {type} {found}",
+            hint,
+        )
+
+
+def _global_text(type: TensorType, sharding: Sharding) -> str:
+    """f32[8@i, 32]."""
+    dims = [
+        _dim_text(size, [text_of(axis, sharding.mesh) for axis in dim.axes])
+        for size, dim in zip(type.shape, sharding.dims, strict=True)
+    ]
+    return f"{type.dtype}[{', '.join(dims)}]"
+
+
+def _dim_text(size: int, axes: Sequence[str]) -> str:
+    if not axes:
+        return str(size)
+    return f"{size}@{axes[0]}" if len(axes) == 1 else f"{size}@({', '.join(axes)})"

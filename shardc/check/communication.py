@@ -1,0 +1,106 @@
+"""How states pass the operations of the spmd dialect: `axes` are those of the operation, `x` its operand.
+
+An operand may be partial over other axes than the collective's, as far as the collective is linear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import cast
+
+from shardc.check.site import Site
+from shardc.check.state import REDUCERS, State
+from shardc.layout import Axis, size_of
+
+Rule = Callable[[Site], list[State]]
+
+
+def all_reduce(site: Site) -> list[State]:
+    """Varying or partial over the axes -> the same."""
+    return [reduced(site, site.axes(), cast(str, site.node.attrs["kind"]))]
+
+
+def reduce_scatter(site: Site) -> list[State]:
+    """Varying or partial over the axes -> varying."""
+    axes = site.axes()
+    state = reduced(site, axes, cast(str, site.node.attrs["kind"]))
+    return [replace(state, varies=state.varies | axes)]
+
+
+def all_gather(site: Site) -> list[State]:
+    """-> the same over the axes if `invariant`, else varying."""
+    axes = site.axes()
+    state = moved(site, axes)
+    return [state if not site.node.attrs.get("invariant") else replace(state, varies=state.varies - axes)]
+
+
+def exchange(site: Site) -> list[State]:
+    """all_to_all, collective_permute, all_slice, vary: -> varying over the axes."""
+    return [moved(site, site.axes())]
+
+
+def axis_index(site: Site) -> list[State]:
+    """-> varying over the axes."""
+    return [State(site.axes())]
+
+
+def to_partial(site: Site) -> list[State]:
+    """The same over the axes -> partial."""
+    axes, kind = site.axes(), cast(str, site.node.attrs["kind"])
+    (state,) = site.states
+    other = axes & (state.varies | state.partial)
+    if other:
+        raise site.error(
+            f"to_partial over {site.parts.text(axes)} keeps the value of one position, "
+            f"but the others differ: {site.operands()}"
+        )
+    if state.partial and state.kind != kind:
+        raise site.error(f"to_partial makes a partial {kind} of a partial {state.kind}: {site.operands()}")
+    return [State(state.varies, state.partial | axes, kind)]
+
+
+def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
+    """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
+    (state,) = site.states
+    name, over = REDUCERS.get(kind, kind), site.parts.text(axes)
+    if state.partial and state.kind != kind:
+        raise site.error(
+            f"{name} over {over} of a partial {state.kind}: {site.operands()}",
+            f"{REDUCERS[state.kind]} over {site.parts.text(state.partial)} first",
+        )
+    same = axes - state.varies - state.partial
+    if same and not state.zero:
+        copies, said = size_of(same), site.parts.text(same)
+        effect = f"it becomes {copies} times as large" if kind == "sum" else "nothing changes"
+        site.warn(
+            f"{name} over {said} of a value that is the same over {said}, so {effect}: {site.operands()}",
+            f"leave {said} out of the {name}",
+        )
+    return State(state.varies - axes, state.partial - axes, state.kind, state.zero)
+
+
+def moved(site: Site, axes: frozenset[Axis]) -> State:
+    """The operand after its elements went to other devices along the axes."""
+    (state,) = site.states
+    mixed = state.partial & axes
+    if mixed:
+        over = site.parts.text(mixed)
+        raise site.error(
+            f"{site.op_name} over {over} of a partial {state.kind} over {over}: {site.operands()}",
+            f"{REDUCERS[state.kind]} over {over} first",
+        )
+    return replace(state, varies=state.varies | axes)
+
+
+COMMUNICATION: dict[str, Rule] = {
+    "spmd.all_gather": all_gather,
+    "spmd.all_reduce": all_reduce,
+    "spmd.all_slice": exchange,
+    "spmd.all_to_all": exchange,
+    "spmd.axis_index": axis_index,
+    "spmd.collective_permute": exchange,
+    "spmd.reduce_scatter": reduce_scatter,
+    "spmd.to_partial": to_partial,
+    "spmd.vary": exchange,
+}

@@ -1,0 +1,69 @@
+"""One operation as its typing rule sees it: the operands' states, and how to speak of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import cast
+
+from shardc.check.state import AxisParts, State
+from shardc.explain.diagnostics import ShardcError, warn
+from shardc.graph import Graph, Location, Node
+from shardc.layout import Axis
+
+
+@dataclass(frozen=True)
+class Site:
+    """A node, and the states of all values before it. `manual` names the axes the code is written over."""
+
+    graph: Graph
+    node: Node
+    parts: AxisParts
+    manual: frozenset[str]
+    known: Mapping[int, State]
+
+    @property
+    def states(self) -> tuple[State, ...]:
+        """The states of the operands."""
+        return tuple(self.known.get(v, State()) for v in self.node.operands)
+
+    @property
+    def op_name(self) -> str:
+        """The name without its dialect."""
+        return self.node.name.partition(".")[2]
+
+    def axes(self, key: str = "axes") -> frozenset[Axis]:
+        """The parts of the axes in an attribute; ShardcError for one the code is not written over."""
+        axes = cast(tuple[Axis, ...], self.node.attrs[key])
+        for axis in axes:
+            if axis.name not in self.manual:
+                raise self.error(
+                    f"{self.op_name} over {axis.name}, which this code is not written per device of",
+                    f"it is written over {', '.join(sorted(self.manual)) or 'no axis'}",
+                )
+        return self.parts.of(axes)
+
+    def name(self, index: int) -> str:
+        """What the source calls an operand."""
+        return self.graph.values[self.node.operands[index]].loc.name or f"operand {index + 1}"
+
+    def operand(self, index: int) -> str:
+        """`z: f32[2, 32]{varies: i, j}`."""
+        value = self.node.operands[index]
+        return f"{self.name(index)}: {self.parts.type_text(self.graph.type(value), self.states[index])}"
+
+    def operands(self, indices: Iterable[int] | None = None) -> str:
+        """All operands, or some, with their types."""
+        return ", ".join(map(self.operand, range(len(self.node.operands)) if indices is None else indices))
+
+    @property
+    def loc(self) -> Location:
+        """Where the operation stands, or else the first value it takes."""
+        candidates = (self.node.loc, *(self.graph.values[v].loc for v in self.node.operands))
+        return next((loc for loc in candidates if loc.file), self.node.loc)
+
+    def error(self, message: str, hint: str | None = None) -> ShardcError:
+        return ShardcError(message, self.loc, hint)
+
+    def warn(self, message: str, hint: str | None = None) -> None:
+        warn(message, self.loc, hint)

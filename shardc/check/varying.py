@@ -1,0 +1,229 @@
+"""The varying and partial types of per-device code, checked operation by operation.
+
+`check_graph` checks every sdy.manual_computation of a module, `check_body` one. They accept what JAX's
+check_vma accepts, and know partial results besides: these exist where an in_sharding says `unreduced`, where
+spmd.to_partial makes them, and where the compiler marks an operation with `shardc.partial_over`. They may
+pass linear operations only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import cast
+
+from shardc.check.boundary import entering, leaving
+from shardc.check.communication import COMMUNICATION
+from shardc.check.flow import not_partial, plain
+from shardc.check.groups import GROUPED
+from shardc.check.site import Site
+from shardc.check.state import AxisParts, State
+from shardc.explain.diagnostics import collecting
+from shardc.graph import Dense, Graph, Node, Region, walk
+from shardc.layout import Axis, Sharding
+
+
+class Types(Mapping[int, State]):
+    """The state of every value of a body, by value id; `text` writes it with the value's tensor type."""
+
+    def __init__(self, graph: Graph, parts: AxisParts, states: dict[int, State]) -> None:
+        self._graph, self.parts, self._states = graph, parts, states
+
+    def __getitem__(self, value: int) -> State:
+        return self._states[value]
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._states)
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+    def text(self, value: int) -> str:
+        """`f32[2, 32]{varies: i, j}`."""
+        return self.parts.type_text(self._graph.type(value), self._states[value])
+
+
+def check_graph(graph: Graph) -> dict[int, Types]:
+    """Check all per-device code of a module: the types of each body, by the id of its node."""
+    found: dict[int, Types] = {}
+    for function in graph.functions.values():
+        nested: set[int] = set()
+        for node in walk(function.body):
+            if node.name == "sdy.manual_computation" and node.id not in nested:
+                found[node.id] = check_body(graph, node)
+                nested |= {inner.id for inner in walk(node.regions[0])}
+    return found
+
+
+def check_body(graph: Graph, node: Node) -> Types:
+    """The types of the values in a sdy.manual_computation; ShardcError at the first operation that is wrong.
+
+    Warns where a reduction combines copies.
+    """
+    parts = _parts(graph, node)
+    states: dict[int, State] = {}
+    _Checker(graph, parts, frozenset(), states).manual_computation(node)
+    return Types(graph, parts, states)
+
+
+class _Checker:
+    """Walks regions in order; `states` fills up."""
+
+    def __init__(
+        self, graph: Graph, parts: AxisParts, manual: frozenset[str], states: dict[int, State]
+    ) -> None:
+        self.graph, self.parts, self.manual, self.states = graph, parts, manual, states
+
+    def region(self, region: Region, args: Sequence[State]) -> list[State]:
+        """The states of a region's results, given those of its arguments."""
+        self.states.update(zip(region.args, args, strict=True))
+        for node in region.nodes[:-1]:
+            self.states.update(zip(node.results, self.node(node), strict=True))
+        return [self.states.get(v, State()) for v in region.results]
+
+    def node(self, node: Node) -> list[State]:
+        """The states of an operation's results."""
+        control = CONTROL.get(node.name)
+        return control(self, node) if control else RULES.get(node.name, plain)(self.site(node))
+
+    def site(self, node: Node) -> Site:
+        return Site(self.graph, node, self.parts, self.manual, self.states)
+
+    def manual_computation(self, node: Node) -> list[State]:
+        """Enter by the in_shardings, leave by the out_shardings."""
+        manual = self.manual | set(cast(tuple[str, ...], node.attrs["manual_axes"]))
+        shardings = cast(Sequence[Sharding], node.attrs["in_shardings"])
+        (region,) = node.regions
+        args = [
+            entering(sharding, outside, self.parts, manual)
+            for sharding, outside in zip(shardings, self.site(node).states, strict=True)
+        ]
+        inner = _Checker(self.graph, self.parts, manual, self.states)
+        results = inner.region(region, args)
+        for index in range(len(results)):
+            leaving(inner.site(region.nodes[-1]), node, index)
+        outer = self.parts.of(self.parts.mesh.axis(name) for name in self.manual)
+        return [replace(s, varies=s.varies & outer, partial=s.partial & outer) for s in results]
+
+    def call(self, node: Node) -> list[State]:
+        """The callee, with the states of these arguments."""
+        callee = self.graph.functions[cast(str, node.attrs["callee"])]
+        return self.region(callee.body, self.site(node).states)
+
+    def loop(self, node: Node) -> list[State]:
+        """A while: what is carried has a state that one more turn does not change."""
+        condition, body = node.regions
+        site = self.site(node)
+        carried = list(site.states)
+        while True:
+            with collecting():
+                turned = [
+                    _join(site, f"carried value {i + 1}", before, after)
+                    for i, (before, after) in enumerate(
+                        zip(carried, self._turn(node, condition, body, carried), strict=True)
+                    )
+                ]
+            if turned == carried:
+                break
+            carried = turned
+        self._turn(node, condition, body, carried)
+        return carried
+
+    def _turn(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
+        (predicate,) = self.region(condition, carried)
+        not_partial(self.site(condition.nodes[-1]), "it decides how often a loop runs")
+        return [_decided(self.site(node), predicate, state) for state in self.region(body, carried)]
+
+    def branch(self, node: Node) -> list[State]:
+        """A case or if: the results of the branches, and what decides between them."""
+        site = self.site(node)
+        not_partial(site, "it decides which branch runs")
+        branches = [self.region(region, ()) for region in node.regions]
+        joined = branches[0]
+        for other in branches[1:]:
+            joined = [
+                _join(site, f"result {i + 1}", a, b)
+                for i, (a, b) in enumerate(zip(joined, other, strict=True))
+            ]
+        return [_decided(site, site.states[0], state) for state in joined]
+
+
+def _join(site: Site, what: str, a: State, b: State) -> State:
+    """What holds of a value that is one or the other."""
+    partial = a.partial | b.partial
+    kind = a.kind if a.partial else b.kind
+    one_kind = not (a.partial and b.partial) or a.kind == b.kind
+    if not one_kind or not all(state.is_term(axis, kind) for state in (a, b) for axis in partial):
+        ways = " or ".join(f"{{{site.parts.state_text(state)}}}" for state in (a, b))
+        raise site.error(f"{what} of {site.op_name} is {ways}, depending on the way taken")
+    return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero)
+
+
+def _decided(site: Site, predicate: State, state: State) -> State:
+    """A result whose making depended on a predicate."""
+    if predicate.varies & state.partial:
+        over = site.parts.text(predicate.varies & state.partial)
+        raise site.error(
+            f"{site.op_name} depends on a value that varies over {over}, and its result is partial over it"
+        )
+    return replace(state, varies=state.varies | predicate.varies)
+
+
+def each(site: Site) -> list[State]:
+    """Result i is operand i."""
+    return list(site.states)
+
+
+def constant(site: Site) -> list[State]:
+    """The same everywhere; a splat of 0 is a partial sum of itself too."""
+    value = cast(Dense, site.node.attrs["value"])
+    return [State(zero=value.is_splat and not value.data)]
+
+
+def _shardings(node: Node) -> list[Sharding]:
+    return [
+        *cast(Sequence[Sharding], node.attrs["in_shardings"]),
+        *cast(Sequence[Sharding], node.attrs["out_shardings"]),
+    ]
+
+
+def _parts(graph: Graph, node: Node) -> AxisParts:
+    """The axes cut as the shardings and the operations of the body need it."""
+    reached = list(_reached(graph, node.regions[0], set()))
+    named = [axis for inner in reached for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
+    shardings = [
+        sharding
+        for manual in (node, *(inner for inner in reached if inner.name == node.name))
+        for sharding in _shardings(manual)
+    ]
+    mesh = shardings[0].mesh if shardings else next(iter(graph.meshes.values()))
+    return AxisParts(mesh, [*named, *(axis for sharding in shardings for axis in sharding.axes())], node.loc)
+
+
+def _reached(graph: Graph, region: Region, called: set[str]) -> Iterator[Node]:
+    """The operations of a region and of the functions called from it."""
+    for node in walk(region):
+        yield node
+        callee = cast(str, node.attrs.get("callee", "")) if node.name == "func.call" else ""
+        if callee and callee not in called:
+            called.add(callee)
+            yield from _reached(graph, graph.functions[callee].body, called)
+
+
+RULES: dict[str, Callable[[Site], list[State]]] = {
+    **COMMUNICATION,
+    **GROUPED,
+    "sdy.propagation_barrier": each,
+    "sdy.reshard": each,
+    "sdy.sharding_constraint": each,
+    "stablehlo.constant": constant,
+    "stablehlo.optimization_barrier": each,
+}
+
+CONTROL: dict[str, Callable[[_Checker, Node], list[State]]] = {
+    "func.call": _Checker.call,
+    "sdy.manual_computation": _Checker.manual_computation,
+    "stablehlo.case": _Checker.branch,
+    "stablehlo.if": _Checker.branch,
+    "stablehlo.while": _Checker.loop,
+}
