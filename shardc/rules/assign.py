@@ -76,7 +76,12 @@ def legal(
     """
     return (
         _used_twice(assignment)
-        or next(filter(None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes and f not in allow)), None)
+        or next(
+            filter(
+                None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes and f not in allow)
+            ),
+            None,
+        )
         or next(filter(None, (_misplaced(rule, op, f, assignment) for f in range(len(assignment)))), None)
     )
 

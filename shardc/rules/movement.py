@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import gcd
 
 from shardc.graph.program import Op
-from shardc.rules.build import RuleBuilder, ints
-from shardc.rules.rule import FactorRule
+from shardc.rules.build import RuleBuilder, integer, ints
+from shardc.rules.rule import FactorRule, Kind
 
 
 def broadcast_in_dim(op: Op) -> FactorRule:
@@ -21,6 +21,65 @@ def broadcast_in_dim(op: Op) -> FactorRule:
             builder.factor(1, {0: dim})
             dim = None
         builder.factor(size, {} if dim is None else {0: dim}, {0: out})
+    return builder.build(linear=[[0]], monotone=[[0]])
+
+
+def bitcast_convert(op: Op) -> FactorRule:
+    """The bits as another dtype; wider to narrower adds a minor dimension, narrower to wider removes one."""
+    source, target = op.operands[0].shape, op.results[0].shape
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(min(source, target, key=len)):
+        builder.along(dim, size)
+    if len(source) < len(target):
+        builder.factor(target[-1], results={0: len(target) - 1}, kind=Kind.REPLICATE, plain=False)
+    elif len(source) > len(target):
+        builder.factor(source[-1], {0: len(source) - 1}, kind=Kind.REPLICATE, plain=False)
+    return builder.build()
+
+
+def concatenate(op: Op) -> FactorRule:
+    """The joined dimension has the result's size and must be whole.
+
+    sdy makes it a permutation where the operands are slices, which an operation alone does not show.
+    """
+    joined = integer(op, "dimension", 0)
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(op.results[0].shape):
+        builder.along(dim, size, Kind.REPLICATE if dim == joined else Kind.PASS)
+    every = range(len(op.operands))
+    return builder.build(linear=[every], monotone=[every])
+
+
+def pad(op: Op) -> FactorRule:
+    """The second operand is the padding. Padding that keeps the size (-1, 1) shifts, so it is not plain."""
+    shape = op.operands[0].shape
+    zeros = (0,) * len(shape)
+    amounts = [ints(op, f"{part}_padding{side}", zeros) for part, side in _PADDING]
+    builder = RuleBuilder(op)
+    for dim, (size, padded) in enumerate(zip(shape, op.results[0].shape, strict=True)):
+        if size == padded:
+            builder.along(dim, size, plain=None if not any(a[dim] for a in amounts) else False)
+        else:
+            builder.along(dim, size, Kind.PERMUTATION)
+    return builder.build(linear=[[0, 1]], monotone=[[0, 1]])
+
+
+_PADDING = (("edge", "_low"), ("edge", "_high"), ("interior", ""))
+
+
+def reverse(op: Op) -> FactorRule:
+    """Reversed dimensions are permuted."""
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(op.operands[0].shape):
+        builder.along(dim, size, Kind.PERMUTATION if dim in ints(op, "dimensions") else Kind.PASS)
+    return builder.build(linear=[[0]], monotone=[[0]])
+
+
+def slice_(op: Op) -> FactorRule:
+    """Dimensions that lose elements are permuted; their factor has the operand's size."""
+    builder = RuleBuilder(op)
+    for dim, (size, kept) in enumerate(zip(op.operands[0].shape, op.results[0].shape, strict=True)):
+        builder.along(dim, size, Kind.PASS if size == kept else Kind.PERMUTATION)
     return builder.build(linear=[[0]], monotone=[[0]])
 
 
@@ -107,7 +166,12 @@ def _private(behind: _Side, ahead: _Side, common: int) -> int:
 
 
 RULES: dict[str, Callable[[Op], FactorRule | None]] = {
+    "stablehlo.bitcast_convert": bitcast_convert,
     "stablehlo.broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.concatenate": concatenate,
+    "stablehlo.pad": pad,
     "stablehlo.reshape": reshape,
+    "stablehlo.reverse": reverse,
+    "stablehlo.slice": slice_,
     "stablehlo.transpose": transpose,
 }

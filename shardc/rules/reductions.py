@@ -1,11 +1,11 @@
-"""Rules of operations that combine elements: reductions, windows, sorting."""
+"""Rules of operations along whole dimensions: reductions and sorting."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 from shardc.graph.program import Op
-from shardc.rules.build import RuleBuilder, ints, partial_kind
+from shardc.rules.build import RuleBuilder, integer, ints, partial_kind
 from shardc.rules.rule import FactorRule, Kind
 
 
@@ -32,6 +32,21 @@ def reduce(op: Op) -> FactorRule:
     )
 
 
+def sort(op: Op) -> FactorRule:
+    """The sorted dimension must be whole; it is blocked if no other dimension could be split."""
+    sorted_dim = integer(op, "dimension", -1) % op.operands[0].rank
+    shape = op.operands[0].shape
+    alone = all(size == 1 for dim, size in enumerate(shape) if dim != sorted_dim)
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(shape):
+        if dim == sorted_dim:
+            builder.along(dim, size, Kind.REPLICATE, blocked=alone)
+        else:
+            builder.along(dim, size)
+    return builder.build()
+
+
 RULES: dict[str, Callable[[Op], FactorRule | None]] = {
     "stablehlo.reduce": reduce,
+    "stablehlo.sort": sort,
 }

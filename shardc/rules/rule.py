@@ -90,7 +90,7 @@ class FactorRule:
         return self.operands + self.results
 
     def __str__(self) -> str:
-        """As sdy writes it: ([i, k],[k, j])->([i, j]) {i=8, j=8, k=16} reduction={k}."""
+        """As sdy writes it: ([i, k], [k, j])->([i, j]) {i=8, j=8, k=16} reduction={k}."""
         operands, results = (_tensors_text(group) for group in (self.operands, self.results))
         sizes = ", ".join(f"{name(i)}={factor.size}" for i, factor in enumerate(self.factors))
         kinds = "".join(
@@ -100,7 +100,7 @@ class FactorRule:
         )
         blocked = [name(i) for i, factor in enumerate(self.factors) if factor.blocked]
         tail = f" blocked_propagation={{{', '.join(blocked)}}}" if blocked else ""
-        return f"({operands})->({results}) {{{sizes}}}{kinds}{tail}"
+        return f"({operands})->({results}){f' {{{sizes}}}' if sizes else ''}{kinds}{tail}"
 
 
 def name(index: int) -> str:
@@ -109,4 +109,4 @@ def name(index: int) -> str:
 
 
 def _tensors_text(tensors: Sequence[Dims]) -> str:
-    return ",".join("[" + ", ".join("".join(map(name, dim)) for dim in dims) + "]" for dims in tensors)
+    return ", ".join("[" + ", ".join("".join(map(name, dim)) for dim in dims) + "]" for dims in tensors)

@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardc.graph.program import Op
-from shardc.rules import elementwise, linalg, movement, reductions
+from shardc.rules import calls, elementwise, indexing, linalg, movement, reductions, windows
 from shardc.rules.rule import FactorRule
 
 RuleFunction = Callable[[Op], FactorRule | None]
 
 RULES: dict[str, RuleFunction] = {
+    **calls.RULES,
     **elementwise.RULES,
+    **indexing.RULES,
     **linalg.RULES,
     **movement.RULES,
     **reductions.RULES,
+    **windows.RULES,
 }
 
 _known: dict[object, FactorRule | None] = {}
