@@ -1,1 +1,1 @@
-"""Writers: per-device IR into JAX, NumPy and .shard text."""
+"""From a per-device program to the Python text a careful engineer would have written."""

@@ -1,0 +1,209 @@
+"""Prints the nodes of one Python scope: what gets a line and a name, and what is written where it is used.
+
+A value has its own line if the source names it, if it is used more than once, or if the text would get too
+long to read; everything else stands inside the expression that uses it. Nodes are pure, so text may move
+down to its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.backend.context import Context, Printed
+from shardc.backend.expressions import Expr, call, integers, name, raw
+from shardc.backend.literals import filled, typed
+from shardc.backend.names import Names, identifier
+from shardc.backend.terms import Several, Term
+from shardc.backend.usage import Usage, captured
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Node, Region, TensorType
+
+_INLINE_LENGTH = 56
+_INLINE_WEIGHT = 5
+
+_WISHES = {
+    "stablehlo.dot_general": "product",
+    "stablehlo.iota": "positions",
+    "stablehlo.compare": "mask",
+    "spmd.axis_index": "position",
+    "spmd.all_gather": "gathered",
+    "spmd.all_reduce": "total",
+    "spmd.reduce_scatter": "block",
+    "spmd.all_slice": "block",
+    "spmd.all_to_all": "exchanged",
+    "spmd.collective_permute": "received",
+    "stablehlo.constant": "table",
+}
+
+
+class Body:
+    """One scope. `terms` says what stands for each value that is still to be used."""
+
+    def __init__(self, context: Context, uses: Usage, names: Names, terms: dict[int, Term]) -> None:
+        self.context = context
+        self.graph = context.graph
+        self.target = context.target
+        self.writer = context.writer
+        self.uses = uses
+        self.names = names
+        self.terms = terms
+        self._left = dict(uses.count)
+
+    # What printers ask for.
+
+    def type(self, value: int) -> TensorType:
+        return self.graph.type(value)
+
+    def term(self, value: int) -> Term:
+        """What stands for a value, perhaps smaller than it (see Term)."""
+        return self.terms[value]
+
+    def expr(self, value: int) -> Expr:
+        """The value itself: of its own shape and dtype."""
+        term, type = self.terms[value], self.type(value)
+        if term.weak:
+            return typed(term.expr, type, self.target) if type.rank == 0 else self._full(term, type)
+        if term.shape != type.shape:
+            return call(f"{self.target.xp}.broadcast_to", term.expr, integers(type.shape))
+        return term.expr
+
+    def _full(self, term: Term, type: TensorType) -> Expr:
+        return filled(term.expr, type, self.target)
+
+    def index(self, value: int) -> Expr:
+        """A scalar integer as an index: a literal stays a literal."""
+        return self.terms[value].expr if self.type(value).rank == 0 else self.expr(value)
+
+    def variable(self, value: int) -> Expr:
+        """A variable that holds the value; gives it a line if it has none. For text that repeats it."""
+        term = self.terms[value]
+        if term.free and term.shape == self.type(value).shape:
+            return self.expr(value)
+        full = Term(self.expr(value), self.type(value).shape)
+        self._forget(value)
+        self._assign(value, full, None)
+        return self.terms[value].expr
+
+    # Printing.
+
+    def region(self, region: Region) -> list[int]:
+        """Print the nodes of a region and say what it returns."""
+        for node in region.nodes[:-1]:
+            self.node(node)
+        return list(region.results)
+
+    def node(self, node: Node) -> None:
+        """Print one node, or keep its text for its use."""
+        if id(node) not in self.uses.live:
+            return
+        printer = self.target.table.get(node.name)
+        if printer is None:
+            raise ShardcError(f"{node.name} cannot be written as {self.target.language}", node.loc)
+        if node.regions:
+            self._settle(node)
+        printed = printer(self, node)
+        while self._too_long(node, printed) and self._shorten(node):
+            printed = printer(self, node)
+        self.done(node.operands)
+        if isinstance(printed, Several):
+            self._assign_all(node, printed)
+        elif printed is not None:
+            self.define(node.results[0], self._as_term(node, printed), node)
+
+    def done(self, values: Sequence[int]) -> None:
+        """These uses have been printed."""
+        for value in values:
+            self._left[value] -= 1
+            if self._left[value] == 0:
+                self._forget(value)
+
+    def define(self, value: int, term: Term, node: Node | None = None) -> None:
+        """From now on `term` stands for the value; it gets a line unless it may be written at its use."""
+        if term.weak or term.free or self._stays_inline(value, term):
+            self._remember(value, term)
+        else:
+            self._assign(value, term, node)
+
+    def bind(self, value: int, variable: str) -> None:
+        """A variable that has been assigned stands for the value."""
+        self._remember(value, Term(name(variable), self.type(value).shape, free=True))
+
+    def fresh(self, value: int, fallback: str = "t") -> str:
+        """A free variable name for a value: the source's if it gave one."""
+        return self.names.fresh(identifier(self.graph.values[value].loc.name) or fallback)
+
+    def note(self, value: int, node: Node | None = None) -> str:
+        """f32[8, 64] of f32[16@data, 64]; the second part where `localize` noted it."""
+        whole = None if node is None else node.attrs.get("shardc.global")
+        return f"{self.type(value)}" + (f" of {whole}" if whole else "")
+
+    def _as_term(self, node: Node, printed: Expr | Term) -> Term:
+        if isinstance(printed, Term):
+            return printed
+        return Term(printed, self.type(node.results[0]).shape)
+
+    def _stays_inline(self, value: int, term: Term) -> bool:
+        if term.own_line or not self.uses.used_once_here(value):
+            return False
+        if len(term.expr.text) > _INLINE_LENGTH or term.expr.weight > _INLINE_WEIGHT:
+            return False
+        own = identifier(self.graph.values[value].loc.name)
+        return own is None or own in self._names_of_user(value)
+
+    def _names_of_user(self, value: int) -> list[str | None]:
+        user = self.uses.user[value]
+        return [identifier(self.graph.values[result].loc.name) for result in user.results]
+
+    def _too_long(self, node: Node, printed: Printed) -> bool:
+        if printed is None:
+            return False
+        expr = printed if isinstance(printed, Expr) else printed.expr
+        return len(expr.text) > self.writer.room("") - 8
+
+    def _shorten(self, node: Node) -> bool:
+        """Give the longest operand that is written out its own line; False if there is none."""
+        pending = [v for v in node.operands if not self.terms[v].free and not self.terms[v].weak]
+        pending = [v for v in pending if self.terms[v].expr.weight > 0]
+        if not pending:
+            return False
+        value = max(pending, key=lambda v: len(self.terms[v].expr.text))
+        term = self.terms[value]
+        self._forget(value)
+        self._assign(value, term, None)
+        return True
+
+    def _settle(self, node: Node) -> None:
+        """Give what a node's regions read a name first, so that it is computed once."""
+        for value in captured(node):
+            term = self.terms.get(value)
+            if term is not None and not term.free and not term.weak:
+                self._forget(value)
+                self._assign(value, term, None)
+
+    def _remember(self, value: int, term: Term) -> None:
+        self.terms[value] = term
+        self.names.hold(term.expr.reads)
+
+    def _forget(self, value: int) -> None:
+        term = self.terms.pop(value, None)
+        if term is not None:
+            self.names.release(term.expr.reads)
+
+    def _assign(self, value: int, term: Term, node: Node | None) -> None:
+        if term.comment:
+            self.writer.comment(term.comment)
+        variable = self.fresh(value, _WISHES.get(node.name, "t") if node else "t")
+        whole = term.shape == self.type(value).shape
+        self.writer.statement(f"{variable} = ", term.expr, self.note(value, node) if whole else None)
+        self._remember(value, Term(name(variable), term.shape, free=True))
+
+    def _assign_all(self, node: Node, printed: Several) -> None:
+        if printed.comment:
+            self.writer.comment(printed.comment)
+        variables: list[str] = []
+        for value in node.results:
+            variables.append(self.fresh(value) if self.uses.count.get(value) else "_")
+            if variables[-1] != "_":
+                self.bind(value, variables[-1])
+        left = ", ".join(variables) + ("," if len(variables) == 1 else "")
+        self.writer.statement(f"{left} = ", printed.expr, ", ".join(self.note(v) for v in node.results))

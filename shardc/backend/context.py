@@ -1,0 +1,67 @@
+"""What every printer may look at: the program, the target language, the mesh, the names of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from shardc.backend.axes import EmittedMesh
+from shardc.backend.expressions import Expr
+from shardc.backend.terms import Several, Term
+from shardc.backend.writer import Writer
+from shardc.graph import Graph, Node
+
+if TYPE_CHECKING:
+    from shardc.backend.body import Body
+
+Printed = Expr | Term | Several | None
+Printer = Callable[["Body", Node], Printed]
+"""Text of a node's result; None if the printer wrote lines and defined the results itself."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language to write: its name, its array module, and the printer of each operation."""
+
+    language: str
+    xp: str
+    table: Mapping[str, Printer]
+    leading: tuple[str, ...] = ()  # what every per-device function takes before its arrays
+
+    def dtype(self, dtype: str) -> str:
+        """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""
+        if dtype == "bf16" and self.xp == "np":
+            return "ml_dtypes.bfloat16"
+        return f"{self.xp}.{_DTYPE_NAMES[dtype]}"
+
+
+_DTYPE_NAMES = {
+    "f64": "float64",
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u64": "uint64",
+    "u32": "uint32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "bool": "bool_",
+    "c64": "complex64",
+    "c128": "complex128",
+}
+
+
+@dataclass
+class Context:
+    """One emission: shared by the bodies of all its functions."""
+
+    graph: Graph
+    target: Target
+    writer: Writer
+    mesh: EmittedMesh | None = None
+    functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])

@@ -1,0 +1,158 @@
+"""Python expressions with their precedence, so that parentheses stand where Python or a reader needs them.
+
+binary("+", name("x"), call("jnp.exp", name("y")))  ->  x + jnp.exp(y)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE, TERNARY = range(12, 0, -1)
+
+_LEVELS = {
+    **dict.fromkeys(("*", "/", "//", "%", "@"), PRODUCT),
+    **dict.fromkeys(("+", "-"), SUM),
+    **dict.fromkeys(("<<", ">>"), SHIFT),
+    **dict.fromkeys(("<", "<=", ">", ">=", "==", "!="), COMPARE),
+    "&": AND,
+    "^": XOR,
+    "|": OR,
+    "**": POWER,
+}
+_ASSOCIATIVE = {"&", "|", "^"}
+
+
+@dataclass(frozen=True, slots=True)
+class Expr:
+    """One expression: `head` + `items` joined by commas + `tail`. Only calls and displays have items.
+
+    `level` says how tightly the outermost operator binds, `reads` which variables occur, `weight` how
+    many operations it nests, `op` the outermost binary operator.
+    """
+
+    head: str
+    items: tuple[Expr, ...] = ()
+    tail: str = ""
+    level: int = ATOM
+    reads: frozenset[str] = frozenset()
+    weight: int = 0
+    op: str | None = None
+    text: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.head + ", ".join(i.text for i in self.items) + self.tail)
+
+    def __str__(self) -> str:
+        return self.text
+
+    def at(self, level: int) -> str:
+        """The text, in parentheses if it binds less tightly than `level`."""
+        return self.text if self.level >= level else f"({self.text})"
+
+    def lines(self, prefix: str, indent: str, width: int) -> list[str]:
+        """`prefix` and the expression on one line if it fits, else one item a line."""
+        if len(prefix) + len(self.text) <= width or not self.items:
+            return [prefix + self.text]
+        inner = indent + "    "
+        together = inner + ", ".join(item.text for item in self.items)
+        if len(together) <= width and self.tail[:1] == ")":
+            return [prefix + self.head, together, indent + self.tail]
+        broken = [prefix + self.head]
+        for item in self.items:
+            *most, last = item.lines(inner, inner, width - 1)
+            broken += [*most, last + ","]
+        return [*broken, indent + self.tail]
+
+
+def raw(text: str, level: int = ATOM) -> Expr:
+    """Text that reads no variable: a literal, a module's attribute."""
+    return Expr(text, level=level)
+
+
+def name(text: str) -> Expr:
+    """A variable."""
+    return Expr(text, reads=frozenset((text,)))
+
+
+def call(function: str | Expr, *args: Expr | str, **keywords: Expr | str | None) -> Expr:
+    """function(*args, **keywords); keywords that are None are left out."""
+    given = [arg if isinstance(arg, Expr) else raw(arg) for arg in args]
+    given += [keyword(key, value) for key, value in keywords.items() if value is not None]
+    head = function if isinstance(function, str) else function.at(POSTFIX)
+    reads = frozenset[str]() if isinstance(function, str) else function.reads
+    return _display(head + "(", given, ")", reads, POSTFIX, 1)
+
+
+def method(value: Expr, function: str, *args: Expr | str, **keywords: Expr | str | None) -> Expr:
+    """value.function(*args)."""
+    return call(attribute(value, function), *args, **keywords)
+
+
+def keyword(key: str, value: Expr | str) -> Expr:
+    """key=value, as an item of a call."""
+    value = value if isinstance(value, Expr) else raw(value)
+    return Expr(f"{key}={value.head}", value.items, value.tail, TERNARY, value.reads, value.weight)
+
+
+def tuple_of(items: Sequence[Expr]) -> Expr:
+    """(a, b), (a,) or ()."""
+    return _display("(", items, ",)" if len(items) == 1 else ")", frozenset(), ATOM, 0)
+
+
+def list_of(items: Sequence[Expr]) -> Expr:
+    """[a, b]."""
+    return _display("[", items, "]", frozenset(), ATOM, 0)
+
+
+def _display(
+    head: str, items: Sequence[Expr], tail: str, reads: frozenset[str], level: int, weight: int
+) -> Expr:
+    reads = reads.union(*(item.reads for item in items))
+    return Expr(head, tuple(items), tail, level, reads, weight + sum(item.weight for item in items))
+
+
+def binary(op: str, left: Expr, right: Expr) -> Expr:
+    """left op right."""
+    level = _LEVELS[op]
+    text = f"{_side(op, left, level)} {op} {_side(op, right, level, right=True)}"
+    return Expr(
+        text, level=level, reads=left.reads | right.reads, weight=left.weight + right.weight + 1, op=op
+    )
+
+
+def _side(op: str, side: Expr, level: int, right: bool = False) -> str:
+    """A side of a binary operator. `a * b @ c`, `a & b | c` and `a < b == c` are not left to the reader."""
+    if level == COMPARE or op == "**":
+        return side.at(level + 1)
+    mixed = side.op is not None and side.op != op and (side.level == level and "@" in (op, side.op))
+    bitwise = side.op is not None and side.op != op and level <= AND
+    if mixed or bitwise or (right and side.level == level and op not in _ASSOCIATIVE):
+        return f"({side.text})"
+    return side.at(level)
+
+
+def unary(op: str, value: Expr) -> Expr:
+    """-value, ~value."""
+    return Expr(f"{op}{value.at(UNARY)}", level=UNARY, reads=value.reads, weight=value.weight + 1)
+
+
+def attribute(value: Expr, field_name: str) -> Expr:
+    """value.field_name."""
+    text = f"{value.at(POSTFIX)}.{field_name}"
+    return Expr(text, level=POSTFIX, reads=value.reads, weight=value.weight)
+
+
+def index(value: Expr, items: Sequence[Expr | str]) -> Expr:
+    """value[items]."""
+    given = [item if isinstance(item, Expr) else raw(item) for item in items]
+    reads = value.reads.union(*(item.reads for item in given))
+    text = f"{value.at(POSTFIX)}[{', '.join(item.text for item in given)}]"
+    return Expr(text, level=POSTFIX, reads=reads, weight=value.weight + 1)
+
+
+def integers(values: Sequence[int]) -> Expr:
+    """A tuple of integers; many equal ones are (0,) * n."""
+    if len(values) > 4 and len(set(values)) == 1:
+        return raw(f"({values[0]},) * {len(values)}", PRODUCT)
+    return tuple_of([raw(str(int(v))) for v in values])

@@ -1,0 +1,202 @@
+"""Writes a local module as a JAX program: device_main, main that runs it under shard_map, a demonstration.
+
+emit(graph) -> the text of a Python file that needs jax and numpy only.
+"""
+
+from __future__ import annotations
+
+from shardc.backend import demo, local
+from shardc.backend.context import Context, Target
+from shardc.backend.expressions import Expr, call, index, integers, method, name, raw, tuple_of
+from shardc.backend.functions import define_callees, define_device_main, write_body
+from shardc.backend.jax_ops import TABLE
+from shardc.backend.local import Array, LocalProgram
+from shardc.backend.names import printable
+from shardc.backend.writer import Writer
+from shardc.graph import Graph
+
+TARGET = Target("JAX", "jnp", TABLE)
+
+
+def emit(graph: Graph) -> str:
+    """The JAX program of a local module; ShardcError where JAX cannot say something."""
+    program = local.read(graph)
+    writer = Writer()
+    context = Context(graph, TARGET, writer, program.mesh)
+    if program.mesh is not None:
+        _mesh(writer, program)
+    define_callees(context, program)
+    if program.mesh is None:
+        _single_device_main(context, program)
+    else:
+        define_device_main(context, program)
+        writer.blank(2)
+        _main(writer, program)
+    writer.blank(2)
+    _demonstration(writer, program)
+    text = writer.text()
+    return _header(program, text) + text
+
+
+def _header(program: LocalProgram, text: str) -> str:
+    """Docstring and the imports that `text` needs."""
+    writer = Writer()
+    source = f" from {printable(program.file)}" if program.file else ""
+    size = program.mesh.mesh.size if program.mesh else 1
+    devices = f"{size} devices" if size > 1 else "one device"
+    writer.docstring(
+        f"Compiled by shardc{source}, for {devices}.",
+        "`main` takes and returns whole arrays. `python` and this file's name runs it on random ones.",
+    )
+    writer.blank()
+    wanted = {"base64": "import base64", "functools": "import functools"}
+    standard = [line for module, line in wanted.items() if f"{module}." in text]
+    for line in standard:
+        writer.line(line)
+    if standard:
+        writer.blank()
+    writer.line("import jax")
+    if "jnp." in text:
+        writer.line("import jax.numpy as jnp")
+    writer.line("import numpy as np")
+    if "lax." in text:
+        writer.line("from jax import lax")
+    if program.mesh is not None:
+        writer.line("from jax.sharding import Mesh, PartitionSpec as P")
+    if program.dtypes & {"f64", "i64", "u64", "c128"}:
+        writer.blank()
+        writer.line('jax.config.update("jax_enable_x64", True)')
+    writer.blank(2 if program.mesh is not None else 1)
+    return writer.text() + "\n\n"
+
+
+def _mesh(writer: Writer, program: LocalProgram) -> None:
+    assert program.mesh is not None
+    mesh, axes = program.mesh.mesh, program.mesh.axes
+    described = " x ".join(f"{axis}={size}" for axis, size in axes)
+    chosen = f"devices[:{mesh.size}]"
+    with writer.indented("def mesh():"):
+        writer.docstring(f"The device mesh {mesh.name}: {described}.")
+        writer.line("devices = jax.devices()")
+        with writer.indented(f"if len(devices) < {mesh.size}:"):
+            writer.line(
+                f'raise RuntimeError(f"{mesh.size} devices are needed and there are {{len(devices)}}")'
+            )
+        ordered = call("np.array", raw(chosen))
+        if mesh.device_ids is not None:
+            ordered = index(ordered, [f"[{', '.join(map(str, mesh.device_ids))}]"])
+        shaped = method(ordered, "reshape", *(str(size) for _, size in axes))
+        names = tuple_of([raw(f'"{axis}"') for axis, _ in axes])
+        writer.statement("return ", call("Mesh", shaped, names))
+    writer.blank(2)
+
+
+def _main(writer: Writer, program: LocalProgram) -> None:
+    """def main: pads what is uneven, runs device_main on the mesh, slices and combines the results."""
+    params = ", ".join(param.name for param in program.params)
+    writer.line("@jax.jit")
+    with writer.indented(f"def main({params}):"):
+        takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
+        returns = ", ".join(str(result.type) for result in program.results)
+        writer.docstring(f"The whole program: ({takes}) -> {returns}.")
+        for param in program.params:
+            _pad(writer, param)
+        writer.statement("run = ", _shard_map(program))
+        done = call("run", *(name(param.name) for param in program.params))
+        _return(writer, program, done)
+
+
+def _shard_map(program: LocalProgram) -> Expr:
+    in_specs = [raw(_spec(program, param)) for param in program.params]
+    out_specs = [raw(_stacked_spec(program, result)) for result in program.results]
+    return call(
+        "jax.shard_map",
+        "device_main",
+        mesh="mesh()",
+        in_specs=tuple_of(in_specs),
+        out_specs=out_specs[0] if len(out_specs) == 1 else tuple_of(out_specs),
+    )
+
+
+def _spec(program: LocalProgram, array: Array) -> str:
+    if array.sharding is None or program.mesh is None:
+        return "P()"
+    return program.mesh.spec(array.sharding.dims)
+
+
+def _stacked_spec(program: LocalProgram, array: Array) -> str:
+    """A partial result is stacked along a new first dimension."""
+    if array.sharding is None or program.mesh is None or not array.sharding.unreduced:
+        return _spec(program, array)
+    dims = [program.mesh.text(dim.axes).text if dim.axes else "None" for dim in array.sharding.dims]
+    return f"P({', '.join([program.mesh.text(array.sharding.unreduced).text, *dims])})"
+
+
+def _pad(writer: Writer, param: Array) -> None:
+    if not any(param.padding):
+        return
+    widths = tuple_of([integers((0, extra)) for extra in param.padding])
+    padded = call("jnp.pad", name(param.name), widths)
+    writer.statement(f"{param.name} = ", padded, f"{param} is uneven: equal blocks need {_padded(param)}")
+
+
+def _padded(array: Array) -> str:
+    sizes = zip(array.type.shape, array.padding, strict=True)
+    return str(array.type.with_shape(tuple(size + extra for size, extra in sizes)))
+
+
+def _return(writer: Writer, program: LocalProgram, done: Expr) -> None:
+    """Return the results, without padding and with partial ones combined."""
+    finished = [_finished(result) for result in program.results]
+    plain = all(expr is None for expr in finished)
+    if plain:
+        writer.statement("return ", done)
+        return
+    names = [name(result.name) for result in program.results]
+    target = ", ".join(n.text for n in names)
+    writer.statement(f"{target} = ", done)
+    exprs = [expr or n for expr, n in zip(finished, names, strict=True)]
+    writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+
+
+def _finished(result: Array) -> Expr | None:
+    """What main does to a result; None for nothing."""
+    expr = name(result.name)
+    if result.sharding is not None and result.sharding.unreduced:
+        expr = call(f"jnp.{result.sharding.kind}", expr, axis="0")
+    if any(result.padding):
+        sizes = zip(result.type.shape, result.padding, strict=True)
+        expr = index(expr, [f":{size}" if extra else ":" for size, extra in sizes])
+    return None if expr.text == result.name else expr
+
+
+def _single_device_main(context: Context, program: LocalProgram) -> None:
+    names = [param.name for param in program.params]
+    context.writer.line("@jax.jit")
+    with context.writer.indented(f"def main({', '.join(names)}):"):
+        takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
+        returns = ", ".join(str(result.type) for result in program.results)
+        context.writer.docstring(f"The program, on one device: ({takes}) -> {returns}.")
+        write_body(context, program.body, names)
+
+
+def _demonstration(writer: Writer, program: LocalProgram) -> None:
+    size = program.mesh.mesh.size if program.mesh is not None else 1
+    if size > 1:
+        _emulate_devices(writer, size)
+    with writer.indented('if __name__ == "__main__":'):
+        if size > 1:
+            writer.line("emulate_devices()")
+        demo.inputs(writer, program.params, [TARGET.dtype(param.type.dtype) for param in program.params])
+        with writer.indented("for result in jax.tree.leaves(main(*inputs)):"):
+            writer.line('print(f"{result.dtype}{list(result.shape)} on {result.sharding}")')
+
+
+def _emulate_devices(writer: Writer, size: int) -> None:
+    with writer.indented("def emulate_devices():"):
+        writer.docstring(f"Emulate {size} devices on the CPU if this machine has fewer. Call it first.")
+        writer.line(f'jax.config.update("jax_num_cpu_devices", {size})')
+        with writer.indented(f"if len(jax.devices()) < {size}:"):
+            writer.line("jax.extend.backend.clear_backends()")
+            writer.line('jax.config.update("jax_platforms", "cpu")')
+    writer.blank(2)

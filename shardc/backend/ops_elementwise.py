@@ -1,0 +1,139 @@
+"""Operations that work element by element: operators and functions of the array module.
+
+They take the smallest text of each operand that NumPy's broadcasting expands to the right shape.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from shardc.backend.body import Body
+from shardc.backend.context import Printer
+from shardc.backend.expressions import Expr, binary, call, method, unary
+from shardc.backend.terms import Term
+from shardc.graph import Node
+
+Make = Callable[..., Expr]
+
+
+def broadcast(body: Body, values: Sequence[int], typed_from: int = 0) -> tuple[list[Expr], tuple[int, ...]]:
+    """Texts of the operands and the shape they broadcast to; one of those after `typed_from` has a dtype."""
+    terms = [body.term(value) for value in values]
+    exprs = [term.expr for term in terms]
+    if all(term.weak for term in terms[typed_from:]):
+        exprs[typed_from] = (
+            body.expr(values[typed_from])
+            if body.type(values[typed_from]).rank == 0
+            else (call(body.target.dtype(body.type(values[typed_from]).dtype), terms[typed_from].expr))
+        )
+    return exprs, np.broadcast_shapes(*(term.shape for term in terms))
+
+
+def elementwise(make: Make, typed_from: int = 0) -> Printer:
+    """A printer that gives `make` the operands' texts."""
+
+    def printer(body: Body, node: Node) -> Term:
+        exprs, shape = broadcast(body, node.operands, typed_from)
+        return Term(make(*exprs), shape)
+
+    return printer
+
+
+def operator(symbol: str) -> Printer:
+    return elementwise(lambda left, right: binary(symbol, left, right))
+
+
+def prefix(symbol: str) -> Printer:
+    return elementwise(lambda value: unary(symbol, value))
+
+
+def function(text: str) -> Printer:
+    return elementwise(lambda *values: call(text, *values))
+
+
+def strict(text: str) -> Printer:
+    """A function that wants operands of one shape and dtype, as those of `lax` do."""
+
+    def printer(body: Body, node: Node) -> Expr:
+        return call(text, *(body.expr(value) for value in node.operands))
+
+    return printer
+
+
+def by_kind(choose: Callable[[str], str], **printers: Printer) -> Printer:
+    """The printer that `choose` names for the dtype of the first operand."""
+
+    def printer(body: Body, node: Node):
+        return printers[choose(body.type(node.operands[0]).dtype)](body, node)
+
+    return printer
+
+
+_COMPARISONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
+
+
+def compare(body: Body, node: Node) -> Term:
+    exprs, shape = broadcast(body, node.operands)
+    return Term(binary(_COMPARISONS[str(node.attrs["comparison_direction"])], *exprs), shape)
+
+
+def convert(body: Body, node: Node) -> Term:
+    term, source = body.term(node.operands[0]), body.type(node.operands[0])
+    target = body.target.dtype(body.type(node.results[0]).dtype)
+    if term.weak:
+        return Term(call(target, call(body.target.dtype(source.dtype), term.expr)), ())
+    return Term(method(term.expr, "astype", target), term.shape)
+
+
+def select(xp: str) -> Printer:
+    return elementwise(lambda *values: call(f"{xp}.where", *values), typed_from=1)
+
+
+def clamp(xp: str) -> Printer:
+    """clamp(low, x, high) is clip(x, low, high)."""
+
+    def printer(body: Body, node: Node) -> Term:
+        (low, x, high), shape = broadcast(body, node.operands, typed_from=0)
+        return Term(call(f"{xp}.clip", x, low, high), shape)
+
+    return printer
+
+
+def table(xp: str) -> dict[str, Printer]:
+    """What jax.numpy and NumPy write alike."""
+    functions = {
+        "abs": "abs",
+        "sign": "sign",
+        "exponential": "exp",
+        "exponential_minus_one": "expm1",
+        "log": "log",
+        "log_plus_one": "log1p",
+        "tanh": "tanh",
+        "sine": "sin",
+        "cosine": "cos",
+        "tan": "tan",
+        "sqrt": "sqrt",
+        "cbrt": "cbrt",
+        "floor": "floor",
+        "ceil": "ceil",
+        "atan2": "arctan2",
+        "maximum": "maximum",
+        "minimum": "minimum",
+        "is_finite": "isfinite",
+        "real": "real",
+        "imag": "imag",
+        "round_nearest_even": "round",
+    }
+    operators = {"add": "+", "subtract": "-", "multiply": "*", "and": "&", "or": "|", "xor": "^"}
+    return {
+        **{f"stablehlo.{op}": function(f"{xp}.{text}") for op, text in functions.items()},
+        **{f"stablehlo.{op}": operator(text) for op, text in operators.items()},
+        "stablehlo.negate": prefix("-"),
+        "stablehlo.not": prefix("~"),
+        "stablehlo.compare": compare,
+        "stablehlo.convert": convert,
+        "stablehlo.select": select(xp),
+        "stablehlo.clamp": clamp(xp),
+    }
