@@ -33,7 +33,16 @@ class GraphBuilder:
         return mesh
 
     def type_of(self, value: int) -> TensorType:
-        return self.graph.values[value].type
+        return self.graph.values[self.lift(value)].type
+
+    def lift(self, value: int) -> int:
+        """The id of an operand; a place for builders whose operands may come from outside the graph."""
+        return value
+
+    def new_value(self, type: TensorType) -> int:
+        """A value that no operation of the graph makes."""
+        self.graph.values.append(Value(len(self.graph.values), type, self._loc))
+        return len(self.graph.values) - 1
 
     def op(
         self,
@@ -45,17 +54,18 @@ class GraphBuilder:
     ) -> list[int]:
         """Build one operation; see `Builder.op`. A func.call finds its result types in its callee."""
         node_id, self._next_node = self._next_node, self._next_node + 1
+        operand_ids = tuple(map(self.lift, operands))
         terminator = "sdy.return" if name == "sdy.manual_computation" else "stablehlo.return"
         bodies = tuple(self._region(types, body, terminator) for types, body in regions)
         types = infer(
             name,
-            self.graph.types(operands),
+            self.graph.types(operand_ids),
             attrs,
             results=self._callee_results(name, attrs) if results is None else results,
             region_results=[self.graph.types(body.results) for body in bodies],
         )
-        values = tuple(self._value(type) for type in types)
-        self._append(Node(node_id, name, operands, values, attrs, bodies, self._loc))
+        values = tuple(self.new_value(type) for type in types)
+        self._append(Node(node_id, name, operand_ids, values, attrs, bodies, self._loc))
         return list(values)
 
     def one(self, name: str, *operands: int, result: TensorType | None = None, **attrs: object) -> int:
@@ -108,10 +118,10 @@ class GraphBuilder:
     def _region(
         self, types: Sequence[TensorType], body: Callable[..., Sequence[int]], terminator: str
     ) -> Region:
-        region = Region(tuple(self._value(type) for type in types))
+        region = Region(tuple(self.new_value(type) for type in types))
         self._nodes.append(region.nodes)
         try:
-            results = tuple(body(self, *region.args))
+            results = tuple(map(self.lift, body(self, *region.args)))
             self._append(Node(self._next_node, terminator, results, (), {}, (), self._loc))
             self._next_node += 1
         finally:
@@ -122,10 +132,6 @@ class GraphBuilder:
         if not self._nodes:
             raise ValueError(f"{node.name} is built outside a function: use GraphBuilder.function")
         self._nodes[-1].append(node)
-
-    def _value(self, type: TensorType) -> int:
-        self.graph.values.append(Value(len(self.graph.values), type, self._loc))
-        return len(self.graph.values) - 1
 
     def _callee_results(self, name: str, attrs: dict[str, object]) -> tuple[TensorType, ...] | None:
         if name != "func.call":

@@ -1,0 +1,143 @@
+"""Global arrays as blocks of devices, and back.
+
+Blocks are listed by position in the mesh, row-major over its axes. A block has the ceiling size in every
+dimension; the last blocks of an uneven dimension end in zeros. Positions that hold the same block share one
+array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+
+import numpy as np
+
+from shardc.graph.types import identity
+from shardc.layout import Axis, Mesh, Sharding
+from shardc.semantics.arrays import Array, quiet, widen
+from shardc.semantics.reduction import UFUNCS, dtype_name
+
+
+class BlockError(ValueError):
+    """Blocks that don't form one array: devices disagree where they must hold copies."""
+
+
+@lru_cache(maxsize=4096)
+def positions(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[int, ...]:
+    """For every position of the mesh its position over `axes`, major to minor."""
+    index = np.zeros(mesh.size, np.int64)
+    for axis in axes:
+        index = index * axis.size + mesh.coordinates(axis)
+    return tuple(index.tolist())
+
+
+@lru_cache(maxsize=4096)
+def groups(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[tuple[int, ...], ...]:
+    """The positions that differ only over `axes`, each group in the order of its position over them."""
+    key = np.arange(mesh.size)
+    names = list(mesh.sizes)
+    for axis in axes:
+        minor = prod(mesh.sizes[name] for name in names[names.index(axis.name) + 1 :])
+        key = key - mesh.coordinates(axis) * minor * (mesh.sizes[axis.name] // axis.end)
+    over = positions(mesh, axes)
+    found: dict[int, list[int]] = {}
+    for position, first in enumerate(key.tolist()):
+        found.setdefault(first, []).append(position)
+    return tuple(tuple(sorted(members, key=lambda p: over[p])) for members in found.values())
+
+
+def identity_array(shape: Sequence[int], dtype: np.dtype[np.generic], kind: str) -> Array:
+    """An array of the element that changes nothing in a combination by `kind`; a broadcast view."""
+    return np.broadcast_to(np.asarray(identity(kind, dtype_name(dtype)), dtype), tuple(shape))
+
+
+@quiet
+def combine(arrays: Sequence[Array], kind: str) -> Array:
+    """The arrays combined element by element by `kind`; 16-bit floats are summed in f32."""
+    total = widen(arrays[0])
+    function = UFUNCS["or" if kind == "sum" and total.dtype == np.bool_ else kind]
+    for array in arrays[1:]:
+        total = function(total, widen(array))
+    return np.asarray(total, arrays[0].dtype)
+
+
+def cut(array: Array, sharding: Sharding) -> list[Array]:
+    """The block of every position. Position 0 over the unreduced axes holds values, others the identity."""
+    mesh = sharding.mesh
+    places = [positions(mesh, dim.axes) for dim in sharding.dims]
+    partial = positions(mesh, sharding.unreduced)
+    shape = sharding.local_shape(array.shape)
+    made: dict[tuple[int, ...], Array] = {}
+    blocks: list[Array] = []
+    for position in range(mesh.size):
+        place = tuple(where[position] for where in places)
+        key = (*place, min(partial[position], 1))
+        if key not in made:
+            whole = partial[position] == 0
+            made[key] = (
+                _block(array, place, shape) if whole else identity_array(shape, array.dtype, sharding.kind)
+            )
+        blocks.append(made[key])
+    return blocks
+
+
+def _slices(place: Sequence[int], shape: Sequence[int], size: Sequence[int]) -> tuple[slice, ...]:
+    return tuple(
+        slice(min(index * step, n), min((index + 1) * step, n))
+        for index, step, n in zip(place, shape, size, strict=True)
+    )
+
+
+def _block(array: Array, place: Sequence[int], shape: tuple[int, ...]) -> Array:
+    block = array[_slices(place, shape, array.shape)]
+    if block.shape == shape:
+        return block
+    padded = np.zeros(shape, array.dtype)
+    padded[tuple(map(slice, block.shape))] = block
+    return padded
+
+
+def assemble(
+    blocks: Sequence[Array], sharding: Sharding, shape: tuple[int, ...], check: bool = True
+) -> Array:
+    """The global array of that shape; padding is dropped and partial results are combined.
+
+    Where several positions hold copies the first counts; BlockError if another differs (unless not `check`).
+    """
+    mesh = sharding.mesh
+    places = [positions(mesh, dim.axes) for dim in sharding.dims]
+    local = sharding.local_shape(shape)
+    result = np.empty(shape, blocks[0].dtype)
+    first: dict[tuple[int, ...], int] = {}
+    wholes: dict[tuple[int, ...], Array] = {}
+    for group in groups(mesh, sharding.unreduced):
+        place = tuple(where[group[0]] for where in places)
+        for position in group:
+            _check_shape(blocks[position], local, position)
+        members = [blocks[position] for position in group]
+        whole = members[0] if len(members) == 1 else combine(members, sharding.kind)
+        slices = _slices(place, local, shape)
+        inside = whole[tuple(slice(0, part.stop - part.start) for part in slices)]
+        if place not in first:
+            first[place], wholes[place] = group[0], inside
+            result[slices] = inside
+        elif check and not same(wholes[place], inside):
+            raise BlockError(
+                f"devices at positions {first[place]} and {group[0]} of mesh {mesh} hold different values "
+                f"where {sharding} says they hold copies"
+            )
+    return result
+
+
+def _check_shape(block: Array, local: tuple[int, ...], position: int) -> None:
+    if block.shape != local:
+        raise BlockError(f"the block at position {position} has shape {list(block.shape)}, not {list(local)}")
+
+
+def same(left: Array, right: Array) -> bool:
+    """Whether two arrays have the same elements; NaN is the same as NaN."""
+    if left is right:
+        return True
+    equal = (left == right) | ((left != left) & (right != right))
+    return bool(np.all(equal))

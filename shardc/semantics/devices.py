@@ -1,0 +1,256 @@
+"""Executes a Graph on all devices of a mesh in lockstep; one device is the single-device program.
+
+A value is the list of its blocks, one per position of the mesh. Where the blocks of all operands are the
+same objects at several positions, the operation is done once and its result shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph.program import Graph, Node, Op, Region, walk
+from shardc.layout import Dim, LayoutError, Mesh, Sharding
+from shardc.semantics.arrays import Array, Body, quiet
+from shardc.semantics.blocks import BlockError, assemble, cut, same
+from shardc.semantics.collectives import COLLECTIVES, Blocks, Place
+from shardc.semantics.table import SEMANTICS
+
+Trace = Callable[[Node, list[Blocks]], None]
+"""Called after every node with the blocks of its results."""
+
+Env = dict[int, Blocks]
+
+ONE_DEVICE = Place(Mesh("one device", ()), (0,))
+
+
+class Lockstep:
+    """Runs regions of `graph` on the devices of `place`.
+
+    `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
+    """
+
+    def __init__(
+        self, graph: Graph, place: Place = ONE_DEVICE, *, check: bool = True, trace: Trace | None = None
+    ) -> None:
+        self.graph = graph
+        self.place = place
+        self.check = check
+        self.trace = trace
+        self._ops: dict[int, Op] = {}
+
+    def run(self, region: Region, args: Sequence[Blocks], env: Env) -> list[Blocks]:
+        """The values the region returns; `env` holds the values around it, and gets those of the region."""
+        env.update(zip(region.args, args, strict=True))
+        for node in region.nodes[:-1]:
+            values = self.node(node, [env[operand] for operand in node.operands], env)
+            env.update(zip(node.results, values, strict=True))
+            if self.trace is not None:
+                self.trace(node, values)
+        return [env[result] for result in region.results]
+
+    @quiet
+    def node(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """The results of one operation; ShardcError at its source line if they cannot be had."""
+        try:
+            if node.name in _CONTROL:
+                return _CONTROL[node.name](self, node, values, env)
+            if node.name in COLLECTIVES:
+                bodies = self._bodies(node, env, 0)
+                return COLLECTIVES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
+            if node.name in SEMANTICS:
+                return self._everywhere(node, values, env)
+        except (BlockError, LayoutError) as error:
+            raise ShardcError(f"{node.name}: {error}", node.loc) from error
+        raise ShardcError(f"{node.name} cannot be run here: what it computes is not known", node.loc)
+
+    def _op(self, node: Node) -> Op:
+        if node.id not in self._ops:
+            self._ops[node.id] = self.graph.op(node)
+        return self._ops[node.id]
+
+    def _everywhere(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """The operation on every device; once for devices whose operands are the same objects."""
+        op, meaning = self._op(node), SEMANTICS[node.name]
+        captured = [env[value] for value in captures(node)] if node.regions else []
+        done: dict[tuple[int, ...], list[Array]] = {}
+        results: list[Blocks] = [[] for _ in op.results]
+        for position in range(self.place.mesh.size):
+            key = tuple(id(blocks[position]) for blocks in (*values, *captured))
+            if key not in done:
+                arrays = [blocks[position] for blocks in values]
+                found = meaning(op, arrays, *self._bodies(node, env, position))
+                done[key] = [np.asarray(array) for array in found]
+            for blocks, array in zip(results, done[key], strict=True):
+                blocks.append(array)
+        return results
+
+    def _bodies(self, node: Node, env: Env, position: int) -> tuple[Body, ...]:
+        """The regions, which are over scalars, as functions of whole arrays on one device."""
+
+        def applied(region: Region) -> Body:
+            outer = {value: env[value][position] for value in captures(node)}
+            return lambda *arrays: self._lanes(
+                region, {**outer, **dict(zip(region.args, arrays, strict=True))}
+            )
+
+        return tuple(map(applied, node.regions))
+
+    def _lanes(self, region: Region, lanes: dict[int, Array]) -> list[Array]:
+        for node in region.nodes[:-1]:
+            arrays = [lanes[operand] for operand in node.operands]
+            if node.name == "func.call":
+                callee = self.graph.functions[str(node.attrs["callee"])].body
+                results = self._lanes(callee, dict(zip(callee.args, arrays, strict=True)))
+            elif node.name in _SCALAR_IDENTITIES:
+                results = arrays
+            elif node.name in SEMANTICS and not node.regions:
+                results = SEMANTICS[node.name](self._op(node), arrays)
+            else:
+                raise ShardcError(f"{node.name} cannot be run inside the region of a reduction", node.loc)
+            lanes.update(zip(node.results, results, strict=True))
+        return [lanes[result] for result in region.results]
+
+    def call(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """func.call."""
+        callee = self.graph.functions.get(str(node.attrs["callee"]))
+        if callee is None:
+            raise ShardcError(f"call of {node.attrs['callee']}, which is no function", node.loc)
+        return self.run(callee.body, values, {})
+
+    def while_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.while. Devices that are done keep their values while others go on."""
+        condition, body = node.regions
+        while True:
+            (goes_on,) = self.run(condition, values, env)
+            predicates = [bool(block) for block in goes_on]
+            if not any(predicates):
+                return values
+            if not all(predicates):
+                _check_no_communication(node, "go on in this loop")
+            new = self.run(body, values, env)
+            values = [_choose(predicates, after, before) for after, before in zip(new, values, strict=True)]
+
+    def case(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.case: an index outside the branches takes the last."""
+        last = len(node.regions) - 1
+        chosen = [int(block) for block in values[0]]
+        return self._branch(node, [index if 0 <= index <= last else last for index in chosen], env)
+
+    def if_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.if."""
+        return self._branch(node, [0 if block else 1 for block in values[0]], env)
+
+    def _branch(self, node: Node, chosen: list[int], env: Env) -> list[Blocks]:
+        if len(set(chosen)) > 1:
+            _check_no_communication(node, "take this branch")
+        taken = {index: self.run(node.regions[index], [], env) for index in sorted(set(chosen))}
+        return [
+            [taken[index][result][position] for position, index in enumerate(chosen)]
+            for result in range(len(node.results))
+        ]
+
+    def manual_computation(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """sdy.manual_computation: operands are cut over its manual axes, results assembled."""
+        done: dict[tuple[int, ...], list[Array]] = {}
+        results: list[Blocks] = [[] for _ in node.results]
+        for position in range(self.place.mesh.size):
+            arrays = [blocks[position] for blocks in values]
+            key = tuple(map(id, arrays))
+            if key not in done:
+                done[key] = self._manual(node, arrays)
+            for blocks, array in zip(results, done[key], strict=True):
+                blocks.append(array)
+        return results
+
+    def _manual(self, node: Node, arrays: list[Array]) -> list[Array]:
+        ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
+        outs = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])
+        place = manual_place(node, self.graph)
+        inner = Lockstep(self.graph, place, check=self.check, trace=self.trace)
+        blocks = [cut(array, manual_part(s, place.mesh)) for array, s in zip(arrays, ins, strict=True)]
+        results = inner.run(node.regions[0], blocks, {})
+        types = self.graph.types(node.results)
+        return [
+            assemble(result, manual_part(sharding, place.mesh), type.shape, self.check)
+            for result, sharding, type in zip(results, outs, types, strict=True)
+        ]
+
+
+def captures(node: Node) -> list[int]:
+    """The values from around a node that its regions use, in order of use."""
+    inside = [inner for region in node.regions for inner in walk(region)]
+    own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
+    own |= {value for inner in inside for value in inner.results}
+    return list(dict.fromkeys(v for inner in inside for v in inner.operands if v not in own))
+
+
+def manual_place(node: Node, graph: Graph) -> Place:
+    """The mesh of only the manual axes, and the devices on it that stand at 0 of all other axes."""
+    manual = cast("tuple[str, ...]", node.attrs["manual_axes"])
+    shardings = (
+        *cast("tuple[Sharding, ...]", node.attrs["in_shardings"]),
+        *cast("tuple[Sharding, ...]", node.attrs["out_shardings"]),
+    )
+    meshes = [sharding.mesh for sharding in shardings] or list(graph.meshes.values())
+    mesh = next((mesh for mesh in meshes if all(name in mesh.sizes for name in manual)), None)
+    if mesh is None:
+        raise LayoutError(f"no mesh has the manual axes {', '.join(manual)}")
+    kept = tuple((name, size) for name, size in mesh.axes if name in manual)
+    index = tuple(slice(None) if name in manual else 0 for name in mesh.sizes)
+    devices = tuple(int(device) for device in np.asarray(mesh.devices[index]).reshape(-1))
+    return Place(Mesh(mesh.name, kept), devices)
+
+
+def manual_part(sharding: Sharding, mesh: Mesh) -> Sharding:
+    """The sharding over the axes of `mesh` only."""
+    return Sharding(
+        mesh,
+        tuple(Dim(tuple(axis for axis in dim.axes if axis.name in mesh.sizes)) for dim in sharding.dims),
+        unreduced=tuple(axis for axis in sharding.unreduced if axis.name in mesh.sizes),
+        kind=sharding.kind,
+    )
+
+
+def _choose(predicates: list[bool], after: Blocks, before: Blocks) -> Blocks:
+    return [new if goes_on else old for goes_on, new, old in zip(predicates, after, before, strict=True)]
+
+
+def _check_no_communication(node: Node, what: str) -> None:
+    """Devices may only part ways where they don't wait for each other."""
+    inside = next((inner for region in node.regions for inner in walk(region) if _communicates(inner)), None)
+    if inside is not None:
+        raise ShardcError(
+            f"only some devices {what}, and {inside.name} in it waits for all",
+            node.loc,
+            hint="make the condition equal on all devices, for example by reducing it over the mesh axes",
+        )
+
+
+def _communicates(node: Node) -> bool:
+    return node.name in COLLECTIVES and node.name not in _LOCAL
+
+
+_LOCAL = {
+    "spmd.all_slice",
+    "spmd.to_partial",
+    "spmd.axis_index",
+    "stablehlo.partition_id",
+    "stablehlo.replica_id",
+}
+
+_SCALAR_IDENTITIES = {"stablehlo.reshape", "stablehlo.broadcast_in_dim", "stablehlo.transpose"}
+
+_CONTROL: dict[str, Callable[[Lockstep, Node, list[Blocks], Env], list[Blocks]]] = {
+    "func.call": Lockstep.call,
+    "stablehlo.while": Lockstep.while_,
+    "stablehlo.case": Lockstep.case,
+    "stablehlo.if": Lockstep.if_,
+    "sdy.manual_computation": Lockstep.manual_computation,
+}
+
+__all__ = ["BlockError", "Blocks", "Lockstep", "Place", "Trace", "assemble", "cut", "manual_place", "same"]
