@@ -51,7 +51,7 @@ def _gather_window(builder: RuleBuilder, dim: int, out: int, op: Op) -> None:
 
 
 def scatter(op: Op) -> FactorRule:
-    """Operands: n inputs, indices, n updates. Factors: of the updates' dimensions, inserted ones, index vector.
+    """Operands: n inputs, indices, n updates. Factors: updates' dimensions, inserted ones, index vector.
 
     Different updates of one sum (max, …) make partial results of it, and what they are added to counts once.
     Updates that overwrite are linear if no two go to the same place.
@@ -115,7 +115,7 @@ def dynamic_slice(op: Op) -> FactorRule:
 
 
 def dynamic_update_slice(op: Op) -> FactorRule:
-    """The update must be whole where it is smaller. (sdy lifts that for constant indices; no Op shows those.)"""
+    """The update must be whole where it is smaller (in sdy not if the indices are constant)."""
     builder = RuleBuilder(op)
     for dim, (size, part) in enumerate(zip(op.operands[0].shape, op.operands[1].shape, strict=True)):
         if size == part:

@@ -38,11 +38,9 @@ def convolution(op: Op) -> FactorRule:
         {0: dims.input_feature, 1: dims.kernel_input_feature},
         kind=Kind.REDUCTION,
     )
-    builder.factor(
-        out.shape[dims.output_feature] // (batch_groups * feature_groups),
-        {1: dims.kernel_output_feature},
-        {0: dims.output_feature},
-    )
+    features = out.shape[dims.output_feature] // (batch_groups * feature_groups)
+    if features > 1:
+        builder.factor(features, {1: dims.kernel_output_feature}, {0: dims.output_feature})
     return builder.build(reduction=partial_kind("sum", out.dtype), linear=[[0], [1]])
 
 
