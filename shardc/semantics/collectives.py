@@ -49,7 +49,7 @@ class Place:
                 raise LayoutError(f"axis {axis.name} is not manual here; {', '.join(self.mesh.sizes)} are")
 
     def numbered(self, rows: Sequence[Sequence[int]]) -> tuple[Group, ...]:
-        """Groups of device numbers as groups of positions; groups of devices that are elsewhere are left out."""
+        """Groups of device numbers as groups of positions; those of devices elsewhere are left out."""
         where = {device: position for position, device in enumerate(self.devices)}
         return tuple(
             tuple(where[d] for d in row if d >= 0) for row in rows if all(d in where for d in row if d >= 0)
@@ -110,8 +110,8 @@ def _spmd_all_gather(op: Op, values: Sequence[Blocks], place: Place) -> list[Blo
 
 def _spmd_reduce_scatter(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
     kind, dim = _kind(op), _int(op, "dim")
-    function = lambda m: np.split(combine(m, kind), len(m), dim)  # noqa: E731
-    return [_per_group(values[0], place.groups(_axes(op)), function)]
+    found = place.groups(_axes(op))
+    return [_per_group(values[0], found, lambda m: np.split(combine(m, kind), len(m), dim))]
 
 
 def _spmd_all_to_all(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
@@ -136,8 +136,8 @@ def _spmd_collective_permute(op: Op, values: Sequence[Blocks], place: Place) -> 
 
 def _spmd_all_slice(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
     dim = _int(op, "dim")
-    function = lambda m: [np.split(b, len(m), dim)[i] for i, b in enumerate(m)]  # noqa: E731
-    return [_per_group(values[0], place.groups(_axes(op)), function)]
+    found = place.groups(_axes(op))
+    return [_per_group(values[0], found, lambda m: [np.split(b, len(m), dim)[i] for i, b in enumerate(m)])]
 
 
 def _spmd_to_partial(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:

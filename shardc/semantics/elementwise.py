@@ -184,7 +184,7 @@ def convert(operand: Array, *, dtype: np.dtype[Any]) -> Array:
     if dtype == np.bool_:
         return operand != 0
     if operand.dtype.kind == "c" and dtype.kind != "c":
-        operand = operand.real
+        operand = np.real(operand)
     if dtype.kind in "iu" and is_float(operand):
         return _truncate(operand, dtype)
     return operand.astype(dtype)
@@ -195,8 +195,8 @@ def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
     wide = operand.astype(np.float64)
     inside = (wide > float(bounds.min) - 1) & (wide < float(bounds.max) + (1 if bounds.max < 2**53 else 0))
     whole = np.where(inside, wide, 0).astype(dtype)
-    outside = np.where(wide > 0, dtype.type(bounds.max), dtype.type(bounds.min))
-    return np.where(inside, whole, np.where(np.isnan(wide), dtype.type(0), outside))
+    outside: Array = np.where(wide > 0, bounds.max, bounds.min).astype(dtype)
+    return np.where(inside, whole, np.where(np.isnan(wide), np.zeros((), dtype), outside))
 
 
 @quiet

@@ -52,9 +52,9 @@ def gather(
         if dim in dims.operand_batching_dims:
             where = dims.start_indices_batching_dims[dims.operand_batching_dims.index(dim)]
             where -= where > dims.index_vector_dim
-            index = index + _along(np.arange(operand.shape[dim]), where, rank)
+            index = index + _along(_count(operand.shape[dim]), where, rank)
         if dim in kept:
-            index = index + _along(np.arange(slice_sizes[dim]), batch_rank + kept.index(dim), rank)
+            index = index + _along(_count(slice_sizes[dim]), batch_rank + kept.index(dim), rank)
         indices.append(index)
     shape = vectors.shape[:-1] + tuple(slice_sizes[dim] for dim in kept)
     result = np.broadcast_to(operand[tuple(indices)], shape)
@@ -68,6 +68,10 @@ def _index_vectors(indices: Array, index_vector_dim: int) -> Array:
     if index_vector_dim == wide.ndim:
         return wide[..., np.newaxis]
     return np.moveaxis(wide, index_vector_dim, -1)
+
+
+def _count(size: int) -> Array:
+    return np.arange(size, dtype=np.int64)
 
 
 def _along(values: Array, dim: int, rank: int) -> Array:
@@ -111,20 +115,18 @@ def _targets(operand: Array, indices: Array, update: Array, dims: ScatterDims) -
     inside = np.ones(update.shape, np.bool_)
     for dim, size in enumerate(operand.shape):
         index = np.zeros((1,) * update.ndim, np.int64)
-        window = 1
         if dim in dims.scatter_dims_to_operand_dims:
             start = vectors[..., dims.scatter_dims_to_operand_dims.index(dim)]
             index = index + start.reshape([update.shape[d] if d in batch else 1 for d in range(update.ndim)])
         if dim in dims.input_batching_dims:
             where = dims.scatter_indices_batching_dims[dims.input_batching_dims.index(dim)]
             where -= where > dims.index_vector_dim
-            index = index + _along(np.arange(size), batch[where], update.ndim)
-        if dim in kept:
-            axis = dims.update_window_dims[kept.index(dim)]
-            window = update.shape[axis]
+            index = index + _along(_count(size), batch[where], update.ndim)
+        axis = dims.update_window_dims[kept.index(dim)] if dim in kept else None
+        window = 1 if axis is None else update.shape[axis]
         inside &= (index >= 0) & (index <= size - window)
-        if dim in kept:
-            index = index + _along(np.arange(window), axis, update.ndim)
+        if axis is not None:
+            index = index + _along(_count(window), axis, update.ndim)
         place = place * size + index
     return place, inside
 

@@ -46,7 +46,7 @@ def _merge_sort(rows: Sequence[Array], less_than: Body) -> Array:
     An element's place in a merged run is its place in its own run, plus how many of the other go before it.
     """
     size = rows[0].shape[-1]
-    positions = np.arange(size)
+    positions = np.arange(size, dtype=np.int64)
     order = np.broadcast_to(positions, rows[0].shape).copy()
     length = 1
     while length < size:

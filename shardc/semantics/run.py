@@ -64,9 +64,11 @@ class BlocksBuilder:
     ) -> list[Blocks]:
         """Compute one operation; see `Builder.op`."""
         recorder = _Recorder(self)
-        recorder.function(
-            "main", [], lambda b: b.op(name, *operands, results=results, regions=regions, **attrs)
-        )
+
+        def body(builder: Any) -> list[int]:
+            return builder.op(name, *operands, results=results, regions=regions, **attrs)
+
+        recorder.function("main", [], body)
         graph = recorder.graph
         node = graph.main.body.nodes[0]
         machine = Lockstep(graph, self.place)

@@ -46,7 +46,8 @@ def digamma(operand: Array) -> Array:
 @widened
 def polygamma(order: Array, operand: Array) -> Array:
     """The derivative of digamma of the given order."""
-    return _special.polygamma(order.astype(np.int64), operand).astype(operand.dtype)
+    result: Array = _special.polygamma(order.astype(np.int64), operand)
+    return result.astype(operand.dtype)
 
 
 @widened
