@@ -50,12 +50,12 @@ class _Result:
                 f"psum_scatter over {over(wrong)}" if kind == "sum" else f"{REDUCERS[kind]} and take a block"
             )
             raise self.error(
-                f"is split over {over(wrong)}", f"is a partial {kind} over it", scatter + " first"
+                f"is split over {over(wrong)}", f"is a partial {kind} over {over(wrong)}", scatter + " first"
             )
         if wrong:
             raise self.error(
                 f"is whole over {over(wrong)}",
-                f"is a partial {kind} over it",
+                f"is a partial {kind} over {over(wrong)}",
                 f"{REDUCERS[kind]} over {over(wrong)} first, or declare it partial({kind}: {over(wrong)})",
             )
         if self.partial and kind != self.sharding.kind:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
 
 from shardc.check.site import Site
@@ -19,85 +20,80 @@ def plain(site: Site) -> list[State]:
     """Results vary over what any operand varies over, and are partial where the operation is linear."""
     rule = rule_of(site.graph.op(site.node))
     varies = frozenset(axis for state in site.states for axis in state.varies)
-    kinds = {axis: _through(site, rule, axis) for axis in _sorted(site, _partial(site))}
+    partial = frozenset(axis for state in site.states for axis in state.partial)
+    kinds = {axis: _through(site, rule, axis) for axis in sorted(partial, key=site.parts.mesh.order)}
     for axis in site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ()))):
         kinds.setdefault(axis, (rule and rule.reduction) or "sum")
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
-        raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}", _fix(site))
+        raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
     kind = next(iter(kinds.values()), "sum")
     state = State(varies - kinds.keys(), frozenset(kinds), kind, _is_zero(site, rule))
     return [state] * len(site.node.results)
 
 
-def not_partial(site: Site, what: str) -> None:
-    """ShardcError if an operand is a partial result; `what` says why that is wrong."""
-    partial = _partial(site)
-    if partial:
-        raise _nonlinear(site, _sorted(site, partial)[0], what)
+def not_partial(site: Site, why: str) -> None:
+    """ShardcError if an operand is a partial result; `why` begins the text: what needs a whole value."""
+    if any(state.partial for state in site.states):
+        raise _partial_error(site, why)
 
 
 def _through(site: Site, rule: FactorRule | None, axis: Axis) -> str:
     """The kind of the results over an axis over which some operands are partial."""
     holders = [i for i, state in enumerate(site.states) if axis in state.partial]
-    kinds = {site.states[i].kind for i in holders}
-    flows = rule.flows(*kinds) if rule and len(kinds) == 1 else ()
+    kind = site.states[holders[0]].kind
+    if any(site.states[i].kind != kind for i in holders):
+        raise site.error(f"{site.op_name} combines partial results of two kinds: {site.operands(holders)}")
+    flows = rule.flows(kind) if rule else ()
     fitting = [(group, result) for group, result in flows if group.issuperset(holders)]
     for group, result in fitting:
-        if _misfit(site, axis, group) is None:
+        if _misfit(site, axis, kind, group) is None:
             return result
     if fitting:
-        raise _mixed(site, axis, fitting[0][0])
+        raise _mixed(site, axis, holders[0], fitting[0][0])
     if flows and len(holders) > 1:
+        over = site.parts.text([axis])
         raise site.error(
-            f"{site.op_name} of two partial results over {site.parts.text([axis])}: {site.operands(holders)}",
+            f"{site.op_name} of two partial results over {over}: {site.operands(holders)}",
             _fix(site, holders[:1]),
         )
-    raise _nonlinear(site, axis, f"{site.op_name} of the parts is not a part of {site.op_name} of the whole")
+    raise _partial_error(site, f"{site.op_name} " + ("is not linear" if kind == "sum" else "is not monotone"))
 
 
-def _misfit(site: Site, axis: Axis, group: frozenset[int]) -> int | None:
-    """The first operand that keeps the results from being partial results over the axis."""
+def _misfit(site: Site, axis: Axis, kind: str, group: frozenset[int]) -> int | None:
+    """The first operand that keeps the results from being partial over the axis."""
     for i, state in enumerate(site.states):
-        kind = next(s.kind for s in site.states if axis in s.partial)
         if not state.is_term(axis, kind) if i in group else axis in state.varies:
             return i
     return None
 
 
-def _mixed(site: Site, axis: Axis, group: frozenset[int]) -> ShardcError:
-    misfit = _misfit(site, axis, group)
-    assert misfit is not None
-    holder = next(i for i, state in enumerate(site.states) if axis in state.partial)
-    over = site.parts.text([axis])
-    if misfit in group:
-        message = (
-            f"{site.op_name} combines a partial {site.states[holder].kind} over {over} with a whole value"
-        )
-        hint = f"{_fix(site, [holder])}, or every device of {over} counts {site.name(misfit)} once more"
-    else:
-        message = (
-            f"{site.op_name} combines a partial {site.states[holder].kind} over {over} with one that varies"
-        )
-        hint = _fix(site, [holder])
-    return site.error(f"{message}: {site.operands()}", hint)
-
-
-def _nonlinear(site: Site, axis: Axis, why: str) -> ShardcError:
-    holders = [i for i, state in enumerate(site.states) if axis in state.partial]
-    kind = site.states[holders[0]].kind
+def _mixed(site: Site, axis: Axis, holder: int, group: frozenset[int]) -> ShardcError:
+    over, kind = site.parts.text([axis]), site.states[holder].kind
+    misfit, hint = _misfit(site, axis, kind, group), _fix(site, [holder])
+    other = f"a value that varies over {over}"
+    if misfit is not None and misfit in group:
+        other = "a whole value"
+        hint += f", or every device of {over} counts {site.name(misfit)} once more"
     return site.error(
-        f"{site.op_name} of a partial {kind} over {site.parts.text([axis])}: {site.operands(holders)}; {why}",
-        _fix(site, holders),
+        f"{site.op_name} combines a partial {kind} over {over} with {other}: {site.operands()}", hint
     )
 
 
-def _fix(site: Site, holders: list[int] | None = None) -> str:
-    if holders is None:
-        holders = [i for i, state in enumerate(site.states) if state.partial]
+def _partial_error(site: Site, why: str) -> ShardcError:
+    holders = [i for i, state in enumerate(site.states) if state.partial]
+    state = site.states[holders[0]]
+    over = site.parts.text(state.partial)
+    return site.error(
+        f"{why}, but {site.operand(holders[0])} is a partial {state.kind} over {over}", _fix(site, holders)
+    )
+
+
+def _fix(site: Site, holders: Sequence[int]) -> str:
+    """`psum x over j first`."""
     texts = [
         f"{REDUCERS[site.states[i].kind]} {site.name(i)} over {site.parts.text(site.states[i].partial)}"
-        for i in holders
+        for i in dict.fromkeys(holders)
     ]
     return " and ".join(texts) + " first"
 
@@ -106,11 +102,3 @@ def _is_zero(site: Site, rule: FactorRule | None) -> bool:
     return rule is not None and any(
         bool(group) and all(site.states[i].zero for i in group) for group in rule.linear
     )
-
-
-def _partial(site: Site) -> frozenset[Axis]:
-    return frozenset(axis for state in site.states for axis in state.partial)
-
-
-def _sorted(site: Site, axes: frozenset[Axis]) -> list[Axis]:
-    return sorted(axes, key=site.parts.mesh.order)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import cast
 
 from shardc.check.state import AxisParts, State
@@ -22,7 +23,7 @@ class Site:
     manual: frozenset[str]
     known: Mapping[int, State]
 
-    @property
+    @cached_property
     def states(self) -> tuple[State, ...]:
         """The states of the operands."""
         return tuple(self.known.get(v, State()) for v in self.node.operands)

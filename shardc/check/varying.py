@@ -131,13 +131,13 @@ class _Checker:
 
     def _turn(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
         (predicate,) = self.region(condition, carried)
-        not_partial(self.site(condition.nodes[-1]), "it decides how often a loop runs")
+        not_partial(self.site(condition.nodes[-1]), "the condition of a loop must be whole")
         return [_decided(self.site(node), predicate, state) for state in self.region(body, carried)]
 
     def branch(self, node: Node) -> list[State]:
         """A case or if: the results of the branches, and what decides between them."""
         site = self.site(node)
-        not_partial(site, "it decides which branch runs")
+        not_partial(site, f"what {site.op_name} decides by must be whole")
         branches = [self.region(region, ()) for region in node.regions]
         joined = branches[0]
         for other in branches[1:]:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from textwrap import dedent
+from typing import Any
 
 import numpy as np
 import pytest
 
-from shardc.check.varying import Types, check_body
+from shardc.check.varying import check_body
 from shardc.explain.diagnostics import ShardcError, collecting, register_source
 from shardc.graph import Dense, DotDims, Location, TensorType
 from shardc.graph.build import GraphBuilder
 from shardc.layout import Axis, Dim, Mesh, Sharding
 
 MESH = Mesh("pod", (("i", 4), ("j", 2)))
-I, J = MESH.axis("i"), MESH.axis("j")
+I, J = MESH.axis("i"), MESH.axis("j")  # noqa: E741
 MATMUL = DotDims(lhs_contracting=(1,), rhs_contracting=(0,))
 
 
@@ -32,9 +33,10 @@ def check(
     body: Callable[..., Sequence[int]],
     outputs: Sequence[tuple[TensorType, Sharding]],
     manual: tuple[str, ...] = ("i", "j"),
+    builder: GraphBuilder | None = None,
 ) -> dict[str, str]:
     """Check one manual computation; the types of its values that have a name, as text."""
-    builder = GraphBuilder()
+    builder = builder or GraphBuilder()
     builder.mesh(MESH)
     shardings = [sharding for _, sharding in inputs.values()]
     local = [t.with_shape(s.local_shape(t.shape)) for t, s in inputs.values()]
@@ -58,15 +60,19 @@ def check(
     builder.function("main", [t for t, _ in inputs.values()], main)
     node = next(n for n in builder.graph.main.body.nodes if n.name == "sdy.manual_computation")
     types = check_body(builder.graph, node)
-    return {str(builder.graph.values[v].loc.name): types.text(v) for v in types if builder.graph.values[v].loc.name}
+    return {
+        str(builder.graph.values[v].loc.name): types.text(v)
+        for v in types
+        if builder.graph.values[v].loc.name
+    }
 
 
 def zeros(b: GraphBuilder, *shape: int) -> int:
-    return b.one("stablehlo.constant", result=f32(*shape), value=Dense(np.float32(0.0)[...], shape))
+    return b.one("stablehlo.constant", result=f32(*shape), value=Dense(np.array(0, np.float32), shape))
 
 
 def ones(b: GraphBuilder, *shape: int) -> int:
-    return b.one("stablehlo.constant", result=f32(*shape), value=Dense(np.float32(1.0)[...], shape))
+    return b.one("stablehlo.constant", result=f32(*shape), value=Dense(np.array(1, np.float32), shape))
 
 
 AB = {"a": (f32(8, 16), lay([I], [J])), "b": (f32(16, 32), lay([J], None))}
@@ -95,7 +101,443 @@ def test_without_the_psum():
     with pytest.raises(ShardcError) as error:
         check(AB, body, [(f32(8, 32), lay([I], None))])
     assert str(error.value) == dedent("""\
-        basic.shard:3:9: error: result 1, f32[8@i, 32], is the same over j, but z: f32[2, 32]{varies: i, j} varies over j
+        basic.shard:3:9: error: result 1, f32[8@i, 32], is the same over j, \
+but z: f32[2, 32]{varies: i, j} varies over j
                 z = a @ b
                     ^
             note: psum over j first, or return the blocks joined, as `64@j`""")
+
+
+def told(inputs: object, body: object, outputs: object = (), **options: object) -> tuple[str, str | None]:
+    """The message and the hint of the error that `check` raises."""
+    with pytest.raises(ShardcError) as error:
+        check(inputs, body, outputs, **options)  # type: ignore[arg-type]
+    return error.value.diagnostic.message, error.value.diagnostic.hint
+
+
+def warned(inputs: object, body: object, outputs: object) -> list[tuple[str, str | None]]:
+    with collecting() as warnings:
+        check(inputs, body, outputs)  # type: ignore[arg-type]
+    return [(w.message, w.hint) for w in warnings]
+
+
+def psum(b: GraphBuilder, x: int, *axes: Axis, kind: str = "sum") -> int:
+    return b.one("spmd.all_reduce", x, axes=axes, kind=kind)
+
+
+X = {"x": (f32(8, 32), lay([I], None, partial=[J]))}
+XY = {**X, "y": (f32(8, 32), lay([I], None))}
+MAX = {"m": (f32(8, 32), lay([I], None, partial=[J], kind="max")), "y": XY["y"]}
+OUT = [(f32(8, 32), lay([I], None))]
+PARTIAL = [(f32(8, 32), lay([I], None, partial=[J]))]
+X_TEXT = "x: f32[2, 32]{varies: i; partial sum: j}"
+Y_TEXT = "y: f32[2, 32]{varies: i}"
+
+
+def once(b: GraphBuilder, y: int, kind: str = "sum") -> int:
+    return b.one("spmd.to_partial", y, axes=(J,), kind=kind)
+
+
+# partial results
+
+
+ACCEPTED = {
+    "psum ends it": (XY, OUT, lambda b, x, y: [psum(b, x, J)]),
+    "it may be returned": (XY, PARTIAL, lambda b, x, y: [x]),
+    "linear": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.negate", x)]),
+    "times a whole": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.multiply", x, y)]),
+    "over a whole": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.divide", x, y)]),
+    "plus another": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, x)]),
+    "plus a whole that counts once": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, once(b, y))]),
+    "plus zeros": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, zeros(b, 2, 32))]),
+    "plus local terms": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("stablehlo.add", x, b.one("spmd.vary", y, axes=(J,)))],
+    ),
+    "local terms declared partial": (XY, PARTIAL, lambda b, x, y: [b.one("spmd.vary", y, axes=(J,))]),
+    "other axes may move": (
+        XY,
+        [(f32(8, 32), lay(None, [I], partial=[J]))],
+        lambda b, x, y: [b.one("spmd.all_to_all", x, axes=(I,), split_dim=1, concat_dim=0)],
+    ),
+    "psum_scatter ends it": (
+        XY,
+        [(f32(8, 32), lay([I], [J]))],
+        lambda b, x, y: [b.one("spmd.reduce_scatter", x, axes=(J,), dim=1, kind="sum")],
+    ),
+    "a max passes exp": (
+        MAX,
+        OUT,
+        lambda b, m, y: [psum(b, b.one("stablehlo.exponential", m), J, kind="max")],
+    ),
+    "and becomes a min": (MAX, OUT, lambda b, m, y: [psum(b, b.one("stablehlo.negate", m), J, kind="min")]),
+    "a max of a whole": (
+        MAX,
+        OUT,
+        lambda b, m, y: [psum(b, b.one("stablehlo.maximum", m, y), J, kind="max")],
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ACCEPTED)
+def test_partial_results_are_accepted(case: str):
+    inputs, outputs, body = ACCEPTED[case]
+    assert warned(inputs, body, outputs) == []
+
+
+REFUSED = {
+    "not linear": (
+        XY,
+        OUT,
+        lambda b, x, y: [b.one("stablehlo.tanh", x)],
+        f"tanh is not linear, but {X_TEXT} is a partial sum over j",
+        "psum x over j first",
+    ),
+    "not monotone": (
+        MAX,
+        OUT,
+        lambda b, m, y: [b.one("stablehlo.multiply", m, y)],
+        "multiply is not monotone, but m: f32[2, 32]{varies: i; partial max: j} is a partial max over j",
+        "pmax m over j first",
+    ),
+    "added to a whole": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("stablehlo.add", x, y)],
+        f"add combines a partial sum over j with a whole value: {X_TEXT}, {Y_TEXT}",
+        "psum x over j first, or every device of j counts y once more",
+    ),
+    "times what varies": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("stablehlo.multiply", x, b.name(b.one("spmd.vary", y, axes=(J,)), "v"))],
+        "multiply combines a partial sum over j with a value that varies over j: "
+        f"{X_TEXT}, v: f32[2, 32]{{varies: i, j}}",
+        "psum x over j first",
+    ),
+    "squared": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("stablehlo.multiply", x, x)],
+        f"multiply of two partial results over j: {X_TEXT}, {X_TEXT}",
+        "psum x over j first",
+    ),
+    "two kinds": (
+        {**X, "m": MAX["m"]},
+        PARTIAL,
+        lambda b, x, m: [b.one("stablehlo.add", x, m)],
+        f"add combines partial results of two kinds: {X_TEXT}, m: f32[2, 32]{{varies: i; partial max: j}}",
+        None,
+    ),
+    "reduced by another kind": (
+        XY,
+        OUT,
+        lambda b, x, y: [psum(b, x, J, kind="max")],
+        f"pmax over j of a partial sum: {X_TEXT}",
+        "psum over j first",
+    ),
+    "gathered": (
+        XY,
+        OUT,
+        lambda b, x, y: [b.one("spmd.all_gather", x, axes=(J,), dim=0, invariant=True)],
+        f"all_gather over j of a partial sum over j: {X_TEXT}",
+        "psum over j first",
+    ),
+    "returned as whole": (
+        XY,
+        OUT,
+        lambda b, x, y: [x],
+        f"result 1, f32[8@i, 32], is whole over j, but {X_TEXT} is a partial sum over j",
+        "psum over j first, or declare it partial(sum: j)",
+    ),
+    "returned as split": (
+        XY,
+        [(f32(8, 64), lay([I], [J]))],
+        lambda b, x, y: [x],
+        f"result 1, f32[8@i, 64@j], is split over j, but {X_TEXT} is a partial sum over j",
+        "psum_scatter over j first",
+    ),
+    "returned as another kind": (
+        XY,
+        [(f32(8, 32), lay([I], None, partial=[J], kind="max"))],
+        lambda b, x, y: [x],
+        f"result 1, f32[8@i, 32], is partial(max: j), but {X_TEXT} is a partial sum over j",
+        "declare it partial(sum: j)",
+    ),
+    "whole, returned as a partial sum": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [y],
+        f"result 1, f32[8@i, 32], is partial(sum: j), but {Y_TEXT} is the same over j, "
+        "so the sum counts it once per device",
+        "leave j out of partial(…)",
+    ),
+    "made partial though it varies": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("spmd.to_partial", y, axes=(I,), kind="sum")],
+        f"to_partial over i keeps the value of one position, but the others differ: {Y_TEXT}",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_partial_results_are_refused(case: str):
+    inputs, outputs, body, message, hint = REFUSED[case]
+    assert told(inputs, body, outputs) == (message, hint)
+
+
+def test_the_compiler_marks_local_products_as_partial():
+    def body(b: GraphBuilder, a: int, w: int) -> list[int]:
+        mark: dict[str, Any] = {"shardc.partial_over": ("j",)}
+        z = b.one("stablehlo.dot_general", a, w, dot_dimension_numbers=MATMUL, **mark)
+        return [b.one("stablehlo.tanh", b.name(z, "z"))]
+
+    message, _ = told(AB, body, OUT)
+    assert (
+        message == "tanh is not linear, but z: f32[2, 32]{varies: i; partial sum: j} is a partial sum over j"
+    )
+
+
+def test_a_marked_reduction_has_its_own_kind():
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        least = b.one("stablehlo.constant", result=f32(), value=Dense(np.array(-np.inf, np.float32), ()))
+        combine = ([f32(), f32()], lambda b, p, q: [b.one("stablehlo.maximum", p, q)])
+        mark: dict[str, Any] = {"shardc.partial_over": ("j",)}
+        return b.op("stablehlo.reduce", x, least, regions=[combine], dimensions=(1,), **mark)
+
+    inputs = {"x": (f32(8, 32), lay([I], [J]))}
+    check(inputs, body, [(f32(8), lay([I], partial=[J], kind="max"))])
+    message, _ = told(inputs, body, [(f32(8), lay([I]))])
+    assert message == (
+        "result 1, f32[8@i], is whole over j, "
+        "but the value: f32[2]{varies: i; partial max: j} is a partial max over j"
+    )
+
+
+# varying values
+
+
+@pytest.mark.parametrize(
+    ("build", "text"),
+    [
+        (lambda b, x: b.one("spmd.all_gather", x, axes=(I,), dim=0, invariant=True), "f32[8, 32]{same}"),
+        (
+            lambda b, x: b.one("spmd.all_gather", x, axes=(I,), dim=0, invariant=False),
+            "f32[8, 32]{varies: i}",
+        ),
+        (lambda b, x: b.one("spmd.all_slice", x, axes=(J,), dim=1), "f32[2, 16]{varies: i, j}"),
+        (
+            lambda b, x: b.one("spmd.collective_permute", x, axes=(J,), pairs=((0, 1),)),
+            "f32[2, 32]{varies: i, j}",
+        ),
+        (lambda b, x: psum(b, x, I), "f32[2, 32]{same}"),
+        (lambda b, x: b.one("spmd.reduce_scatter", x, axes=(I,), dim=1, kind="sum"), "f32[2, 8]{varies: i}"),
+        (lambda b, x: b.one("spmd.axis_index", axes=(J, I)), "i32[]{varies: i, j}"),
+        (lambda b, x: ones(b, 2), "f32[2]{same}"),
+        (lambda b, x: psum(b, x, Axis("i", 2)), "f32[2, 32]{varies: i:(2)2}"),
+        (lambda b, x: b.one("spmd.vary", x, axes=(J,)), "f32[2, 32]{varies: i, j}"),
+    ],
+)
+def test_what_operations_make_of_a_block_split_over_i(build: Callable[..., int], text: str):
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        b.name(build(b, x), "made")
+        return []
+
+    assert check({"x": (f32(8, 32), lay([I], None))}, body, [])["made"] == text
+
+
+def test_sub_axes_that_have_no_common_refinement():
+    mesh = Mesh("six", (("i", 6),))
+
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        b.one("spmd.vary", x, axes=(Axis("i", 2),))
+        return [b.one("spmd.vary", x, axes=(Axis("i", 3),))]
+
+    type = (f32(6), Sharding(mesh, (Dim((mesh.axis("i"),)),)))
+    message, _ = told({"x": type}, body, [type])
+    assert message == "parts of axis i end at 2 and 3 of 6: they overlap"
+
+
+@pytest.mark.parametrize(
+    ("sharding", "shape", "hint"),
+    [
+        (lay(None, None), (8, 32), "psum over i, j first, or return the blocks joined, as `256@(i, j)`"),
+        (lay([I], None), (8, 32), "psum over j first, or return the blocks joined, as `64@j`"),
+        (lay([I], [J]), (8, 64), None),
+        (lay(None, [J]), (2, 64), "psum over i first, or return the blocks joined, as `8@i`"),
+        (lay([J], [I]), (4, 128), None),
+    ],
+)
+def test_untiling_needs_the_same_value(sharding: Sharding, shape: tuple[int, ...], hint: str | None):
+    inputs = {"x": (f32(8, 64), lay([I], [J]))}
+    if hint is None:
+        check(inputs, lambda b, x: [x], [(f32(*shape), sharding)])
+    else:
+        assert told(inputs, lambda b, x: [x], [(f32(*shape), sharding)])[1] == hint
+
+
+def test_a_scalar_that_varies():
+    inputs = {"x": (f32(4, 2), lay([I], [J]))}
+    message, hint = told(
+        inputs, lambda b, x: [b.name(b.one("stablehlo.reshape", x, result=f32()), "s")], [(f32(), lay())]
+    )
+    assert message == "result 1, f32[], is the same over i, j, but s: f32[]{varies: i, j} varies over i, j"
+    assert hint == "psum over i, j first; a scalar cannot be split"
+
+
+def test_reducing_what_is_the_same():
+    assert warned(XY, lambda b, x, y: [psum(b, y, J)], OUT) == [
+        (
+            f"psum over j of a value that is the same over j, so it becomes 2 times as large: {Y_TEXT}",
+            "leave j out of the psum",
+        )
+    ]
+    assert warned(XY, lambda b, x, y: [psum(b, y, J, kind="max")], OUT) == [
+        (
+            f"pmax over j of a value that is the same over j, so nothing changes: {Y_TEXT}",
+            "leave j out of the pmax",
+        )
+    ]
+
+
+def test_an_axis_that_is_not_manual():
+    body = lambda b, x: [psum(b, x, I)]  # noqa: E731
+    assert told({"x": (f32(8), lay([J]))}, body, [(f32(8), lay([J]))], manual=("j",)) == (
+        "all_reduce over i, which this code is not written per device of",
+        "it is written over j",
+    )
+
+
+# control flow
+
+
+def loop(b: GraphBuilder, carried: Sequence[int], body: Callable[..., Sequence[int]]) -> list[int]:
+    """while s < 3: s, … = s + 1, body(…)"""
+    types = [f32(), *(b.type_of(v) for v in carried)]
+
+    def go_on(b: GraphBuilder, s: int, *rest: int) -> list[int]:
+        return [b.one("stablehlo.compare", s, ones(b), comparison_direction="LT")]
+
+    def turn(b: GraphBuilder, s: int, *rest: int) -> list[int]:
+        return [b.one("stablehlo.add", s, ones(b)), *body(b, *rest)]
+
+    return b.op("stablehlo.while", zeros(b), *carried, regions=[(types, go_on), (types, turn)])[1:]
+
+
+def test_a_loop_may_make_a_carried_value_vary():
+    def turn(b: GraphBuilder, p: int, q: int) -> list[int]:
+        return [b.one("stablehlo.add", p, q), b.one("spmd.vary", q, axes=(J,))]
+
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        p, q = loop(b, [y, y], turn)
+        b.name(p, "p")
+        return [b.one("spmd.all_reduce", q, axes=(J,), kind="sum")]
+
+    assert check(XY, body, OUT)["p"] == "f32[2, 32]{varies: i, j}"
+
+
+def test_warnings_in_a_loop_speak_of_its_settled_types():
+    def turn(b: GraphBuilder, p: int) -> list[int]:
+        return [b.one("spmd.vary", psum(b, p, J), axes=(J,))]
+
+    assert warned(XY, lambda b, x, y: [psum(b, loop(b, [y], turn)[0], J)], OUT) == []
+
+
+def test_a_loop_may_carry_a_partial_sum_from_zero():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        return loop(b, [zeros(b, 2, 32)], lambda b, p: [b.one("stablehlo.add", p, x)])
+
+    check(XY, body, PARTIAL)
+
+
+def test_a_loop_may_not_turn_a_whole_value_into_a_partial_sum():
+    message, _ = told(XY, lambda b, x, y: loop(b, [y], lambda b, p: [x]), PARTIAL)
+    assert message == (
+        "carried value 2 of while is {varies: i} or {varies: i; partial sum: j}, depending on the way taken"
+    )
+
+
+def choose(b: GraphBuilder, on: int, *values: int) -> int:
+    regions = [([], lambda b, v=v: [v]) for v in values]
+    return b.op("stablehlo.case", on, results=[b.type_of(values[0])], regions=regions)[0]
+
+
+def test_a_branch_taken_by_some_devices_gives_a_varying_result():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        b.name(choose(b, b.one("spmd.axis_index", axes=(J,)), y, y), "c")
+        return []
+
+    assert check(XY, body, [])["c"] == "f32[2, 32]{varies: i, j}"
+
+
+def test_a_branch_taken_by_some_devices_gives_no_partial_result():
+    message, _ = told(XY, lambda b, x, y: [choose(b, b.one("spmd.axis_index", axes=(J,)), x, x)], PARTIAL)
+    assert message == "case depends on a value that varies over j, and its result is partial over it"
+
+
+def test_a_partial_result_decides_nothing():
+    inputs = {"k": (TensorType((), "i32"), lay(partial=[J])), "y": XY["y"]}
+    message, hint = told(inputs, lambda b, k, y: [choose(b, k, y, y)], OUT)
+    assert (
+        message == "what case decides by must be whole, but k: i32[]{partial sum: j} is a partial sum over j"
+    )
+    assert hint == "psum k over j first"
+
+
+def test_functions_are_checked_with_the_types_of_their_arguments():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        return b.op("func.call", x, callee="twice")
+
+    def twice(b: GraphBuilder, x: int) -> list[int]:
+        return [b.one("stablehlo.add", x, x)]
+
+    builder = GraphBuilder()
+    builder.function("twice", [f32(2, 32)], twice, public=False)
+    check(XY, body, PARTIAL, builder=builder)
+
+
+def test_a_manual_computation_in_another():
+    def inner(b: GraphBuilder, x: int) -> list[int]:
+        return [psum(b, x, J)]
+
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        split, whole = lay(None, [J]), lay(None, None)
+        made = b.op(
+            "sdy.manual_computation",
+            x,
+            results=[f32(2, 16)],
+            regions=[([f32(2, 16)], inner)],
+            in_shardings=(split,),
+            out_shardings=(whole,),
+            manual_axes=("j",),
+        )
+        return [b.name(made[0], "made")]
+
+    inputs = {"x": (f32(8, 32), lay([I], None))}
+    assert (
+        check(inputs, body, [(f32(8, 16), lay([I], None))], manual=("i",))["made"] == "f32[2, 16]{varies: i}"
+    )
+
+
+# StableHLO's own collectives
+
+
+def test_replica_groups_are_axes():
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        groups = Dense(np.array([[0, 1], [2, 3], [4, 5], [6, 7]]), (4, 2))
+        combine = ([f32(), f32()], lambda b, p, q: [b.one("stablehlo.add", p, q)])
+        return b.op("stablehlo.all_reduce", x, results=[f32(2, 16)], regions=[combine], replica_groups=groups)
+
+    check({"x": (f32(8, 32), lay([I], [J]))}, body, [(f32(8, 16), lay([I], None))])
+
+
+def test_replica_groups_that_are_no_axes():
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        groups = Dense(np.array([[0, 3], [1, 2], [4, 5], [6, 7]]), (4, 2))
+        return b.op("stablehlo.all_gather", x, results=[f32(4, 16)], all_gather_dim=0, replica_groups=groups)
+
+    message, _ = told({"x": (f32(8, 32), lay([I], [J]))}, body, [(f32(16, 16), lay([I], None))])
+    assert message == "the groups of all_gather are not the devices that differ along some mesh axes"
