@@ -1,0 +1,1 @@
+"""The built-in functions, one file per family; table.py lists them all."""

@@ -1,0 +1,151 @@
+"""JAX's collectives, for the bodies of @shard_map functions. Blocks in, blocks out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardc.frontend.text.builtins.elementwise import numeric
+from shardc.frontend.text.builtins.reductions import axis_of
+from shardc.frontend.text.builtins.shapes import expand_dims
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.values import MeshAxes, Operand, Tensor, Value
+from shardc.graph.types import TensorType
+from shardc.layout.axes import size_of
+
+
+def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
+    """psum, pmax, pmin: combine the blocks of all devices along the axes."""
+
+    def lower(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
+        x = numeric(e, x) if kind == "sum" else x
+        return e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind=kind)
+
+    return lower
+
+
+def pmean(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
+    """The sum, divided by the number of devices."""
+    x = e.inexact(x)
+    total = e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind="sum")
+    return e.op("stablehlo.divide", *e.together(total, float(size_of(axis_name))))
+
+
+def psum_scatter(
+    e: Emitter, x: Tensor, axis_name: MeshAxes, scatter_dimension: int = 0, tiled: bool = False
+) -> Tensor:
+    """The sum, of which each device keeps its part of scatter_dimension. Untiled, that dimension has the size
+    of the axes and is dropped.
+    """
+    x = numeric(e, x)
+    dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
+    _check_parts(e, "psum_scatter", x, dim, parts, tiled)
+    result = e.op(
+        "spmd.reduce_scatter",
+        x,
+        result=x.type.with_shape(_scaled(x.shape, dim, 1, parts)),
+        axes=axis_name,
+        dim=dim,
+        kind="sum",
+    )
+    return result if tiled else e.reshape(result, x.shape[:dim] + x.shape[dim + 1 :])
+
+
+def all_gather(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0, tiled: bool = False) -> Tensor:
+    """All devices' blocks joined along `axis`; untiled along a new dimension there."""
+    if not tiled:
+        x = expand_dims(e, x, axis)
+    dim = axis_of(e, axis, x.rank)
+    return e.op(
+        "spmd.all_gather",
+        x,
+        result=x.type.with_shape(_scaled(x.shape, dim, size_of(axis_name), 1)),
+        axes=axis_name,
+        dim=dim,
+        invariant=False,
+    )
+
+
+def all_to_all(
+    e: Emitter, x: Tensor, axis_name: MeshAxes, split_axis: int, concat_axis: int, tiled: bool = False
+) -> Tensor:
+    """Part i of split_axis goes to device i; what arrives is joined along concat_axis. Untiled, split_axis has
+    the size of the axes and is dropped, and concat_axis is a new dimension.
+    """
+    split, parts = axis_of(e, split_axis, x.rank), size_of(axis_name)
+    _check_parts(e, "all_to_all", x, split, parts, tiled)
+    concat = axis_of(e, concat_axis, x.rank)
+    if not tiled:
+        return _untiled_all_to_all(e, x, axis_name, split, concat)
+    shape = _scaled(_scaled(x.shape, split, 1, parts), concat, parts, 1)
+    return _all_to_all(e, x, axis_name, split, concat, shape)
+
+
+def _untiled_all_to_all(e: Emitter, x: Tensor, axes: MeshAxes, split: int, concat: int) -> Tensor:
+    """The blocks along split swap places with the devices; then that dimension moves to concat."""
+    swapped = _all_to_all(e, x, axes, split, split, x.shape)
+    order = [i for i in range(x.rank) if i != split]
+    order.insert(concat, split)
+    if order == list(range(x.rank)):
+        return swapped
+    return e.op("stablehlo.transpose", swapped, permutation=tuple(order))
+
+
+def _all_to_all(
+    e: Emitter, x: Tensor, axes: MeshAxes, split: int, concat: int, shape: tuple[int, ...]
+) -> Tensor:
+    result = x.type.with_shape(shape)
+    return e.op("spmd.all_to_all", x, result=result, axes=axes, split_dim=split, concat_dim=concat)
+
+
+def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Value) -> Tensor:
+    """Send blocks from source to destination for each (source, destination) pair; others receive zeros."""
+    count = size_of(axis_name)
+    pairs: list[tuple[int, int]] = []
+    for item in perm if isinstance(perm, tuple) else (perm,):
+        match item:
+            case (int() as source, int() as destination):
+                pairs.append((source, destination))
+            case _:
+                raise e.error("perm is a list of (source, destination) pairs")
+    for end, numbers in zip(("source", "destination"), zip(*pairs, strict=True), strict=False):
+        for number in numbers:
+            if not 0 <= number < count:
+                raise e.error(f"perm names the {end} {number}, and there are devices 0 to {count - 1}")
+            if numbers.count(number) > 1:
+                raise e.error(f"perm names the {end} {number} twice")
+    return e.op("spmd.collective_permute", x, result=x.type, axes=axis_name, pairs=tuple(pairs))
+
+
+def axis_index(e: Emitter, axis_name: MeshAxes) -> Tensor:
+    """This device's position along the axes (i32), the last axis fastest."""
+    return e.op("spmd.axis_index", result=TensorType((), "i32"), axes=axis_name)
+
+
+def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
+    """The number of devices along the axes, known while compiling."""
+    return size_of(axis_name)
+
+
+def vary(e: Emitter, x: Operand, axis_name: MeshAxes) -> Tensor:
+    """jax.lax.pcast(x, axes, to="varying"): the same block, typed as differing between devices."""
+    tensor = e.tensor(x)
+    return e.op("spmd.vary", tensor, result=tensor.type, axes=axis_name)
+
+
+def _check_parts(e: Emitter, name: str, x: Tensor, dim: int, parts: int, tiled: bool) -> None:
+    size = x.shape[dim]
+    if tiled and size % parts:
+        raise e.error(
+            f"{name} splits dimension {dim} of the block {x.type} into {parts}, which does not divide {size}"
+        )
+    if not tiled and size != parts:
+        raise e.error(
+            f"{name} without tiled=True takes a dimension {dim} of size {parts}, the number of devices,"
+            f" and the block {x.type} has {size}",
+            f"with tiled=True it splits the dimension into {parts} parts",
+        )
+
+
+def _scaled(shape: tuple[int, ...], dim: int, times: int, parts: int) -> tuple[int, ...]:
+    return tuple(size * times // parts if i == dim else size for i, size in enumerate(shape))
+

@@ -1,0 +1,240 @@
+"""Elementwise functions: maths, comparison, logic, choice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+
+from shardc.frontend.text.emitter import Emitter, dtype_of
+from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.values import Dtype, Operand, Tensor
+from shardc.graph.types import is_float, is_integer
+
+UNSIGNED = tuple(dtype for dtype in DTYPES if dtype.startswith("u"))
+
+
+def float_function(op: str) -> Callable[[Emitter, Operand], Tensor]:
+    """A function of floats; integers become f32 first."""
+
+    def lower(e: Emitter, x: Operand) -> Tensor:
+        return e.op(op, e.inexact(x))
+
+    return lower
+
+
+def same_function(op: str) -> Callable[[Emitter, Operand], Tensor]:
+    """A function that keeps the dtype; bool becomes i32."""
+
+    def lower(e: Emitter, x: Operand) -> Tensor:
+        return e.op(op, numeric(e, x))
+
+    return lower
+
+
+def numeric(e: Emitter, x: Operand) -> Tensor:
+    """The operand, i32 if it is bool."""
+    tensor = e.tensor(x)
+    return e.cast(tensor, "i32") if tensor.dtype == "bool" else tensor
+
+
+def rounding(op: str) -> Callable[[Emitter, Operand], Tensor]:
+    """floor, ceil, round: nothing happens to integers."""
+
+    def lower(e: Emitter, x: Operand) -> Tensor:
+        tensor = e.tensor(x)
+        return e.op(op, tensor) if is_float(tensor.dtype) else tensor
+
+    return lower
+
+
+def abs_(e: Emitter, x: Operand) -> Tensor:
+    tensor = e.tensor(x)
+    return tensor if tensor.dtype in ("bool", *UNSIGNED) else e.op("stablehlo.abs", tensor)
+
+
+def exp2(e: Emitter, x: Operand) -> Tensor:
+    """2**x as exp(x * log 2)."""
+    from math import log
+
+    tensor = e.inexact(x)
+    return e.op("stablehlo.exponential", e.op("stablehlo.multiply", *e.together(tensor, log(2))))
+
+
+def reciprocal(e: Emitter, x: Operand) -> Tensor:
+    one, tensor = e.together(1.0, e.inexact(x))
+    return e.op("stablehlo.divide", one, tensor)
+
+
+def square(e: Emitter, x: Operand) -> Tensor:
+    tensor = numeric(e, x)
+    return e.op("stablehlo.multiply", tensor, tensor)
+
+
+# ---- two operands
+
+
+def pairwise(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
+    """A function of two operands that have or get one dtype; bool becomes i32 where the op is arithmetic."""
+
+    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
+        return e.op(op, *e.together(x, y))
+
+    return lower
+
+
+def float_pairwise(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
+    """A function of two floats; integers become f32 first."""
+
+    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
+        return e.op(op, *float_together(e, x, y))
+
+    return lower
+
+
+def float_together(e: Emitter, x: Operand, y: Operand) -> list[Tensor]:
+    """Both operands as floats of one dtype and shape."""
+    left, right = e.together(x, y)
+    if is_float(left.dtype):
+        return [left, right]
+    return [e.cast(left, "f32", left.weak), e.cast(right, "f32", right.weak)]
+
+
+def compare(direction: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
+    """A comparison; the result is bool."""
+
+    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
+        left, right = e.together(x, y)
+        return comparison(e, left, right, direction)
+
+    return lower
+
+
+def comparison(e: Emitter, left: Tensor, right: Tensor, direction: str, total: bool = False) -> Tensor:
+    """Compare tensors of one type. `total` orders floats totally, -0 before 0 and NaN last."""
+    if is_float(left.dtype):
+        kind = "TOTALORDER" if total else "FLOAT"
+    else:
+        kind = "UNSIGNED" if left.dtype in ("bool", *UNSIGNED) else "SIGNED"
+    return e.op(
+        "stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind, weak=False
+    )
+
+
+def logical(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
+    """NumPy's logical_…: anything but zero is true."""
+
+    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
+        return e.op(op, *e.together(truth(e, x), truth(e, y)))
+
+    return lower
+
+
+def logical_not(e: Emitter, x: Operand) -> Tensor:
+    return e.op("stablehlo.not", truth(e, x))
+
+
+def truth(e: Emitter, x: Operand) -> Tensor:
+    """x != 0, as bool."""
+    tensor = e.tensor(x)
+    if tensor.dtype == "bool":
+        return tensor
+    return comparison(e, *e.together(tensor, 0), "NE")
+
+
+def isnan(e: Emitter, x: Operand) -> Tensor:
+    tensor = e.inexact(x)
+    return comparison(e, tensor, tensor, "NE")
+
+
+def isinf(e: Emitter, x: Operand) -> Tensor:
+    magnitude = e.op("stablehlo.abs", e.inexact(x))
+    return comparison(e, *e.together(magnitude, float("inf")), "EQ")
+
+
+def isfinite(e: Emitter, x: Operand) -> Tensor:
+    return e.op("stablehlo.is_finite", e.inexact(x), weak=False)
+
+
+# ---- three operands
+
+
+def where(e: Emitter, condition: Operand, x: Operand, y: Operand) -> Tensor:
+    left, right = e.together(x, y)
+    choice = truth(e, condition)
+    shape = e.broadcast_shape(choice.shape, left.shape)
+    operands = [e.broadcast_to(operand, shape) for operand in (choice, left, right)]
+    return e.op("stablehlo.select", *operands, weak=left.weak)
+
+
+def clip(e: Emitter, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
+    tensor = e.tensor(x)
+    with e.group("clip"):
+        if min is not None:
+            tensor = e.op("stablehlo.maximum", *e.together(min, tensor))
+        if max is not None:
+            tensor = e.op("stablehlo.minimum", *e.together(max, tensor))
+    return tensor
+
+
+def astype(e: Emitter, x: Operand, dtype: Dtype) -> Tensor:
+    tensor = e.tensor(x)
+    if dtype.name == "bool":
+        return truth(e, tensor)
+    return e.cast(tensor, dtype.name)
+
+
+# ---- activations
+
+
+def relu(e: Emitter, x: Operand) -> Tensor:
+    with e.group("relu"):
+        return e.op("stablehlo.maximum", *e.together(numeric(e, x), 0))
+
+
+def sigmoid(e: Emitter, x: Operand) -> Tensor:
+    return e.op("stablehlo.logistic", e.inexact(x))
+
+
+def silu(e: Emitter, x: Operand) -> Tensor:
+    with e.group("silu"):
+        tensor = e.inexact(x)
+        return e.op("stablehlo.multiply", tensor, e.op("stablehlo.logistic", tensor))
+
+
+def gelu(e: Emitter, x: Operand, approximate: bool = True) -> Tensor:
+    """x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x**3))), or exactly x/2 (1 + erf(x / sqrt 2))."""
+    with e.group("gelu"):
+        tensor = e.inexact(x)
+        if approximate:
+            cube = _times(e, _times(e, tensor, tensor), tensor)
+            inner = e.op("stablehlo.add", tensor, _times(e, cube, 0.044715))
+            bell = e.op("stablehlo.tanh", _times(e, inner, sqrt(2 / 3.141592653589793)))
+        else:
+            bell = e.op("chlo.erf", _times(e, tensor, sqrt(0.5)))
+        half = _times(e, e.op("stablehlo.add", *e.together(bell, 1.0)), 0.5)
+        return _times(e, tensor, half)
+
+
+def softplus(e: Emitter, x: Operand) -> Tensor:
+    """log(1 + exp(x)), without overflow: max(x, 0) + log1p(exp(-abs(x)))."""
+    with e.group("softplus"):
+        tensor = e.inexact(x)
+        small = e.op("stablehlo.exponential", e.op("stablehlo.negate", e.op("stablehlo.abs", tensor)))
+        return e.op(
+            "stablehlo.add",
+            e.op("stablehlo.maximum", *e.together(tensor, 0.0)),
+            e.op("stablehlo.log_plus_one", small),
+        )
+
+
+def _times(e: Emitter, x: Operand, y: Operand) -> Tensor:
+    return e.op("stablehlo.multiply", *e.together(x, y))
+
+
+def bitwise_operands(e: Emitter, op: str, *operands: Operand) -> list[Tensor]:
+    """Operands of & | ^ ~ << >>, which take integers and bools."""
+    for operand in operands:
+        dtype, _ = dtype_of(operand)
+        if dtype != "bool" and not is_integer(dtype):
+            raise e.error(f"{op} takes integers or bools, not {dtype}")
+    return e.together(*operands)

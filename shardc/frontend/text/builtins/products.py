@@ -1,0 +1,219 @@
+"""Contractions: matmul, dot, outer, einsum."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.frontend.text.builtins.reductions import reduce
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.values import Operand, Tensor, shape_text
+from shardc.graph.attrs import DotDims
+from shardc.graph.types import TensorType
+
+
+def matmul(e: Emitter, x: Operand, y: Operand) -> Tensor:
+    """NumPy's matmul: the last dimension of x with the last but one of y, leading dimensions broadcast."""
+    left, right = same_dtype(e, x, y)
+    if left.rank == 0 or right.rank == 0:
+        raise e.error("@ takes tensors with at least one dimension", "* multiplies by a number")
+    rows = left.shape[-1]
+    inner = right.shape[-2] if right.rank > 1 else right.shape[0]
+    if rows != inner:
+        raise e.error(
+            f"{left.type} @ {right.type}: the contracted dimensions have sizes {rows} and {inner}"
+        )
+    batch_left, batch_right = left.shape[:-2], right.shape[:-2]
+    if not batch_right or not batch_left:
+        return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), batch_right)
+    batch = e.broadcast_shape(batch_left, batch_right)
+    if batch_left != batch_right:
+        return _matmul_broadcast(e, left, right, batch)
+    dims = tuple(range(len(batch)))
+    return dot_general(e, left, right, DotDims(dims, dims, (left.rank - 1,), (right.rank - 2,)))
+
+
+def _matmul_broadcast(e: Emitter, left: Tensor, right: Tensor, batch: tuple[int, ...]) -> Tensor:
+    """matmul whose leading dimensions differ: dimensions that only one side has are no batch dimensions."""
+    letters = "abcdefghijklmnopqrstuvw"[: len(batch)]
+    sides: list[tuple[Tensor, str]] = []
+    for tensor, ends in ((left, "xy"), (right, "yz")):
+        offset = len(batch) - (tensor.rank - 2)
+        kept = [i for i, size in enumerate(tensor.shape[:-2]) if size == batch[i + offset]]
+        shape = tuple(tensor.shape[i] for i in kept) + tensor.shape[-2:]
+        sides.append((e.reshape(tensor, shape), "".join(letters[i + offset] for i in kept) + ends))
+    (left, left_names), (right, right_names) = sides
+    return contract(e, left, left_names, right, right_names, letters + "xz")
+
+
+def dot(e: Emitter, x: Operand, y: Operand) -> Tensor:
+    """NumPy's dot: matmul up to two dimensions; otherwise the last of x with the last but one of y."""
+    left, right = same_dtype(e, x, y)
+    if left.rank == 0 or right.rank == 0:
+        return e.op("stablehlo.multiply", *e.together(left, right))
+    if left.shape[-1] != right.shape[max(right.rank - 2, 0)]:
+        return matmul(e, left, right)  # reports the sizes
+    return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)))
+
+
+def outer(e: Emitter, x: Operand, y: Operand) -> Tensor:
+    """x[:, None] * y[None, :] of the flattened operands."""
+    left, right = (e.reshape(tensor, (tensor.type.size,)) for tensor in same_dtype(e, x, y))
+    shape = (left.shape[0], right.shape[0])
+    return e.op(
+        "stablehlo.multiply",
+        e.broadcast_in_dim(left, shape, (0,)),
+        e.broadcast_in_dim(right, shape, (1,)),
+    )
+
+
+def einsum(e: Emitter, equation: str, *operands: Operand) -> Tensor:
+    """NumPy's einsum. Operands are contracted from left to right; no letter twice in one operand."""
+    inputs, output = _parse(e, equation, operands)
+    dtype, weak = promote(tuple((t.dtype, t.weak) for t in map(e.tensor, operands)))
+    tensors = [e.cast(e.tensor(operand), dtype, weak) for operand in operands]
+    _check_sizes(e, inputs, tensors)
+    names, result = inputs[0], tensors[0]
+    for index in range(1, len(tensors)):
+        later = set(output).union(*inputs[index + 1 :])
+        names, result = _sum_out(e, result, names, later | set(inputs[index]))
+        other_names, other = _sum_out(e, tensors[index], inputs[index], later | set(names))
+        kept = [n for n in dict.fromkeys(names + other_names) if n in later]
+        both = "".join(n for n in kept if n in names and n in other_names)
+        order = both + "".join(n for n in kept if n not in both)
+        if index == len(tensors) - 1:
+            order = output
+        result, names = contract(e, result, names, other, other_names, order), order
+    names, result = _sum_out(e, result, names, set(output))
+    return transposed(e, result, names, output)
+
+
+def _sum_out(e: Emitter, tensor: Tensor, names: str, kept: set[str]) -> tuple[str, Tensor]:
+    """Sum over the dimensions that nobody else has."""
+    alone = tuple(i for i, name in enumerate(names) if name not in kept)
+    if not alone:
+        return names, tensor
+    return "".join(n for n in names if n in kept), reduce(e, "sum", tensor, alone)
+
+
+def contract(
+    e: Emitter, left: Tensor, left_names: str, right: Tensor, right_names: str, output: str
+) -> Tensor:
+    """Multiply, summing over the names that `output` lacks; both operands have those."""
+    shared = [name for name in left_names if name in right_names]
+    batch = [name for name in shared if name in output]
+    summed = [name for name in shared if name not in output]
+    dims = DotDims(
+        tuple(left_names.index(n) for n in batch),
+        tuple(right_names.index(n) for n in batch),
+        tuple(left_names.index(n) for n in summed),
+        tuple(right_names.index(n) for n in summed),
+    )
+    names = (
+        "".join(batch)
+        + "".join(n for n in left_names if n not in shared)
+        + "".join(n for n in right_names if n not in shared)
+    )
+    return transposed(e, dot_general(e, left, right, dims), names, output)
+
+
+def transposed(e: Emitter, tensor: Tensor, names: str, output: str) -> Tensor:
+    """The tensor with its dimensions in the order of `output`."""
+    if names == output:
+        return tensor
+    return e.op("stablehlo.transpose", tensor, permutation=tuple(names.index(n) for n in output))
+
+
+def dot_general(
+    e: Emitter, left: Tensor, right: Tensor, dims: DotDims, batch_first: Sequence[int] = ()
+) -> Tensor:
+    """One dot_general. With `batch_first` the free leading dimensions of the right move to the front."""
+    result = e.op(
+        "stablehlo.dot_general",
+        left,
+        right,
+        dot_dimension_numbers=dims,
+        precision_config=("DEFAULT", "DEFAULT"),
+        result=TensorType(_dot_shape(left, right, dims), left.dtype),
+    )
+    if not batch_first or left.rank < 2:
+        return result
+    rows, count = left.rank - 1, len(batch_first)
+    order = (*range(rows, rows + count), *range(rows), *range(rows + count, result.rank))
+    return e.op("stablehlo.transpose", result, permutation=order)
+
+
+def _dot_shape(left: Tensor, right: Tensor, dims: DotDims) -> tuple[int, ...]:
+    batch = tuple(left.shape[i] for i in dims.lhs_batching)
+    used_left, used_right = dims.lhs_batching + dims.lhs_contracting, dims.rhs_batching + dims.rhs_contracting
+    return (
+        batch
+        + tuple(size for i, size in enumerate(left.shape) if i not in used_left)
+        + tuple(size for i, size in enumerate(right.shape) if i not in used_right)
+    )
+
+
+def same_dtype(e: Emitter, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    """Both operands in their common dtype, shapes as they are."""
+    left, right = e.tensor(x), e.tensor(y)
+    dtype, weak = promote(((left.dtype, left.weak), (right.dtype, right.weak)))
+    if dtype == "bool":
+        raise e.error("bools cannot be multiplied and summed", "astype(x, i32) counts them")
+    return e.cast(left, dtype, weak), e.cast(right, dtype, weak)
+
+
+# ---- einsum's equation
+
+
+def _parse(e: Emitter, equation: str, operands: tuple[Operand, ...]) -> tuple[list[str], str]:
+    """The names of each operand's dimensions, and of the result's. `...` becomes capital Greek letters."""
+    text = equation.replace(" ", "")
+    left, arrow, output = text.partition("->")
+    inputs = left.split(",")
+    if len(inputs) != len(operands):
+        raise e.error(f'"{equation}" is for {len(inputs)} operands, and there are {len(operands)}')
+    ranks = [operand.rank if isinstance(operand, Tensor) else 0 for operand in operands]
+    inputs = [_expand_dots(e, names, rank) for names, rank in zip(inputs, ranks, strict=True)]
+    dots = max((sum(_is_dot(n) for n in names) for names in inputs), default=0)
+    if not arrow:
+        every = "".join(inputs)
+        output = "".join(_dot_names(dots)) + "".join(sorted(n for n in set(every) if every.count(n) == 1 and not _is_dot(n)))
+    output = output.replace("...", _dot_names(dots))
+    for names in (*inputs, output):
+        for name in names:
+            if not (name.isascii() and name.isalpha()) and not _is_dot(name):
+                raise e.error(f'"{name}" in "{equation}" is no letter')
+            if names.count(name) > 1:
+                raise e.error(f'"{name}" stands twice in one part of "{equation}"', "einsum takes no diagonals")
+    for name in output:
+        if not any(name in names for names in inputs):
+            raise e.error(f'"{name}" of the result of "{equation}" is in no operand')
+    return inputs, output
+
+
+def _dot_names(count: int) -> str:
+    return "".join(chr(ord("Α") + 15 - count + i) for i in range(count))
+
+
+def _is_dot(name: str) -> bool:
+    return "Α" <= name <= "Ω"
+
+
+def _expand_dots(e: Emitter, names: str, rank: int) -> str:
+    if "..." in names:
+        if rank < len(names) - 3 or rank - (len(names) - 3) > 15:
+            raise e.error(f'"{names}" does not fit an operand of rank {rank}')
+        return names.replace("...", _dot_names(rank - (len(names) - 3)), 1)
+    if len(names) != rank:
+        raise e.error(f'"{names}" names {len(names)} dimensions, and the operand has {rank}')
+    return names
+
+
+def _check_sizes(e: Emitter, inputs: list[str], tensors: list[Tensor]) -> None:
+    sizes: dict[str, int] = {}
+    for names, tensor in zip(inputs, tensors, strict=True):
+        for name, size in zip(names, tensor.shape, strict=True):
+            if sizes.setdefault(name, size) != size:
+                label = "..." if _is_dot(name) else name
+                shapes = ", ".join(shape_text(t.shape) for t in tensors)
+                raise e.error(f'"{label}" has sizes {sizes[name]} and {size} in operands of shapes {shapes}')

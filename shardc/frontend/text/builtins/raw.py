@@ -1,0 +1,87 @@
+"""op("stablehlo.gather", x, i, {attributes}): an operation that has no name of its own in the language."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.values import Fields, FunctionName, Operand, Tensor, Value
+from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
+from shardc.graph.types import TensorType
+
+_STRUCTURED: dict[tuple[str, str], type] = {
+    ("stablehlo.dot_general", "dot_dimension_numbers"): DotDims,
+    ("stablehlo.gather", "dimension_numbers"): GatherDims,
+    ("stablehlo.scatter", "scatter_dimension_numbers"): ScatterDims,
+    ("stablehlo.convolution", "dimension_numbers"): ConvDims,
+}
+
+_DIALECTS = ("stablehlo.", "chlo.")
+_OWN_FORM = ("stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.return")
+
+
+def op(
+    e: Emitter, name: str, *operands: Value, result: Value = None, body: Value = None
+) -> Tensor | tuple[Tensor, ...]:
+    """Build operation `name`.
+
+    The last operand may be a record of attributes, named as StableHLO names them. `result` is a type, or a
+    tuple of types, where the operands don't tell it; `body` is a function, or a tuple of them, for regions.
+    """
+    if not name.startswith(_DIALECTS) or name in _OWN_FORM:
+        raise e.error(f'"{name}" is no operation that op(…) can build', "stablehlo.… and chlo.…")
+    fields = operands[-1] if operands and isinstance(operands[-1], Fields) else Fields(())
+    tensors = _tensors(e, name, operands[:-1] if operands and operands[-1] is fields else operands)
+    attrs = {key: _attribute(e, name, key, value) for key, value in fields.entries}
+    functions = [f for f in (body if isinstance(body, tuple) else (body,)) if isinstance(f, FunctionName)]
+    try:
+        values = e.ops(
+            name,
+            *tensors,
+            results=_types(e, result),
+            regions=[(function.parameters, function.inline) for function in functions],
+            weak=False,
+            **attrs,
+        )
+    except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise e.error(f"{name} cannot be built from this: {error}") from error
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
+    """The operands; numbers get the common dtype of the others."""
+    numbers: list[Operand] = []
+    for operand in operands:
+        if not isinstance(operand, Tensor | bool | int | float):
+            raise e.error(f"the operands of {name} are tensors, and the attributes stand last")
+        numbers.append(operand)
+    given = tuple((t.dtype, t.weak) for t in numbers if isinstance(t, Tensor))
+    dtype = promote(given)[0] if given else None
+    return [t if isinstance(t, Tensor) else e.tensor(t, dtype) for t in numbers]
+
+
+def _types(e: Emitter, result: Value) -> list[TensorType] | None:
+    if result is None:
+        return None
+    types = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, TensorType)]
+    if not types:
+        raise e.error("result= is a type, like f32[4, 8], or a tuple of types")
+    return types
+
+
+def _attribute(e: Emitter, name: str, key: str, value: Value) -> object:
+    if isinstance(value, Fields):
+        structure = _STRUCTURED.get((name, key))
+        if structure is None:
+            raise e.error(f"attribute {key} of {name} has no fields")
+        try:
+            return structure(**{field: _attribute(e, name, field, one) for field, one in value.entries})
+        except TypeError:
+            fields = ", ".join(structure.__dataclass_fields__)
+            raise e.error(f"these are not the fields of {key}", f"it has {fields}") from None
+    if isinstance(value, tuple):
+        return tuple(_attribute(e, name, key, item) for item in value)
+    if isinstance(value, bool | int | float | str):
+        return value
+    raise e.error(f"attribute {key} of {name} is a number, a text, a tuple of them or a record")

@@ -1,0 +1,250 @@
+"""Reductions over axes, and what is made of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from math import prod as product
+
+import numpy as np
+
+from shardc.frontend.text.builtins.elementwise import comparison, truth
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.values import Axes, Operand, Scalar, Tensor
+from shardc.graph.types import TensorType, is_float
+
+_OPS = {
+    "sum": "stablehlo.add",
+    "prod": "stablehlo.multiply",
+    "max": "stablehlo.maximum",
+    "min": "stablehlo.minimum",
+    "and": "stablehlo.and",
+    "or": "stablehlo.or",
+}
+
+
+def identity(kind: str, dtype: str) -> Scalar:
+    """What a reduction starts from."""
+    if kind in ("sum", "or"):
+        return 0
+    if kind in ("prod", "and"):
+        return 1
+    if is_float(dtype):
+        return -inf if kind == "max" else inf
+    if dtype == "bool":
+        return kind == "min"
+    info = np.iinfo(TensorType((), dtype).numpy)
+    return int(info.min if kind == "max" else info.max)
+
+
+def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdims: bool = False) -> Tensor:
+    """One stablehlo.reduce; no operation over no dimension."""
+    if dims:
+        scalar = TensorType((), tensor.dtype)
+        init = e.splat(identity(kind, tensor.dtype), scalar)
+        (result,) = e.ops(
+            "stablehlo.reduce",
+            tensor,
+            init,
+            regions=[((scalar, scalar), lambda a, b: [e.op(_OPS[kind], a, b)])],
+            weak=tensor.weak,
+            dimensions=dims,
+        )
+    else:
+        result = tensor
+    return restore(e, result, tensor.shape, dims) if keepdims else result
+
+
+def restore(e: Emitter, tensor: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    """Put the reduced dimensions back with size 1."""
+    return e.reshape(tensor, tuple(1 if i in dims else size for i, size in enumerate(shape)))
+
+
+def stretch(e: Emitter, tensor: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
+    """Repeat a reduced tensor along the reduced dimensions."""
+    return e.broadcast_in_dim(tensor, shape, tuple(i for i in range(len(shape)) if i not in dims))
+
+
+def axes_of(e: Emitter, axis: Axes, rank: int) -> tuple[int, ...]:
+    """Sorted dimensions of an axis argument; None means all."""
+    if axis is None:
+        return tuple(range(rank))
+    dims = sorted(axis_of(e, one, rank) for one in ((axis,) if isinstance(axis, int) else axis))
+    if len(set(dims)) < len(dims):
+        raise e.error(f"axis {axis} names a dimension twice")
+    return tuple(dims)
+
+
+def axis_of(e: Emitter, axis: int, rank: int) -> int:
+    """A dimension from 0; negative ones count from the end."""
+    if not -rank <= axis < rank:
+        raise e.error(f"axis {axis} is out of range for a tensor of rank {rank}")
+    return axis % rank
+
+
+def _wide(e: Emitter, tensor: Tensor) -> Tensor:
+    """What sums and products are computed in: f32 for shorter floats, i32 for shorter integers and bool."""
+    if tensor.dtype in ("bf16", "f16"):
+        return e.cast(tensor, "f32")
+    if tensor.dtype in ("bool", "i8", "i16"):
+        return e.cast(tensor, "i32")
+    return e.cast(tensor, "u32") if tensor.dtype in ("u8", "u16") else tensor
+
+
+def _accumulate(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        dims = axes_of(e, axis, x.rank)
+        result = reduce(e, kind, _wide(e, x), dims, keepdims)
+        return e.cast(result, x.dtype) if is_float(x.dtype) else result
+
+    return lower
+
+
+sum_ = _accumulate("sum")
+prod = _accumulate("prod")
+
+
+def _extreme(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        dims = axes_of(e, axis, x.rank)
+        _not_empty(e, kind, x, dims)
+        return reduce(e, kind, x, dims, keepdims)
+
+    return lower
+
+
+max_ = _extreme("max")
+min_ = _extreme("min")
+
+
+def _not_empty(e: Emitter, name: str, x: Tensor, dims: tuple[int, ...]) -> None:
+    if product(x.shape[dim] for dim in dims) == 0:
+        raise e.error(f"{name} of no elements: {x.type}")
+
+
+def _logical(kind: str) -> Callable[[Emitter, Operand, Axes, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+        return reduce(e, kind, truth(e, x), axes_of(e, axis, x.rank), keepdims)
+
+    return lower
+
+
+all_ = _logical("and")
+any_ = _logical("or")
+
+
+def mean(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """The sum, divided by the count."""
+    with e.group("mean"):
+        return _mean(e, x, axes_of(e, axis, x.rank), keepdims)
+
+
+def _mean(e: Emitter, x: Tensor, dims: tuple[int, ...], keepdims: bool) -> Tensor:
+    floats = _wide(e, e.inexact(x))
+    total = reduce(e, "sum", floats, dims, keepdims)
+    count = float(product(x.shape[dim] for dim in dims))
+    result = e.op("stablehlo.divide", *e.together(total, count))
+    return e.cast(result, x.dtype) if is_float(x.dtype) else result
+
+
+def var(e: Emitter, x: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    """The mean squared distance from the mean; the sum is divided by count - ddof."""
+    with e.group("var"):
+        dims = axes_of(e, axis, x.rank)
+        floats = _wide(e, e.inexact(x))
+        center = stretch(e, _mean(e, floats, dims, False), x.shape, dims)
+        distance = e.op("stablehlo.subtract", floats, center)
+        total = reduce(e, "sum", e.op("stablehlo.multiply", distance, distance), dims, keepdims)
+        count = product(x.shape[dim] for dim in dims) - ddof
+        if count <= 0:
+            raise e.error(f"var of {count + ddof} elements with ddof={ddof}")
+        result = e.op("stablehlo.divide", *e.together(total, float(count)))
+        return e.cast(result, x.dtype) if is_float(x.dtype) else result
+
+
+def std(e: Emitter, x: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    return e.op("stablehlo.sqrt", var(e, x, axis, ddof, keepdims))
+
+
+def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
+    direction = "GT" if kind == "max" else "LT"
+
+    def better(e: Emitter, a: Tensor, i: Tensor, b: Tensor, j: Tensor) -> list[Tensor]:
+        """The more extreme value; NaN before all others, then the smaller index."""
+        wins = comparison(e, a, b, direction)
+        if is_float(a.dtype):
+            wins = e.op("stablehlo.or", wins, comparison(e, a, a, "NE"))
+        ties = e.op("stablehlo.and", comparison(e, a, b, "EQ"), comparison(e, i, j, "LT"))
+        first = e.op("stablehlo.or", wins, ties)
+        return [e.op("stablehlo.select", wins, a, b), e.op("stablehlo.select", first, i, j)]
+
+    def lower(e: Emitter, x: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
+        whole = x.shape
+        with e.group(f"arg{kind}"):
+            if axis is None:
+                x = e.reshape(x, (x.type.size,))
+            dim = axis_of(e, axis or 0, x.rank)
+            _not_empty(e, f"arg{kind}", x, (dim,))
+            index = e.op("stablehlo.iota", result=x.type.with_dtype("i32"), iota_dimension=dim)
+            value, number = TensorType((), x.dtype), TensorType((), "i32")
+            start = e.splat(identity(kind, x.dtype), value), e.splat(0, number)
+            _, result = e.ops(
+                "stablehlo.reduce",
+                x,
+                index,
+                *start,
+                regions=[((value, number, value, number), lambda a, i, b, j: better(e, a, i, b, j))],
+                weak=False,
+                dimensions=(dim,),
+            )
+            return restore(e, result, whole, axes_of(e, axis, len(whole))) if keepdims else result
+
+    return lower
+
+
+argmax = _arg("max")
+argmin = _arg("min")
+
+# ---- softmax and its kin
+
+
+def softmax(e: Emitter, x: Tensor, axis: Axes = -1) -> Tensor:
+    """exp(x - max x) / sum of it."""
+    with e.group("softmax"):
+        shifted, dims = _shifted(e, x, axis)
+        weights = e.op("stablehlo.exponential", shifted)
+        total = stretch(e, reduce(e, "sum", weights, dims), x.shape, dims)
+        return e.op("stablehlo.divide", weights, total)
+
+
+def log_softmax(e: Emitter, x: Tensor, axis: Axes = -1) -> Tensor:
+    """x - max x - log of the sum of exp of that."""
+    with e.group("log_softmax"):
+        shifted, dims = _shifted(e, x, axis)
+        total = reduce(e, "sum", e.op("stablehlo.exponential", shifted), dims)
+        return e.op("stablehlo.subtract", shifted, stretch(e, e.op("stablehlo.log", total), x.shape, dims))
+
+
+def _shifted(e: Emitter, x: Tensor, axis: Axes) -> tuple[Tensor, tuple[int, ...]]:
+    floats = e.inexact(x)
+    dims = axes_of(e, axis, x.rank)
+    top = stretch(e, reduce(e, "max", floats, dims), x.shape, dims)
+    return e.op("stablehlo.subtract", floats, top), dims
+
+
+def logsumexp(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    """log of the sum of exp(x), shifted by the maximum where that is finite."""
+    with e.group("logsumexp"):
+        floats = e.inexact(x)
+        dims = axes_of(e, axis, x.rank)
+        top = reduce(e, "max", floats, dims)
+        finite = e.op("stablehlo.is_finite", top)
+        top = e.op("stablehlo.select", finite, top, e.splat(0.0, top.type))
+        shifted = e.op("stablehlo.subtract", floats, stretch(e, top, x.shape, dims))
+        total = reduce(e, "sum", e.op("stablehlo.exponential", shifted), dims)
+        result = e.op("stablehlo.add", e.op("stablehlo.log", total), top)
+        return restore(e, result, x.shape, dims) if keepdims else result
+
+
+def count_nonzero(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+    return sum_(e, truth(e, x), axis, keepdims)

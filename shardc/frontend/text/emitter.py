@@ -1,0 +1,241 @@
+"""The builder as built-in functions see it: Tensors in and out, constants, casts, broadcasts, errors.
+
+Shapes follow NumPy's broadcasting, dtypes promotion.py. Constants stay splats of the shape they are used in,
+so nothing is ever allocated, whatever the sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from math import isinf, isnan
+
+import numpy as np
+from xdsl.ir import SSAValue
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.syntax import Pos
+from shardc.frontend.text.builder import SourceBuilder
+from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text
+from shardc.graph.attrs import Dense
+from shardc.graph.infer import ShapeError
+from shardc.graph.types import Location, TensorType, is_float, is_integer
+
+MAX_ELEMENTS = 2**48
+"""The largest tensor, in elements: 1 PiB of f32. What is larger is taken for a slip."""
+
+Body = Callable[..., Sequence[Tensor]]
+
+
+class Emitter:
+    """Emits operations at the current place of the source."""
+
+    def __init__(self, builder: SourceBuilder, file: str) -> None:
+        self.builder = builder
+        self.loc = Location(file)
+        self._groups = 0
+        self._in_group = False
+
+    # ---- places and errors
+
+    @contextmanager
+    def at(self, pos: Pos) -> Generator[None]:
+        """Operations and errors inside belong to this place."""
+        previous = self.loc
+        self.loc = Location(previous.file, pos.line, pos.col)
+        with self.builder.at(self.loc):
+            try:
+                yield
+            finally:
+                self.loc = previous
+
+    def error(self, message: str, hint: str | None = None, pos: Pos | None = None) -> ShardcError:
+        """An error at the current place, or at `pos`."""
+        loc = self.loc if pos is None else Location(self.loc.file, pos.line, pos.col)
+        return ShardcError(message, loc, hint)
+
+    @contextmanager
+    def group(self, name: str) -> Generator[None]:
+        """Mark what is emitted inside as one composite, unless it is already part of one."""
+        if self._in_group:
+            yield
+            return
+        self._groups, self._in_group = self._groups + 1, True
+        try:
+            with self.builder.group(f"{name}#{self._groups}"):
+                yield
+        finally:
+            self._in_group = False
+
+    # ---- operations
+
+    def ops(
+        self,
+        name: str,
+        *operands: Tensor,
+        results: Sequence[TensorType] | None = None,
+        regions: Sequence[tuple[Sequence[TensorType], Body]] = (),
+        weak: bool | None = None,
+        **attrs: object,
+    ) -> list[Tensor]:
+        """Build an operation. Its results are weak if all operands are, or as `weak` says."""
+        for type in results or ():
+            self.check_size(type)
+        bodies = [(types, self._body(types, body)) for types, body in regions]
+        if weak is None:
+            weak = bool(operands) and all(operand.weak for operand in operands)
+        try:
+            values = self.builder.op(
+                name, *(operand.value for operand in operands), results=results, regions=bodies, **attrs
+            )
+        except ShapeError as error:
+            raise self.error(str(error)) from None
+        tensors = [Tensor(value, self.builder.type_of(value), weak) for value in values]
+        for tensor in tensors:
+            self.check_size(tensor.type)
+        return tensors
+
+    def op(
+        self,
+        name: str,
+        *operands: Tensor,
+        result: TensorType | None = None,
+        weak: bool | None = None,
+        **attrs: object,
+    ) -> Tensor:
+        """Build an operation with one result and no regions."""
+        (tensor,) = self.ops(
+            name, *operands, results=None if result is None else [result], weak=weak, **attrs
+        )
+        return tensor
+
+    def _body(self, types: Sequence[TensorType], body: Body) -> Callable[..., list[SSAValue]]:
+        def build(_: SourceBuilder, *args: SSAValue) -> list[SSAValue]:
+            tensors = [Tensor(arg, type) for arg, type in zip(args, types, strict=True)]
+            return [tensor.value for tensor in body(*tensors)]
+
+        return build
+
+    def check_size(self, type: TensorType) -> None:
+        """An error for a tensor too large to be meant."""
+        if type.size > MAX_ELEMENTS:
+            raise self.error(f"{type} has more than 2^48 elements")
+
+    # ---- constants and casts
+
+    def splat(self, value: Scalar, type: TensorType, weak: bool = False) -> Tensor:
+        """A constant of one repeated value; an error if the dtype cannot hold it."""
+        self.check_size(type)
+        value = self._fit(value, type.dtype)
+        with np.errstate(over="ignore"):
+            data = np.array(value, dtype=type.numpy)
+        if isinstance(value, float) and not isinf(value) and np.isinf(data):
+            raise self.error(f"{value} does not fit into {type.dtype}")
+        return self.op("stablehlo.constant", value=Dense(data, type.shape), result=type, weak=weak)
+
+    def constant(self, values: Sequence[Scalar], type: TensorType) -> Tensor:
+        """A constant from its elements in row-major order."""
+        data = np.array([self._fit(value, type.dtype) for value in values], dtype=type.numpy)
+        dense = Dense(data.reshape(type.shape), type.shape)
+        return self.op("stablehlo.constant", value=dense, result=type, weak=False)
+
+    def _fit(self, value: Scalar, dtype: str) -> Scalar:
+        if is_integer(dtype):
+            if isinstance(value, float) and (isnan(value) or isinf(value)):
+                raise self.error(f"{value} is no value of {dtype}")
+            info = np.iinfo(TensorType((), dtype).numpy)
+            if not info.min <= value <= info.max:
+                raise self.error(f"{value} does not fit into {dtype}")
+            return int(value)
+        if is_float(dtype):
+            if isinstance(value, int) and abs(value) > 2**1023:
+                raise self.error(f"this number does not fit into {dtype}")
+            return float(value)
+        return bool(value)
+
+    def tensor(self, operand: Operand, dtype: str | None = None) -> Tensor:
+        """A tensor as it is; a Python number as a weak scalar, or as one of `dtype`."""
+        if isinstance(operand, Tensor):
+            return operand if dtype is None else self.cast(operand, dtype)
+        own, weak = dtype_of(operand)
+        return self.splat(operand, TensorType((), dtype or own), weak and dtype is None)
+
+    def cast(self, tensor: Tensor, dtype: str, weak: bool = False) -> Tensor:
+        """The tensor in another dtype; nothing is emitted if it has it."""
+        if tensor.dtype == dtype:
+            return Tensor(tensor.value, tensor.type, weak, tensor.sharding)
+        return self.op("stablehlo.convert", tensor, result=tensor.type.with_dtype(dtype), weak=weak)
+
+    def inexact(self, operand: Operand) -> Tensor:
+        """As a float: integers and bools become f32."""
+        dtype, weak = dtype_of(operand)
+        if is_float(dtype):
+            return self.tensor(operand)
+        return self.splat(float(operand), TensorType((), "f32"), weak) if not isinstance(
+            operand, Tensor
+        ) else self.cast(operand, "f32", weak)
+
+    # ---- shapes
+
+    def reshape(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """Another shape with as many elements; nothing is emitted if it has it."""
+        if tensor.shape == shape:
+            return tensor
+        return self.op("stablehlo.reshape", tensor, result=tensor.type.with_shape(shape))
+
+    def broadcast_in_dim(self, tensor: Tensor, shape: tuple[int, ...], dims: Sequence[int]) -> Tensor:
+        """Dimension i of the tensor becomes dimension dims[i] of the result."""
+        return self.op(
+            "stablehlo.broadcast_in_dim",
+            tensor,
+            result=tensor.type.with_shape(shape),
+            broadcast_dimensions=tuple(dims),
+        )
+
+    def broadcast_to(self, tensor: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """NumPy's broadcast_to; an error where a size is neither 1 nor the new one."""
+        if tensor.shape == shape:
+            return tensor
+        offset = len(shape) - tensor.rank
+        if offset < 0 or any(
+            size not in (1, new) for size, new in zip(tensor.shape, shape[offset:], strict=True)
+        ):
+            raise self.error(f"shape {shape_text(tensor.shape)} does not broadcast to {shape_text(shape)}")
+        return self.broadcast_in_dim(tensor, shape, range(offset, len(shape)))
+
+    def broadcast_shape(self, *shapes: tuple[int, ...]) -> tuple[int, ...]:
+        """The common shape by NumPy's rule: aligned at the end, 1 stretches."""
+        rank = max(map(len, shapes))
+        padded = [(1,) * (rank - len(shape)) + shape for shape in shapes]
+        result: list[int] = []
+        for sizes in zip(*padded, strict=True):
+            distinct = {size for size in sizes if size != 1}
+            if len(distinct) > 1:
+                texts = " and ".join(shape_text(shape) for shape in shapes if shape)
+                raise self.error(f"shapes {texts} do not broadcast together")
+            result.append(distinct.pop() if distinct else 1)
+        return tuple(result)
+
+    def together(self, *operands: Operand, dtype: str | None = None) -> list[Tensor]:
+        """All operands in their common dtype (or `dtype`) and shape. Numbers become splats of that shape."""
+        common, weak = promote(tuple(map(dtype_of, operands)))
+        if dtype is not None:
+            common, weak = dtype, False
+        shape = self.broadcast_shape(*(operand.shape if isinstance(operand, Tensor) else () for operand in operands))
+        tensors: list[Tensor] = []
+        for operand in operands:
+            if isinstance(operand, Tensor):
+                tensors.append(self.broadcast_to(self.cast(operand, common, operand.weak and weak), shape))
+            else:
+                tensors.append(self.splat(operand, TensorType(shape, common), weak))
+        return tensors
+
+
+def dtype_of(operand: Operand) -> tuple[str, bool]:
+    """(dtype, weak) of an operand; Python ints and floats are weak i32 and f32."""
+    if isinstance(operand, Tensor):
+        return operand.dtype, operand.weak
+    if isinstance(operand, bool):
+        return "bool", False
+    return ("i32", True) if isinstance(operand, int) else ("f32", True)

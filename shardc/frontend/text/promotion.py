@@ -1,0 +1,55 @@
+"""Which dtype an operation computes in: JAX's promotion lattice, with weak Python scalars.
+
+Going up the edges from each operand, the first dtype they share. A Python number has no dtype of its own: an
+int enters at int*, a float at float*, below every dtype of its kind, so `x * 2` keeps x's dtype. Where the
+answer is int* or float* itself it becomes i32 or f32 and stays weak.
+(https://docs.jax.dev/en/latest/type_promotion.html)
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+_ABOVE = {
+    "bool": ("int*",),
+    "int*": ("i8", "u8"),
+    "i8": ("i16",),
+    "u8": ("i16", "u16"),
+    "i16": ("i32",),
+    "u16": ("i32", "u32"),
+    "i32": ("i64",),
+    "u32": ("i64", "u64"),
+    "i64": ("float*",),
+    "u64": ("float*",),
+    "float*": ("bf16", "f16"),
+    "bf16": ("f32",),
+    "f16": ("f32",),
+    "f32": ("f64",),
+    "f64": (),
+}
+
+WEAK = {"i32": "int*", "f32": "float*"}
+DEFAULT = {"int*": "i32", "float*": "f32"}
+
+DTYPES = tuple(name for name in _ABOVE if not name.endswith("*"))
+"""The dtypes of the language."""
+
+
+def promote(operands: tuple[tuple[str, bool], ...]) -> tuple[str, bool]:
+    """The common dtype of (dtype, weak) pairs, and whether it is weak."""
+    nodes = [WEAK[dtype] if weak and dtype in WEAK else dtype for dtype, weak in operands]
+    node = nodes[0]
+    for other in nodes[1:]:
+        node = _join(node, other)
+    return DEFAULT.get(node, node), node in DEFAULT
+
+
+@cache
+def _join(left: str, right: str) -> str:
+    shared = _up(left) & _up(right)
+    return next(node for node in shared if shared <= _up(node))
+
+
+@cache
+def _up(node: str) -> frozenset[str]:
+    return frozenset((node,)).union(*map(_up, _ABOVE[node]))

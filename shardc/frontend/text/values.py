@@ -1,0 +1,109 @@
+"""What an expression of the language may be worth: a tensor, or something known while compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from xdsl.ir import SSAValue
+
+from shardc.graph.types import TensorType
+from shardc.layout import Sharding
+from shardc.layout.axes import Axis
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tensor:
+    """A value of the program that is built. `weak`: its dtype came from Python numbers only (promotion.py).
+
+    `sharding` is the annotation it was last given, if any.
+    """
+
+    value: SSAValue
+    type: TensorType
+    weak: bool = False
+    sharding: Sharding | None = None
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.type.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.type.dtype
+
+    @property
+    def rank(self) -> int:
+        return self.type.rank
+
+
+@dataclass(frozen=True, slots=True)
+class Dtype:
+    """A dtype's name where a value is expected: astype(x, bf16)."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionName:
+    """A function of the program where a value is expected: op(…, body=add). `inline` builds its body."""
+
+    name: str
+    parameters: tuple[TensorType, ...]
+    inline: Callable[..., list[Tensor]]
+
+
+class Dots:
+    """`...`"""
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """`{name=value, …}`"""
+
+    entries: tuple[tuple[str, Value], ...]
+
+
+Scalar: TypeAlias = bool | int | float
+Operand: TypeAlias = Tensor | bool | int | float
+MeshAxes: TypeAlias = tuple[Axis, ...]
+"""An axis_name argument: mesh axes, major to minor."""
+
+Axes: TypeAlias = int | tuple[int, ...] | None
+"""An axis argument: one dimension, several, or all."""
+
+Value: TypeAlias = (
+    "Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields"
+    " | tuple[Value, ...] | None"
+)
+
+
+def describe(value: Value) -> str:
+    """What a value is, for error messages."""
+    match value:
+        case Tensor():
+            return str(value.type)
+        case None:
+            return "None"
+        case bool() | int() | float():
+            return f"the number {value}" if not isinstance(value, bool) else str(value)
+        case str():
+            return f'the text "{value}"'
+        case Dtype():
+            return f"the dtype {value.name}"
+        case TensorType():
+            return f"the type {value}"
+        case FunctionName():
+            return f"the function {value.name}"
+        case tuple():
+            return "a tuple"
+        case Dots():
+            return "..."
+        case Fields():
+            return "a record {…}"
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """(2, 4), as NumPy writes it; (2,) for one dimension."""
+    return str(tuple(shape))
