@@ -13,6 +13,7 @@ from typing import cast
 
 from shardc.graph import Function, Graph, Node, Op, Region, TensorType
 from shardc.layout import Sharding
+from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.direction import Direction
 from shardc.propagation.edges import Edge, edges_of, regions_of
 from shardc.propagation.manual import Border
@@ -30,14 +31,17 @@ class Link:
     """One operation or edge: its rule, and the places of its operands and results.
 
     `kind` is the name that op priorities go by. `shared` says that an operand that is not a scalar has
-    another use. `fixed` is the direction of a propagation barrier, which no priority changes.
+    another use, `shared_until` that it has one until those links (which are dead) are removed. `fixed` is the
+    direction of a propagation barrier, which no priority changes.
     """
 
     rule: FactorRule
     kind: str
     node: Node
     tensors: tuple[int, ...] = ()
+    dead: bool = False
     shared: bool = False
+    shared_until: tuple[int, ...] = ()
     border: Border | None = None
     fixed: Direction | None = None
 
@@ -68,6 +72,7 @@ class Flow:
     results: dict[str, list[int]]
     returns: list[tuple[int, int, FactorRule]]
     instances: list[Instance]
+    dead: Dead
 
 
 def identity_rule(type: TensorType, operands: int = 1) -> FactorRule:
@@ -116,6 +121,7 @@ class _Builder:
     def __init__(self, graph: Graph, rules: Rules) -> None:
         self._graph = graph
         self._rules = rules
+        self._dead = dead_nodes(graph)
         self._start: list[Sharding | None] = []
         self._held: list[list[_Value]] = []  # by place; an edge's owner comes first
         self._links: list[Link] = []
@@ -123,7 +129,7 @@ class _Builder:
         self._groups: dict[int, list[_Value]] = {}
         self._results: dict[str, list[int]] = {}
         self._returns: list[tuple[int, int, FactorRule]] = []
-        self._read: list[tuple[Link, list[_Value]]] = []
+        self._reads: list[tuple[Link, list[_Value], list[_Value]]] = []
 
     def entry(self, function: Function) -> None:
         """A function that the outside calls."""
@@ -140,8 +146,6 @@ class _Builder:
 
     def finish(self) -> Flow:
         """The flow, when all entries are in."""
-        for link, operands in self._read:
-            link.shared = any(len(operand.uses) > 1 for operand in operands)
         number = {link: i for i, link in enumerate(self._links)}
         instances = [
             Instance(s.root, s.path, s.function.name, {v: made.place for v, made in s.values.items()})
@@ -155,7 +159,25 @@ class _Builder:
             self._results,
             self._returns,
             instances,
+            self._sharing(number),
         )
+
+    def _sharing(self, number: dict[Link, int]) -> Dead:
+        """Find out which links share operands, and how the dead ones hang together."""
+        dead = Dead({number[link]: set() for link in self._links if link.dead})
+        for link, operands, wide in self._reads:
+            others = [user for value in wide for user in _others(value.uses, link)]
+            link.shared = any(user is None or user is link or not user.dead for user in others)
+            until = [number[user] for user in others if user is not None and user.dead]
+            link.shared_until = () if link.shared else tuple(until)
+            for user in link.shared_until:
+                dead.frees.setdefault(user, []).append(number[link])
+            if link.dead:
+                makers = [value.made_by for value in operands if value.made_by and value.made_by.dead]
+                dead.makers[number[link]] = tuple(number[maker] for maker in makers)
+                for maker in makers:
+                    dead.users[number[maker]].add(number[link])
+        return dead
 
     def _peers(self) -> dict[int, tuple[int, ...]]:
         peers: dict[int, tuple[int, ...]] = {}
@@ -196,7 +218,7 @@ class _Builder:
             scope.values[operand].uses.append(feeds.get((node.id, number)))
 
     def _operation(self, node: Node, scope: _Scope) -> None:
-        link = _LINKS.get(node.name, _link_by_rule)(node, self._graph, self._rules)
+        link = self._link(node)
         operands = [scope.values[operand] for operand in node.operands]
         for operand in operands:
             operand.uses.append(link)
@@ -209,7 +231,15 @@ class _Builder:
             link.tensors = tuple(value.place for value in (*operands, *results))
             self._links.append(link)
             types = self._graph.types(node.operands)
-            self._read.append((link, [v for v, type in zip(operands, types, strict=True) if type.rank]))
+            wide = [value for value, type in zip(operands, types, strict=True) if type.rank]
+            self._reads.append((link, operands, wide))
+
+    def _link(self, node: Node) -> Link | None:
+        link = _LINKS.get(node.name, _link_by_rule)(node, self._graph, self._rules)
+        if node.id in self._dead:
+            link = link or Link(_no_rule(node), node.name, node)
+            link.dead = True
+        return link
 
     def _annotation(self, node: Node, result: int) -> Sharding | None:
         if node.name in ("sdy.sharding_constraint", "sdy.reshard"):
@@ -268,6 +298,18 @@ def _notified(values: list[_Value]) -> dict[Link, None]:
     links.append(owner.made_by)
     links.extend(owner.uses if owned else reversed(owner.uses))
     return dict.fromkeys(link for link in links if link is not None)
+
+
+def _others(uses: list[Link | None], link: Link) -> list[Link | None]:
+    """The uses of a value but for one use by the link."""
+    others = uses.copy()
+    others.remove(link)
+    return others
+
+
+def _no_rule(node: Node) -> FactorRule:
+    """Propagates nothing."""
+    return FactorRule((), ((),) * len(node.operands), ((),) * len(node.results))
 
 
 def _link_by_rule(node: Node, graph: Graph, rules: Rules) -> Link | None:

@@ -7,7 +7,7 @@ computed once: shardings are numbered, and the outcome is kept under those numbe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from shardc.layout import Sharding
 from shardc.propagation.direction import Direction, Directions
@@ -51,18 +51,23 @@ class State:
         self._returns(strategy)
         visits = [self._visit_of(link, round) for link in self.flow.links]
         for _ in range(_ROUNDS):
-            if not self._round(strategy, visits):
+            if not self._pass(strategy, visits, round):
                 break
         self._returns(strategy)
 
-    def _round(self, strategy: Strategy, visits: Sequence[int]) -> bool:
+    def _pass(self, strategy: Strategy, visits: list[int], round: int | None) -> bool:
+        """Visit every link once, and again where something changed; whether anything did."""
         flow, current, outcomes = self.flow, self._current, self._outcomes[strategy]
         tensors = [link.tensors for link in flow.links]
-        waiting = list(range(len(tensors) - 1, -1, -1))
+        dead = flow.dead
+        waiting = [number for number in range(len(tensors) - 1, -1, -1) if number not in dead.gone]
         queued = bytearray(b"\1") * len(tensors)
         changed = False
         while waiting:
             number = waiting.pop()
+            if number in dead.users and self._removed(number, waiting, queued, visits, round):
+                changed = True
+                continue
             queued[number] = 0
             places = tensors[number]
             key = (visits[number], *[current[place] for place in places])
@@ -83,6 +88,22 @@ class State:
                             queued[other] = 1
                             waiting.append(other)
         return changed
+
+    def _removed(
+        self, number: int, waiting: list[int], queued: bytearray, visits: list[int], round: int | None
+    ) -> bool:
+        """Remove a dead link if that is possible by now. It stays marked as queued, so nobody queues it."""
+        dead = self.flow.dead
+        makers = dead.remove(number)
+        if makers is None:
+            return False
+        for maker in makers:
+            if not queued[maker]:
+                queued[maker] = 1
+                waiting.append(maker)
+        for link in dead.frees.get(number, ()):
+            visits[link] = self._visit_of(self.flow.links[link], round)
+        return True
 
     def _compute(self, strategy: Strategy, key: tuple[int, ...]) -> tuple[tuple[int, int], ...]:
         visit, *shardings = key
@@ -113,11 +134,11 @@ class State:
         self._visits.append(visit)
         return len(self._visits) - 1
 
-    @staticmethod
-    def _directions(link: Link, round: int | None) -> Directions:
+    def _directions(self, link: Link, round: int | None) -> Directions:
         if link.fixed is not None:
             return (link.fixed,) * len(link.rule.factors)
-        return directions(link.rule, link.kind, round, link.shared)
+        shared = link.shared or any(user not in self.flow.dead.gone for user in link.shared_until)
+        return directions(link.rule, link.kind, round, shared)
 
     def _number_of(self, sharding: Sharding | None) -> int:
         if sharding is None:

@@ -1,0 +1,72 @@
+"""Operations whose results nobody uses. Shardy's sweep removes them on its way, which later visits feel.
+
+A dead operation is removed when its turn comes, before it propagates anything; one that only dead operations
+use is visited once, and removed after them. Graphs keep theirs: here they just stop taking part.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shardc.graph import Graph, Node, Region
+from shardc.propagation.edges import edges_of
+
+_KEPT = frozenset(
+    {
+        "sdy.sharding_constraint",
+        "sdy.sharding_group",
+        *(
+            f"stablehlo.{name}"
+            for name in (
+                "all_gather all_reduce all_to_all collective_broadcast collective_permute cross-replica-sum "
+                "infeed outfeed recv reduce_scatter rng send"
+            ).split()
+        ),
+    }
+)
+
+
+def dead_nodes(graph: Graph) -> set[int]:
+    """The ids of the operations that can be removed because nothing that stays uses their results."""
+    used: set[int] = set()
+    dead: set[int] = set()
+    for function in graph.functions.values():
+        _find(function.body, graph, used, dead)
+    return dead
+
+
+def _find(region: Region, graph: Graph, used: set[int], dead: set[int]) -> None:
+    for node in reversed(region.nodes):
+        if _removable(node, graph) and used.isdisjoint(node.results):
+            dead.add(node.id)
+            continue
+        used.update(node.operands)
+        for inner in node.regions:
+            _find(inner, graph, used, dead)
+
+
+def _removable(node: Node, graph: Graph) -> bool:
+    if not node.results or node.name in _KEPT or edges_of(node, graph) is not None:
+        return False
+    return node.attrs.get("has_side_effect") is not True
+
+
+@dataclass(slots=True)
+class Dead:
+    """The dead links of a flow, by number.
+
+    `users[n]` are the dead links that use results of n, `makers[n]` those whose results n uses; `frees[n]` are
+    the links that may share no operand any more once n is gone.
+    """
+
+    users: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    makers: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    frees: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
+    gone: set[int] = field(default_factory=set[int])
+
+    def remove(self, number: int) -> tuple[int, ...] | None:
+        """Remove a link if no user is left; the links that may go next, or None if it has to stay for now."""
+        if self.users[number] - self.gone:
+            return None
+        self.gone.add(number)
+        return tuple(maker for maker in self.makers[number] if maker not in self.gone)
