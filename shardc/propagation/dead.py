@@ -55,8 +55,8 @@ def _removable(node: Node, graph: Graph) -> bool:
 class Dead:
     """The dead links of a flow, by number.
 
-    `users[n]` are the dead links that use results of n, `makers[n]` those whose results n uses; `frees[n]` are
-    the links that may share no operand any more once n is gone.
+    `users[n]` are the dead links that use results of n, `makers[n]` those whose results n uses; `frees[n]`
+    are the links that may share no operand any more once n is gone.
     """
 
     users: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
