@@ -1,0 +1,297 @@
+"""Attributes of operations as plain Python (`graph/attrs.py`), and back.
+
+Reading goes by the class of the attribute, writing by its name: the tables are at the end. Axes and shardings
+need the meshes they name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FloatAttr,
+    FunctionType,
+    IntegerAttr,
+    IntegerType,
+    StringAttr,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute, Data
+
+from shardc.dialects.dense import DenseAttr, dense_attr, pairs_attr
+from shardc.dialects.sdy_attributes import (
+    AllToAllParamsAttr,
+    AxesAttr,
+    AxisListsAttr,
+    ManualAxesAttr,
+    ShardingAttr,
+    ShardingPerValueAttr,
+)
+from shardc.dialects.shardings import (
+    Meshes,
+    attr_of,
+    axis_named,
+    axis_of,
+    axis_ref,
+    per_value,
+    sharding_of,
+    with_partial,
+)
+from shardc.dialects.stablehlo.attributes import (
+    ComparisonDirectionAttr,
+    ComparisonTypeAttr,
+    ConvAttr,
+    DotAttr,
+    EnumAttr,
+    FftTypeAttr,
+    GatherAttr,
+    PrecisionAttr,
+    RngAlgorithmAttr,
+    RngDistributionAttr,
+    ScatterAttr,
+    TextAttr,
+    TransposeAttr,
+)
+from shardc.dialects.types import attr_of_type
+from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
+from shardc.graph.types import DTYPES, TensorType
+from shardc.layout import Axis, Mesh, Sharding
+from shardc.layout.sharding import text_of
+
+# Reading
+
+
+@lru_cache(maxsize=1 << 14)
+def python_of(attr: Attribute) -> object:
+    """The Python value of an attribute that names no mesh."""
+    for kind, read in _READERS:
+        if isinstance(attr, kind):
+            return read(attr)
+    return str(attr)
+
+
+def _integer(attr: IntegerAttr[IntegerType]) -> int | bool:
+    return bool(attr.value.data) if attr.type == i1 else attr.value.data
+
+
+def _array(attr: DenseArrayBase[IntegerType]) -> tuple[object, ...]:
+    values = attr.get_values()
+    return tuple(map(bool, values)) if attr.elt_type == i1 else tuple(values)
+
+
+def _nested(values: object) -> object:
+    return tuple(map(_nested, cast("list[object]", values))) if isinstance(values, list) else values
+
+
+def _rows(attr: DenseAttr) -> object:
+    return _nested(attr.data.value.array().tolist())
+
+
+def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> object:
+    """The Python value of property `name`; `mesh` is the one that bare axis names belong to."""
+    if isinstance(attr, ShardingAttr):
+        return sharding_of(attr, meshes)
+    if isinstance(attr, ShardingPerValueAttr):
+        return tuple(sharding_of(ref, meshes) for ref in attr.data)
+    if isinstance(attr, DenseAttr) and name == "value":
+        return attr.data.value
+    if mesh is not None and (
+        name in _AXES or isinstance(attr, (AxesAttr, AxisListsAttr, AllToAllParamsAttr))
+    ):
+        return _axes_of(attr, mesh)
+    if name == "allowed_direction":
+        return _DIRECTIONS[cast(int, python_of(attr))]
+    return python_of(attr)
+
+
+_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+
+
+def _axes_of(attr: Attribute, mesh: Mesh) -> object:
+    if isinstance(attr, AxesAttr):
+        return tuple(axis_of(axis, mesh) for axis in attr.data)
+    if isinstance(attr, AxisListsAttr):
+        return tuple(tuple(axis_of(axis, mesh) for axis in axes) for axes in attr.data)
+    if isinstance(attr, AllToAllParamsAttr):
+        return tuple((tuple(axis_of(axis, mesh) for axis in axes), s, t) for axes, s, t in attr.data)
+    return tuple(axis_named(name, mesh) for name in cast("tuple[str, ...]", python_of(attr)))
+
+
+def python_attrs(
+    properties: Mapping[str, Attribute],
+    attributes: Mapping[str, Attribute],
+    own: frozenset[str],
+    meshes: Meshes,
+    mesh: Mesh | None,
+) -> dict[str, object]:
+    """The attrs of a node: its properties, the attributes that are its `own`, and those called shardc.*."""
+    attrs = {name: value_of(name, attr, meshes, mesh) for name, attr in properties.items()}
+    for name, attr in attributes.items():
+        if name in own:
+            attrs[name] = value_of(name, attr, meshes, mesh)
+        elif name.startswith("shardc.") and name not in _SIDECARS:
+            attrs[name] = python_of(attr)
+    for sidecar, names in _SIDECARS.items():
+        if sidecar in attributes:
+            _apply_partials(attrs, names, attributes[sidecar])
+    return attrs
+
+
+def _apply_partials(attrs: dict[str, object], names: tuple[str, ...], partial: Attribute) -> None:
+    """Give shardings among `attrs` the kinds of partial result that stand beside them."""
+    for name in names:
+        value = attrs.get(name)
+        if isinstance(value, Sharding):
+            attrs[name] = with_partial(value, partial)
+        elif isinstance(value, tuple) and isinstance(partial, ArrayAttr):
+            shardings = cast("tuple[Sharding, ...]", value)
+            partials = cast("ArrayAttr[Attribute]", partial)
+            attrs[name] = tuple(with_partial(s, p) for s, p in zip(shardings, partials, strict=True))
+
+
+# Writing
+
+
+def attribute_of(name: str, value: object) -> Attribute:
+    """The attribute for property `name` with a Python value; TypeError if nothing fits."""
+    if name in _WRITERS:
+        return _WRITERS[name](value)
+    for kind, write in _BY_TYPE:
+        if isinstance(value, kind):
+            return write(value)
+    raise TypeError(f"{name} = {value!r} is no attribute of an operation")
+
+
+def _ints(value: Any) -> Attribute:
+    return DenseArrayBase.from_list(i64, [int(item) for item in value])
+
+
+def _bools(value: Any) -> Attribute:
+    return DenseArrayBase.from_list(i1, [int(item) for item in value])
+
+
+def _precisions(value: Any) -> Attribute:
+    return ArrayAttr([PrecisionAttr(word) for word in value])
+
+
+def _int32(value: Any) -> Attribute:
+    return IntegerAttr(int(value), i32)
+
+
+def _bool(value: Any) -> Attribute:
+    return IntegerAttr(int(bool(value)), i1)
+
+
+def dense(value: Dense) -> DenseAttr:
+    """The attribute for a constant's value."""
+    dtype = next(name for name, (_, numpy) in DTYPES.items() if numpy == value.data.dtype)
+    return dense_attr(value, attr_of_type(TensorType(value.shape, dtype)))
+
+
+def _tuple(value: tuple[object, ...]) -> Attribute:
+    if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
+        return _ints(value)
+    if all(isinstance(item, Sharding) for item in value):
+        return per_value(cast("tuple[Sharding, ...]", value))
+    return ArrayAttr([attribute_of("", item) for item in value])
+
+
+def sdy_axes(name: str, value: Any, mesh: Mesh) -> Attribute | None:
+    """The attribute of an sdy collective that lists axes; None if `name` is no such."""
+    if name in ("gathering_axes", "slicing_axes", "reduce_scatter_axes"):
+        return AxisListsAttr(tuple(tuple(axis_ref(axis, mesh) for axis in axes) for axes in value))
+    if name == "params":
+        return AllToAllParamsAttr(
+            tuple((tuple(axis_ref(a, mesh) for a in axes), s, t) for axes, s, t in value)
+        )
+    if name == "reduction_axes" or (name == "axes" and all(isinstance(axis, Axis) for axis in value)):
+        return AxesAttr(tuple(axis_ref(axis, mesh) for axis in value))
+    if name == "axes":
+        return AxisListsAttr(tuple(tuple(axis_ref(axis, mesh) for axis in axes) for axes in value))
+    return None
+
+
+def spmd_axes(value: tuple[Axis, ...], mesh: Mesh) -> Attribute:
+    """`["x", "y:(1)2"]`, as spmd operations name axes."""
+    return ArrayAttr([StringAttr(text_of(axis, mesh)) for axis in value])
+
+
+# The tables
+
+
+_AXES = frozenset(("axes",))
+_SIDECARS = {
+    "shardc.partial": ("sharding", "out_sharding"),
+    "shardc.partial_in": ("in_shardings",),
+    "shardc.partial_out": ("out_shardings",),
+}
+
+_READERS: list[tuple[type[Attribute], Callable[[Any], object]]] = [
+    (DenseArrayBase, _array),
+    (IntegerAttr, _integer),
+    (StringAttr, lambda attr: attr.data),
+    (UnitAttr, lambda attr: True),
+    (FloatAttr, lambda attr: attr.value.data),
+    (SymbolRefAttr, lambda attr: attr.string_value()),
+    (DictionaryAttr, lambda attr: tuple((k, python_of(v)) for k, v in sorted(attr.data.items()))),
+    (ArrayAttr, lambda attr: tuple(map(python_of, attr.data))),
+    (DenseAttr, _rows),
+    (EnumAttr, lambda attr: attr.data),
+    (ManualAxesAttr, lambda attr: attr.data),
+    (TextAttr, lambda attr: attr.data),
+    (FunctionType, str),
+    (Data, lambda attr: attr.data),
+]
+
+_INT_ARRAYS = (
+    "broadcast_dimensions permutation dimensions start_indices limit_indices strides edge_padding_low "
+    "edge_padding_high interior_padding slice_sizes window_strides lhs_dilation rhs_dilation "
+    "window_dimensions base_dilations window_dilations fft_length"
+)
+
+_WRITERS: dict[str, Callable[[Any], Attribute]] = {
+    **dict.fromkeys(_INT_ARRAYS.split(), _ints),
+    "window_reversal": _bools,
+    "precision_config": _precisions,
+    "comparison_direction": ComparisonDirectionAttr,
+    "compare_type": ComparisonTypeAttr,
+    "fft_type": FftTypeAttr,
+    "transpose_a": TransposeAttr,
+    "rng_distribution": RngDistributionAttr,
+    "rng_algorithm": RngAlgorithmAttr,
+    "padding": pairs_attr,
+    "pairs": pairs_attr,
+    "replica_groups": pairs_attr,
+    "source_target_pairs": pairs_attr,
+    "exponent_bits": _int32,
+    "mantissa_bits": _int32,
+    "api_version": _int32,
+    "callee": SymbolRefAttr,
+    "decomposition": SymbolRefAttr,
+    "manual_axes": lambda value: ManualAxesAttr(tuple(value)),
+    "allowed_direction": lambda value: _int32(_DIRECTIONS.index(value)),
+}
+
+_BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [
+    (bool, _bool),
+    (int, lambda value: IntegerAttr(value, i64)),
+    (float, lambda value: FloatAttr(value, 64)),
+    (str, StringAttr),
+    (Attribute, lambda value: value),
+    (Sharding, attr_of),
+    (DotDims, DotAttr),
+    (GatherDims, GatherAttr),
+    (ScatterDims, ScatterAttr),
+    (ConvDims, ConvAttr),
+    (Dense, dense),
+    (tuple, _tuple),
+]

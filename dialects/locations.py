@@ -1,0 +1,77 @@
+"""Where operations and arguments come from, as MLIR locations.
+
+`SourceLoc` holds a graph Location and prints as `loc("h"("prog.shard":5:9))`. xDSL's own location attributes
+(call sites, fused ones) stay as they were read; `location_of` says which place of the source they mean.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
+from xdsl.ir import Attribute, BlockArgument, BuiltinAttribute, Data, Operation
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from shardc.graph.types import UNKNOWN, Location
+
+
+@irdl_attr_definition
+class SourceLoc(Data[Location], BuiltinAttribute):
+    """A place in a file, a name, or a name at a place."""
+
+    name = "shardc.source_loc"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Location:
+        parser.raise_error("a location is written loc(...)")
+
+    def print_parameter(self, printer: Printer) -> None:
+        self.print_builtin(printer)
+
+    def print_builtin(self, printer: Printer) -> None:
+        with printer.in_location():
+            printer.print_string(_text(self.data))
+
+
+def _text(loc: Location) -> str:
+    place = f"{_quoted(loc.file)}:{loc.line}:{loc.col}" if loc.file else ""
+    if not loc.name:
+        return place or "unknown"
+    return f"{_quoted(loc.name)}({place})" if place else _quoted(loc.name)
+
+
+def _quoted(text: str) -> str:
+    escaped = "".join(
+        chr(byte) if 0x20 <= byte < 0x7F and byte not in b'"\\' else f"\\{byte:02X}" for byte in text.encode()
+    )
+    return f'"{escaped}"'
+
+
+UNKNOWN_SOURCE = SourceLoc(UNKNOWN)
+
+
+def location_of(attr: Attribute) -> Location:
+    """The place in the source that a location attribute means, and the name it gives.
+
+    The outermost name counts. Of a call site it is the callee, of fused locations the first that is known.
+    """
+    if isinstance(attr, SourceLoc):
+        return attr.data
+    if isinstance(attr, FileLineColLoc):
+        return Location(attr.filename.data, attr.line.data, attr.column.data)
+    if isinstance(attr, NameLoc):
+        return location_of(attr.location).named(attr.desc.data)
+    if isinstance(attr, CallSiteLoc):
+        callee = location_of(attr.callee)
+        return callee if callee.file else location_of(attr.caller)
+    if isinstance(attr, FusedLoc):
+        parts = [location_of(part) for part in cast(ArrayAttr[Attribute], attr.locations)]
+        return next((part for part in parts if part.file), parts[0] if parts else UNKNOWN)
+    return UNKNOWN
+
+
+def locate(target: Operation | BlockArgument[Attribute], loc: Location) -> None:
+    """Set the location of an operation or of a block argument."""
+    cast(Any, target).location = SourceLoc(loc) if loc != UNKNOWN else UNKNOWN_SOURCE

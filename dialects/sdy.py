@@ -1,0 +1,399 @@
+"""The sdy dialect: meshes, shardings of values, and operations that change or state them.
+
+All of them are in the global view: `sdy.all_gather [{"x"}, {}] %0 out_sharding=<@mesh, [{}, {}]>` changes
+where the blocks lie, not the tensor. What is inside `sdy.manual_computation` sees local blocks.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import cast
+
+from xdsl.dialects.builtin import (
+    I32,
+    I64,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    TensorType,
+    i32,
+)
+from xdsl.ir import Attribute, Dialect
+from xdsl.irdl import (
+    IRDLOperation,
+    ParsePropInAttrDict,
+    irdl_op_definition,
+    operand_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.irdl.declarative_assembly_format import (
+    AttributeVariable,
+    CustomDirective,
+    ParsingState,
+    PrintingState,
+    TypeDirective,
+    irdl_custom_directive,
+)
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+
+from shardc.dialects.bodies import parse_body, parse_operands, print_body, print_operands
+from shardc.dialects.dense import DenseAttr
+from shardc.dialects.sdy_attributes import (
+    ATTRIBUTES,
+    AllToAllParamsAttr,
+    AxesAttr,
+    AxisListsAttr,
+    ManualAxesAttr,
+    MeshAttr,
+    ShardingAttr,
+    ShardingPerValueAttr,
+    parse_shardings,
+    shardings_text,
+)
+from shardc.dialects.shardings import attr_of, sharding_of
+from shardc.dialects.verify import verify_types
+
+__all__ = ["SDY", "attr_of", "sharding_of"]
+
+
+@irdl_op_definition
+class MeshOp(IRDLOperation):
+    """`sdy.mesh @pod = <["x"=4, "y"=2]>` names the axes of the devices."""
+
+    name = "sdy.mesh"
+    sym_name = prop_def(SymbolNameConstraint())
+    mesh = prop_def(MeshAttr)
+    traits = traits_def(SymbolOpInterface())
+    assembly_format = "$sym_name `=` $mesh attr-dict"
+
+
+@irdl_op_definition
+class ReturnOp(IRDLOperation):
+    """`sdy.return %0 : tensor<4xf32>` ends a body."""
+
+    name = "sdy.return"
+    results_ = var_operand_def()
+    traits = traits_def(IsTerminator())
+    assembly_format = "attr-dict ($results_^ `:` type($results_))?"
+
+
+class ShardingOp(IRDLOperation, ABC):
+    """A value on the way from one sharding to another: same type in and out."""
+
+    irdl_options = (ParsePropInAttrDict(),)
+    input = operand_def(TensorType)
+    result = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    def verify_(self) -> None:
+        verify_types(self)
+
+
+_TYPE = "`:` custom<SameType>(type($input), type($result))"
+
+
+@irdl_custom_directive
+class SameType(CustomDirective):
+    """`tensor<4xf32>`, once for the operand and the result."""
+
+    input: TypeDirective
+    result: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        type = parser.parse_type()
+        self.input.set(state, [type])
+        self.result.set(state, [type])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_attribute(self.result.get(op)[0])
+
+
+@irdl_op_definition
+class ShardingConstraintOp(ShardingOp):
+    """`sdy.sharding_constraint %0 <@pod, [{"x"}, {?}]> : tensor<8x4xf32>`: the user's annotation."""
+
+    name = "sdy.sharding_constraint"
+    sharding = prop_def(ShardingAttr)
+    assembly_format = f"$input $sharding attr-dict {_TYPE}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class ReshardOp(ShardingOp):
+    """`sdy.reshard %0 <@pod, [{}, {"x"}]> : tensor<8x4xf32>` moves a value to another sharding."""
+
+    name = "sdy.reshard"
+    sharding = prop_def(ShardingAttr)
+    assembly_format = f"$input $sharding attr-dict {_TYPE}"
+    custom_directives = (SameType,)
+
+
+# Collectives in the global view
+
+
+class CollectiveOp(ShardingOp, ABC):
+    """One communication; `out_sharding` is where it leads."""
+
+    out_sharding = prop_def(ShardingAttr)
+
+
+_TAIL = f"$input `out_sharding` `=` $out_sharding attr-dict {_TYPE}"
+
+
+@irdl_op_definition
+class AllGatherOp(CollectiveOp):
+    """`[{"x"}, {}]`: these axes, the minor ones of each dimension, no longer split it."""
+
+    name = "sdy.all_gather"
+    gathering_axes = prop_def(AxisListsAttr)
+    assembly_format = f"$gathering_axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class AllSliceOp(CollectiveOp):
+    """`[{"x"}, {}]`: these axes split each dimension further; nothing is sent."""
+
+    name = "sdy.all_slice"
+    slicing_axes = prop_def(AxisListsAttr)
+    assembly_format = f"$slicing_axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class AllToAllOp(CollectiveOp):
+    """`[{"x"}: 0->1]`: axes move from the end of one dimension to the end of another."""
+
+    name = "sdy.all_to_all"
+    params = prop_def(AllToAllParamsAttr)
+    assembly_format = f"$params {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class CollectivePermuteOp(CollectiveOp):
+    """Blocks of one shape change places."""
+
+    name = "sdy.collective_permute"
+    assembly_format = _TAIL
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class AllReduceOp(CollectiveOp):
+    """`{"x"}`: the partial results over these axes are combined."""
+
+    name = "sdy.all_reduce"
+    reduction_axes = prop_def(AxesAttr)
+    assembly_format = f"$reduction_axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class ReduceScatterOp(CollectiveOp):
+    """`[{"x"}, {}]`: combined and split along a dimension in one step."""
+
+    name = "sdy.reduce_scatter"
+    reduce_scatter_axes = prop_def(AxisListsAttr)
+    assembly_format = f"$reduce_scatter_axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class ShardedToUnreducedOp(CollectiveOp):
+    """`[{"x"}, {}]`: instead of a block each device holds the tensor, zero outside its block."""
+
+    name = "sdy.sharded_to_unreduced"
+    axes = prop_def(AxisListsAttr)
+    assembly_format = f"$axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
+class ReplicatedToUnreducedOp(CollectiveOp):
+    """`{"x"}`: one device keeps the value, the others hold zeros."""
+
+    name = "sdy.replicated_to_unreduced"
+    axes = prop_def(AxesAttr)
+    assembly_format = f"$axes {_TAIL}"
+    custom_directives = (SameType,)
+
+
+# Propagation
+
+
+_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+
+
+@irdl_custom_directive
+class Direction(CustomDirective):
+    """`FORWARD`, stored as a number."""
+
+    value: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        word = parser.parse_identifier()
+        if word not in _DIRECTIONS:
+            parser.raise_error(f"{word} is no direction; it is one of {', '.join(_DIRECTIONS)}")
+        self.value.set(state, IntegerAttr(_DIRECTIONS.index(word), i32))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        printer.print_string(_DIRECTIONS[cast("IntegerAttr[I32]", self.value.get(op)).value.data])
+        state.should_emit_space = True
+        state.last_was_punctuation = False
+
+
+@irdl_op_definition
+class PropagationBarrierOp(ShardingOp):
+    """`sdy.propagation_barrier %0 allowed_direction=FORWARD : …`: shardings pass only that way."""
+
+    name = "sdy.propagation_barrier"
+    allowed_direction = prop_def(IntegerAttr[I32])
+    assembly_format = (
+        f"$input `allowed_direction` `=` custom<Direction>($allowed_direction) attr-dict {_TYPE}"
+    )
+    custom_directives = (SameType, Direction)
+
+
+@irdl_op_definition
+class ShardingGroupOp(IRDLOperation):
+    """`sdy.sharding_group %0 group_id=1 : …`: all values of a group are sharded alike."""
+
+    name = "sdy.sharding_group"
+    irdl_options = (ParsePropInAttrDict(),)
+    input = operand_def(TensorType)
+    group_id = prop_def(IntegerAttr[I64])
+    assembly_format = "$input `group_id` `=` $group_id attr-dict `:` type($input)"
+
+
+@irdl_op_definition
+class ConstantOp(IRDLOperation):
+    """`sdy.constant dense<1.0> : tensor<4xf32>`: a constant that is not merged with others."""
+
+    name = "sdy.constant"
+    value = prop_def(DenseAttr)
+    output = result_def(TensorType)
+    traits = traits_def(Pure())
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ConstantOp:
+        attributes = parser.parse_optional_attr_dict()
+        value = cast(DenseAttr, parser.parse_attribute())
+        return cls.create(result_types=[value.get_type()], properties={"value": value}, attributes=attributes)
+
+    def print(self, printer: Printer) -> None:
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" ")
+        printer.print_attribute(self.value)
+
+
+# Bodies
+
+
+class BodyOp(IRDLOperation, ABC):
+    """A body with a sharding for every operand and result."""
+
+    inputs = var_operand_def(TensorType)
+    outputs = var_result_def(TensorType)
+    in_shardings = prop_def(ShardingPerValueAttr)
+    out_shardings = prop_def(ShardingPerValueAttr)
+    body = region_def("single_block")
+
+
+def _parse_shardings(parser: Parser) -> dict[str, Attribute]:
+    properties: dict[str, Attribute] = {}
+    for key in ("in_shardings", "out_shardings"):
+        parser.parse_keyword(key)
+        parser.parse_punctuation("=")
+        properties[key] = ShardingPerValueAttr(parse_shardings(parser))
+    return properties
+
+
+def _print_shardings(printer: Printer, op: BodyOp) -> None:
+    printer.print_string(f" in_shardings={shardings_text(op.in_shardings.data)}")
+    printer.print_string(f" out_shardings={shardings_text(op.out_shardings.data)}")
+
+
+@irdl_op_definition
+class ManualComputationOp(BodyOp):
+    """JAX's shard_map: the body runs per device over the manual axes, on local blocks.
+
+    %1 = sdy.manual_computation(%0) in_shardings=[<@pod, [{"x"}]>] out_shardings=[<@pod, [{"x"}]>]
+        manual_axes={"x"} (%arg: tensor<2xf32>) { … sdy.return %a : tensor<2xf32> } : (…) -> …
+    """
+
+    name = "sdy.manual_computation"
+    manual_axes = prop_def(ManualAxesAttr)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ManualComputationOp:
+        operands = parse_operands(parser)
+        properties = _parse_shardings(parser)
+        parser.parse_keyword("manual_axes")
+        parser.parse_punctuation("=")
+        properties["manual_axes"] = ManualAxesAttr(ManualAxesAttr.parse_parameter(parser))
+        return parse_body(parser, cls, operands, properties)
+
+    def print(self, printer: Printer) -> None:
+        print_operands(printer, self.operands)
+        _print_shardings(printer, self)
+        printer.print_string(" manual_axes=")
+        self.manual_axes.print_parameter(printer)
+        print_body(printer, self)
+
+
+@irdl_op_definition
+class NamedComputationOp(BodyOp):
+    """`sdy.named_computation<"f">(%0) in_shardings=[…] out_shardings=[…] (%arg: …) {…} : …`."""
+
+    name = "sdy.named_computation"
+    function = prop_def(StringAttr, prop_name="name")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> NamedComputationOp:
+        parser.parse_punctuation("<")
+        name = StringAttr(parser.parse_str_literal())
+        parser.parse_punctuation(">")
+        operands = parse_operands(parser)
+        return parse_body(parser, cls, operands, {"name": name, **_parse_shardings(parser)})
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string("<")
+        printer.print_attribute(self.function)
+        printer.print_string(">")
+        print_operands(printer, self.operands)
+        _print_shardings(printer, self)
+        print_body(printer, self)
+
+
+SDY = Dialect(
+    "sdy",
+    [
+        MeshOp,
+        ReturnOp,
+        ShardingConstraintOp,
+        ReshardOp,
+        AllGatherOp,
+        AllSliceOp,
+        AllToAllOp,
+        CollectivePermuteOp,
+        AllReduceOp,
+        ReduceScatterOp,
+        ShardedToUnreducedOp,
+        ReplicatedToUnreducedOp,
+        PropagationBarrierOp,
+        ShardingGroupOp,
+        ConstantOp,
+        ManualComputationOp,
+        NamedComputationOp,
+    ],
+    ATTRIBUTES,
+)

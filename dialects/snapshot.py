@@ -1,0 +1,236 @@
+"""A module as a Graph, and the shardings of a Graph written back onto the module.
+
+Ids are dense and in program order. Attribute values, types and shardings are converted once per attribute
+object, so equal operations that share their attributes (as the reader makes them) cost a dictionary look-up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Region as IRRegion
+from xdsl.irdl import IRDLOperation
+
+from shardc.dialects.build import set_function_shardings
+from shardc.dialects.convert import python_attrs
+from shardc.dialects.locations import location_of
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value, sharding_of
+from shardc.dialects.types import type_of
+from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph.program import Function, Graph, Node, Region, Value
+from shardc.graph.types import Location, TensorType
+from shardc.layout import LayoutError, Mesh, Sharding, unconstrained
+
+
+@dataclass(slots=True)
+class Snapshot:
+    """A graph; the operation of every node id; the SSA value of every value id."""
+
+    module: ModuleOp
+    graph: Graph
+    ops: list[Operation] = field(default_factory=list[Operation])
+    ssa: list[SSAValue] = field(default_factory=list[SSAValue])
+
+
+def snapshot(module: ModuleOp) -> Snapshot:
+    """The module as a graph. Raises ShardcError where a mesh, sharding or body cannot be."""
+    return _Reader(module).read()
+
+
+class _Reader:
+    def __init__(self, module: ModuleOp) -> None:
+        try:
+            meshes = module_meshes(module)
+        except LayoutError as error:
+            raise ShardcError(str(error), _mesh_location(module)) from None
+        self.result = Snapshot(module, Graph(meshes=meshes))
+        self.graph = self.result.graph
+        self.numbers: dict[SSAValue, int] = {}
+        self.types: dict[int, TensorType] = {}
+        self.locations: dict[int, Location] = {}
+        self.attrs: dict[tuple[object, ...], dict[str, object]] = {}
+        self.only_mesh = next(iter(meshes.values())) if len(meshes) == 1 else None
+
+    def read(self) -> Snapshot:
+        for op in self.result.module.body.block.ops:
+            if isinstance(op, FuncOp):
+                self.graph.functions[op.sym_name.data] = self.function(op)
+        return self.result
+
+    def function(self, op: FuncOp) -> Function:
+        loc = self.location(op.location)
+        if len(op.body.blocks) != 1:
+            raise ShardcError(f"function @{op.sym_name.data} has no body, or one with jumps", loc)
+        body = self.region(op.body, self.only_mesh)
+        for value, attrs in zip(body.args, _dicts(op.arg_attrs, len(body.args)), strict=True):
+            self.graph.values[value].sharding = self.sharding(attrs, self.graph.values[value].loc)
+        results = [self.sharding(attrs, loc) for attrs in _dicts(op.res_attrs, len(op.function_type.outputs))]
+        visibility = op.sym_visibility
+        public = visibility is None or visibility.data == "public"
+        return Function(op.sym_name.data, body, results, loc, public)
+
+    def region(self, region: IRRegion, mesh: Mesh | None) -> Region:
+        block = region.block
+        args = tuple(self.value(arg, self.location(arg.location)) for arg in block.args)
+        return Region(args, [self.node(op, mesh) for op in block.ops])
+
+    def value(self, ssa: SSAValue, loc: Location) -> int:
+        number = len(self.graph.values)
+        if loc.name is None and ssa.name_hint:
+            loc = loc.named(ssa.name_hint)
+        self.graph.values.append(Value(number, self.type(ssa.type), loc))
+        self.result.ssa.append(ssa)
+        self.numbers[ssa] = number
+        return number
+
+    def node(self, op: Operation, mesh: Mesh | None) -> Node:
+        number = len(self.result.ops)
+        self.result.ops.append(op)
+        loc = self.location(op.location)
+        try:
+            if op.regions:
+                mesh = next((sharding_of(r, self.graph.meshes).mesh for r in sharding_refs(op)), mesh)
+            attrs = self.attributes(op, mesh)
+            shardings = self.result_shardings(op)
+        except LayoutError as error:
+            raise ShardcError(str(error), loc) from None
+        node = Node(number, op.name, tuple(self.numbers[v] for v in op.operands), (), attrs, (), loc)
+        node.regions = tuple(self.body(region, mesh, loc) for region in op.regions)
+        node.results = tuple(self.value(result, loc) for result in op.results)
+        for value, sharding in zip(node.results, shardings, strict=False):
+            self.graph.values[value].sharding = sharding
+        return node
+
+    def body(self, region: IRRegion, mesh: Mesh | None, loc: Location) -> Region:
+        if len(region.blocks) != 1:
+            raise ShardcError("a body is one block without jumps", loc)
+        return self.region(region, mesh)
+
+    # Conversions, each once per attribute object
+
+    def type(self, attr: Attribute) -> TensorType:
+        known = self.types.get(id(attr))
+        if known is None:
+            known = self.types[id(attr)] = type_of(attr)
+        return known
+
+    def location(self, attr: Attribute) -> Location:
+        known = self.locations.get(id(attr))
+        if known is None:
+            known = self.locations[id(attr)] = location_of(attr)
+        return known
+
+    def attributes(self, op: Operation, mesh: Mesh | None) -> dict[str, object]:
+        properties, attributes = op.properties, op.attributes
+        key = (
+            op.name,
+            id(mesh),
+            *properties,
+            *map(id, properties.values()),
+            *attributes,
+            *map(id, attributes.values()),
+        )
+        known = self.attrs.get(key)
+        if known is None:
+            own = (
+                frozenset(k for k, _ in own_attributes(op)) if isinstance(op, IRDLOperation) else frozenset()
+            )
+            own_mesh = self._own_mesh(op) or mesh
+            known = python_attrs(properties, attributes, own, self.graph.meshes, own_mesh)
+            self.attrs[key] = known
+        return known
+
+    def _own_mesh(self, op: Operation) -> Mesh | None:
+        refs = sharding_refs(op)
+        return sharding_of(refs[0], self.graph.meshes).mesh if refs else None
+
+    def result_shardings(self, op: Operation) -> Sequence[Sharding | None]:
+        attr = op.attributes.get(SHARDING)
+        if not isinstance(attr, ShardingPerValueAttr):
+            return ()
+        partial = op.attributes.get(PARTIAL)
+        partials = list(partial) if isinstance(partial, ArrayAttr) else [partial] * len(attr.data)
+        return [
+            sharding_of(ref, self.graph.meshes, one) for ref, one in zip(attr.data, partials, strict=True)
+        ]
+
+    def sharding(self, attrs: Mapping[str, Attribute], loc: Location) -> Sharding | None:
+        attr = attrs.get(SHARDING)
+        if not isinstance(attr, ShardingAttr):
+            return None
+        try:
+            return sharding_of(attr, self.graph.meshes, attrs.get(PARTIAL))
+        except LayoutError as error:
+            raise ShardcError(str(error), loc) from None
+
+
+def _mesh_location(module: ModuleOp) -> Location:
+    meshes = (op for op in module.body.block.ops if op.name == "sdy.mesh")
+    return next((location_of(op.location) for op in meshes), Location())
+
+
+def _dicts(attr: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
+    return [{}] * count if attr is None else [entry.data for entry in attr]
+
+
+# Writing back
+
+
+def write_shardings(
+    snap: Snapshot,
+    shardings: Mapping[int, Sharding | None],
+    results: Mapping[str, Sequence[Sharding | None]] | None = None,
+) -> None:
+    """Set the shardings of values, on the module and in the graph, and those of functions' results.
+
+    `results` are by function name. Arguments of inner bodies have no place for a sharding in the IR, where
+    it follows from the operation around; theirs are set in the graph only.
+    """
+    touched: dict[int, Operation | Block] = {}
+    for value, sharding in shardings.items():
+        snap.graph.values[value].sharding = sharding
+        ssa = snap.ssa[value]
+        if isinstance(ssa, OpResult):
+            touched[id(ssa.op)] = ssa.op
+        elif isinstance(ssa, BlockArgument):
+            touched[id(ssa.block)] = ssa.block
+    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
+    for target in touched.values():
+        if isinstance(target, Block):
+            _write_arguments(snap, target, numbers)
+        else:
+            _write_results(target, [snap.graph.values[numbers[result]].sharding for result in target.results])
+    for func in snap.module.body.block.ops:
+        if isinstance(func, FuncOp) and results and func.sym_name.data in results:
+            new = results[func.sym_name.data]
+            set_function_shardings(func, None, new)
+            snap.graph.functions[func.sym_name.data].result_shardings = list(new)
+
+
+def _write_arguments(snap: Snapshot, block: Block, numbers: Mapping[SSAValue, int]) -> None:
+    func = block.parent_op()
+    if isinstance(func, FuncOp):
+        shardings = [snap.graph.values[numbers[arg]].sharding for arg in block.args]
+        set_function_shardings(func, shardings, None)
+
+
+def _write_results(op: Operation, shardings: Sequence[Sharding | None]) -> None:
+    for key in (SHARDING, PARTIAL):
+        op.attributes.pop(key, None)
+    known = next((s for s in shardings if s is not None), None)
+    if known is None:
+        return
+    full = [
+        unconstrained(known.mesh, type_of(result.type).rank) if sharding is None else sharding
+        for result, sharding in zip(op.results, shardings, strict=True)
+    ]
+    op.attributes[SHARDING] = per_value(full)
+    partial = partial_of(full[0]) if len(full) == 1 else partials_of(full)
+    if partial is not None:
+        op.attributes[PARTIAL] = partial

@@ -1,0 +1,208 @@
+"""Operations that combine elements by a body: reduce, reduce_window, select_and_scatter, sort, map."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.irdl import (
+    SameVariadicOperandSize,
+    irdl_op_definition,
+    operand_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    var_operand_def,
+    var_result_def,
+)
+from xdsl.parser import Parser, UnresolvedOperand
+from xdsl.printer import Printer
+
+from shardc.dialects.bodies import parse_arguments
+from shardc.dialects.dense import DenseAttr
+from shardc.dialects.stablehlo.base import Bool, I64Array, Int, PureOp
+from shardc.dialects.stablehlo.control_flow import ReturnOp
+
+
+@irdl_op_definition
+class ReduceOp(PureOp):
+    """Combines all elements along `dimensions`, starting from the initial value.
+
+    %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [1]
+        : (tensor<4x8xf32>, tensor<f32>) -> tensor<4xf32>
+
+    Several inputs are reduced together; the body then has its own text, whose arguments are
+    grouped in pairs `reducer(%a: …, %b: …)`: the accumulated value and the new one.
+    """
+
+    name = "stablehlo.reduce"
+    inputs = var_operand_def(TensorType)
+    init_values = var_operand_def(TensorType)
+    results_ = var_result_def(TensorType)
+    dimensions = prop_def(I64Array)
+    body = region_def("single_block")
+    irdl_options = (SameVariadicOperandSize(),)
+
+    @classmethod
+    def parse(cls, parser: Parser) -> ReduceOp:
+        inputs, inits = _parse_inputs(parser)
+        combine = None
+        if parser.parse_optional_keyword("applies") is not None:
+            combine = parser.parse_identifier()
+        parser.parse_keyword("across")
+        parser.parse_keyword("dimensions")
+        parser.parse_punctuation("=")
+        dimensions = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer)
+        attributes = parser.parse_optional_attr_dict()
+        parser.parse_punctuation(":")
+        position = parser.pos
+        type = parser.parse_function_type()
+        operands = parser.resolve_operands([*inputs, *inits], type.inputs.data, position)
+        if combine is None:
+            body = _parse_reducer(parser)
+        else:
+            body = _body_of(parser, combine, operands[-1].type)
+        return cls.create(
+            operands=operands,
+            result_types=type.outputs.data,
+            properties={"dimensions": DenseArrayBase.from_list(i64, dimensions)},
+            attributes=attributes,
+            regions=[body],
+        )
+
+    def print(self, printer: Printer) -> None:
+        count = len(self.operands) // 2
+        pairs = zip(self.operands[:count], self.operands[count:], strict=True)
+        for index, (value, init) in enumerate(pairs):
+            printer.print_string(", (" if index else "(")
+            printer.print_ssa_value(value)
+            printer.print_string(" init: ")
+            printer.print_ssa_value(init)
+            printer.print_string(")")
+        combine = _plain_combiner(self.body.block)
+        if combine is not None:
+            printer.print_string(f" applies {combine.name}")
+        printer.print_string(f" across dimensions = {list(self.dimensions.get_values())}")
+        printer.print_op_attributes(self.attributes)
+        printer.print_string(" : ")
+        printer.print_function_type(self.operand_types, self.result_types)
+        if combine is None:
+            _print_reducer(printer, self.body)
+
+
+def _parse_inputs(parser: Parser) -> tuple[list[UnresolvedOperand], list[UnresolvedOperand]]:
+    """Read `(%0 init: %a), (%1 init: %b)`."""
+
+    def pair() -> tuple[UnresolvedOperand, UnresolvedOperand]:
+        with parser.in_parens():
+            value = parser.parse_unresolved_operand()
+            parser.parse_keyword("init")
+            parser.parse_punctuation(":")
+            return value, parser.parse_unresolved_operand()
+
+    pairs = parser.parse_comma_separated_list(parser.Delimiter.NONE, pair)
+    return [value for value, _ in pairs], [init for _, init in pairs]
+
+
+def _body_of(parser: Parser, combine: str, init: Attribute) -> Region:
+    """The body that applies one operation to its two arguments."""
+    cls = parser.ctx.get_optional_op(combine)
+    if cls is None:
+        parser.raise_error(f"Operation {combine} is not registered")
+    block = Block(arg_types=[init, init])
+    op = cls.create(operands=block.args, result_types=[init])
+    block.add_ops([op, ReturnOp.create(operands=op.results)])
+    return Region(block)
+
+
+def _plain_combiner(block: Block) -> Operation | None:
+    """The operation of a body that only applies it to its arguments, in order; else None."""
+    first = block.first_op
+    if first is None or len(block.args) != 2 or first.next_op is not block.last_op or first.regions:
+        return None
+    last = first.next_op
+    same_types = all(value.type == block.args[0].type for value in (*first.operands, *first.results))
+    if last is None or not same_types or tuple(first.operands) != tuple(block.args):
+        return None
+    return first if tuple(last.operands) == tuple(first.results) and not first.properties else None
+
+
+def _parse_reducer(parser: Parser) -> Region:
+    """Read `reducer(%a: …, %b: …) (%c: …, %d: …) { … }`."""
+    parser.parse_keyword("reducer")
+    pairs: list[list[Parser.Argument]] = []
+    while not pairs or parser._current_token.text == "(":  # pyright: ignore[reportPrivateUsage]
+        pairs.append(parse_arguments(parser))
+        if len(pairs[-1]) != 2:
+            parser.raise_error("a reducer takes its arguments in pairs")
+    return parser.parse_region([pair[0] for pair in pairs] + [pair[1] for pair in pairs])
+
+
+def _print_reducer(printer: Printer, body: Region) -> None:
+    args = body.block.args
+    count = len(args) // 2
+    printer.print_string(" reducer")
+    for pair in zip(args[:count], args[count:], strict=True):
+        with printer.in_parens():
+            printer.print_list(pair, printer.print_block_argument)
+        printer.print_string(" ")
+    printer.print_region(body, print_entry_block_args=False, print_empty_block=False)
+
+
+@irdl_op_definition
+class ReduceWindowOp(PureOp):
+    """Combines the elements of each window, as pooling does."""
+
+    name = "stablehlo.reduce_window"
+    inputs = var_operand_def(TensorType)
+    init_values = var_operand_def(TensorType)
+    results_ = var_result_def(TensorType)
+    window_dimensions = prop_def(I64Array)
+    window_strides = opt_prop_def(I64Array)
+    base_dilations = opt_prop_def(I64Array)
+    window_dilations = opt_prop_def(I64Array)
+    padding = opt_prop_def(DenseAttr)
+    body = region_def("single_block")
+    irdl_options = (SameVariadicOperandSize(),)
+
+
+@irdl_op_definition
+class SelectAndScatterOp(PureOp):
+    """Adds each source element where its window's selected element is: the gradient of max pooling."""
+
+    name = "stablehlo.select_and_scatter"
+    operand = operand_def(TensorType)
+    source = operand_def(TensorType)
+    init_value = operand_def(TensorType)
+    result = result_def(TensorType)
+    window_dimensions = opt_prop_def(I64Array)
+    window_strides = opt_prop_def(I64Array)
+    padding = opt_prop_def(DenseAttr)
+    select = region_def("single_block")
+    scatter = region_def("single_block")
+
+
+@irdl_op_definition
+class SortOp(PureOp):
+    """Sorts along a dimension; the body compares (lhs, rhs) of every operand in pairs."""
+
+    name = "stablehlo.sort"
+    inputs = var_operand_def(TensorType)
+    results_ = var_result_def(TensorType)
+    dimension = opt_prop_def(Int)
+    is_stable = opt_prop_def(Bool)
+    comparator = region_def("single_block")
+
+
+@irdl_op_definition
+class MapOp(PureOp):
+    """Applies a body over scalars to every element."""
+
+    name = "stablehlo.map"
+    inputs = var_operand_def(TensorType)
+    result = result_def(TensorType)
+    dimensions = prop_def(I64Array)
+    computation = region_def("single_block")
+
+
+OPERATIONS = [ReduceOp, ReduceWindowOp, SelectAndScatterOp, SortOp, MapOp]

@@ -1,0 +1,40 @@
+"""Printing modules as MLIR text that jaxlib reads (spmd operations need unregistered dialects allowed)."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation
+from xdsl.printer import Printer
+
+
+class _Printer(Printer):
+    """A printer that writes each attribute object out only once."""
+
+    _texts: dict[int, tuple[Attribute, str]]
+
+    def print_attribute(self, attribute: Attribute) -> None:
+        if self.printing_location:
+            super().print_attribute(attribute)
+            return
+        known = self._texts.get(id(attribute))
+        if known is None:
+            stream = StringIO()
+            Printer(stream).print_attribute(attribute)
+            known = self._texts[id(attribute)] = (attribute, stream.getvalue())
+        self.print_string(known[1])
+
+
+def print_module(module: ModuleOp, locations: bool = False, generic: bool = False) -> str:
+    """The text of a module, the same for the same module; with `locations`, each operation ends in loc(…)."""
+    return print_op(module, locations, generic) + "\n"
+
+
+def print_op(op: Operation, locations: bool = False, generic: bool = False) -> str:
+    """The text of one operation."""
+    stream = StringIO()
+    printer = _Printer(stream, print_debuginfo=locations, print_generic_format=generic)
+    printer._texts = {}
+    printer.print_op(op)
+    return stream.getvalue()

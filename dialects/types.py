@@ -1,0 +1,86 @@
+"""Tensor types of the IR and of the graph, each from the other.
+
+`tensor<4x8xbf16>` is `TensorType((4, 8), "bf16")`. Types that are no tensors (tokens, tuples) stand in a
+graph as a scalar whose dtype is their MLIR text; element types outside `graph.types.DTYPES` keep their spelling.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    BFloat16Type,
+    ComplexType,
+    Float16Type,
+    Float32Type,
+    Float64Type,
+    IntegerType,
+    Signedness,
+    TensorType,
+    i1,
+)
+from xdsl.ir import Attribute
+
+from shardc.graph.types import DTYPES
+from shardc.graph.types import TensorType as GraphType
+
+_DTYPE_OF_TEXT = {spelling: name for name, (spelling, _) in DTYPES.items()}
+_UNSIGNED = Signedness.UNSIGNED
+
+ELEMENTS: dict[str, Attribute] = {
+    "f64": Float64Type(),
+    "f32": Float32Type(),
+    "bf16": BFloat16Type(),
+    "f16": Float16Type(),
+    **{f"i{width}": IntegerType(width) for width in (64, 32, 16, 8)},
+    **{f"u{width}": IntegerType(width, _UNSIGNED) for width in (64, 32, 16, 8)},
+    "bool": i1,
+    "c64": ComplexType(Float32Type()),
+    "c128": ComplexType(Float64Type()),
+}
+
+_OTHER_NUMPY: dict[str, np.dtype] = {
+    "index": np.dtype(np.int64),
+    "i4": np.dtype(ml_dtypes.int4),
+    "ui4": np.dtype(ml_dtypes.uint4),
+    "i2": np.dtype(ml_dtypes.int2),
+    "ui2": np.dtype(ml_dtypes.uint2),
+    "f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn),
+    "f8E3M4": np.dtype(ml_dtypes.float8_e3m4),
+    "f8E4M3": np.dtype(ml_dtypes.float8_e4m3),
+    "f8E4M3B11FNUZ": np.dtype(ml_dtypes.float8_e4m3b11fnuz),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "f8E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
+    "f8E8M0FNU": np.dtype(ml_dtypes.float8_e8m0fnu),
+}
+
+
+@lru_cache(maxsize=1 << 14)
+def type_of(attr: Attribute) -> GraphType:
+    """The graph's type for an IR type."""
+    if not isinstance(attr, TensorType):
+        return GraphType((), str(attr))
+    text = str(attr.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
+    return GraphType(attr.get_shape(), _DTYPE_OF_TEXT.get(text, text))
+
+
+@lru_cache(maxsize=1 << 14)
+def attr_of_type(type: GraphType) -> TensorType[Attribute]:
+    """The IR's type for a graph type; ValueError for dtypes outside DTYPES."""
+    if type.dtype not in ELEMENTS:
+        raise ValueError(f"{type.dtype} is no element type; the element types are {', '.join(ELEMENTS)}")
+    return TensorType(ELEMENTS[type.dtype], type.shape)
+
+
+def numpy_of(element: Attribute) -> np.dtype:
+    """The NumPy type of an element type; ValueError if there is none."""
+    text = str(element)
+    if text in _DTYPE_OF_TEXT:
+        return DTYPES[_DTYPE_OF_TEXT[text]][1]
+    if text in _OTHER_NUMPY:
+        return _OTHER_NUMPY[text]
+    raise ValueError(f"constants of {text} are not supported")

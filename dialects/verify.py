@@ -1,0 +1,134 @@
+"""Checks that an operation's operands, attributes and results fit, by the one table in graph/infer.
+
+Equal operations are checked once: the answer is remembered by name, types and properties.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import IRDLOperation
+from xdsl.utils.exceptions import VerifyException
+
+from shardc.dialects.convert import python_attrs
+from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.shardings import mesh_of, sharding_of
+from shardc.dialects.types import type_of
+from shardc.graph.infer import INFER, ShapeError, infer
+from shardc.layout import LayoutError, Mesh
+
+Types = tuple[Attribute, ...]
+Named = tuple[tuple[str, Attribute], ...]
+
+
+def verify_types(op: IRDLOperation) -> None:
+    """Raise VerifyException, with the text of graph/infer, unless the operation fits together."""
+    if op.name not in INFER:
+        return
+    names_mesh = op.name.startswith(("sdy.", "spmd."))
+    try:
+        _check(
+            op.name,
+            tuple(op.operand_types),
+            tuple(op.result_types),
+            tuple(op.properties.items()),
+            own_attributes(op),
+            _region_results(op),
+            tuple(meshes_of(op).values()) if names_mesh else (),
+            enclosing_mesh(op) if names_mesh else None,
+        )
+    except (ShapeError, LayoutError) as error:
+        raise VerifyException(str(error)) from None
+
+
+@lru_cache(maxsize=1 << 14)
+def _check(
+    name: str,
+    operands: Types,
+    results: Types,
+    properties: Named,
+    attributes: Named,
+    regions: tuple[Types, ...],
+    meshes: tuple[Mesh, ...],
+    mesh: Mesh | None,
+) -> None:
+    named = {mesh.name: mesh for mesh in meshes}
+    own = frozenset(key for key, _ in attributes)
+    attrs = python_attrs(dict(properties), dict(attributes), own, named, mesh)
+    infer(
+        name,
+        tuple(map(type_of, operands)),
+        attrs,
+        results=tuple(map(type_of, results)),
+        region_results=[tuple(map(type_of, types)) for types in regions],
+    )
+
+
+def own_attributes(op: IRDLOperation) -> Named:
+    """The attributes (no properties) that the operation's definition names."""
+    declared = op.get_irdl_definition().attributes
+    return tuple((key, attr) for key, attr in op.attributes.items() if key in declared)
+
+
+def _region_results(op: Operation) -> tuple[Types, ...]:
+    """Per region, the types that its terminator returns."""
+    types: list[Types] = []
+    for region in op.regions:
+        last = region.blocks[-1].last_op if region.blocks else None
+        types.append(tuple(last.operand_types) if last is not None else ())
+    return tuple(types)
+
+
+def meshes_of(op: Operation) -> dict[str, Mesh]:
+    """The meshes of the module that the operation is in, by name."""
+    module = op
+    while (parent := module.parent_op()) is not None:
+        module = parent
+    return module_meshes(module) if isinstance(module, ModuleOp) else {}
+
+
+def module_meshes(module: ModuleOp) -> dict[str, Mesh]:
+    """The meshes that a module defines, by name; LayoutError if one cannot be."""
+    meshes: dict[str, Mesh] = {}
+    for op in module.body.block.ops:
+        if op.name == "sdy.mesh":
+            name, attr = op.properties["sym_name"], op.properties["mesh"]
+            processes = op.attributes.get("shardc.processes")
+            if isinstance(attr, MeshAttr):
+                meshes[_text(name)] = mesh_of(_text(name), attr.data, _number(processes))
+    return meshes
+
+
+def _text(attr: Attribute) -> str:
+    return attr.data if isinstance(attr, StringAttr) else str(attr)
+
+
+def _number(attr: Attribute | None) -> int:
+    return attr.value.data if isinstance(attr, IntegerAttr) else 1
+
+
+def enclosing_mesh(op: Operation) -> Mesh | None:
+    """The mesh that bare axis names in `op` belong to.
+
+    That of its own sharding, else of the manual computation around it, else the module's only one.
+    """
+    meshes = meshes_of(op)
+    current: Operation | None = op
+    while current is not None:
+        for ref in sharding_refs(current):
+            return sharding_of(ref, meshes).mesh
+        current = current.parent_op()
+    return next(iter(meshes.values())) if len(meshes) == 1 else None
+
+
+def sharding_refs(op: Operation) -> list[ShardingRef]:
+    """The shardings among an operation's properties."""
+    refs: list[ShardingRef] = []
+    for attr in op.properties.values():
+        if isinstance(attr, ShardingAttr):
+            refs.append(attr.data)
+        elif isinstance(attr, ShardingPerValueAttr):
+            refs += attr.data
+    return refs

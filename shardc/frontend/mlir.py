@@ -1,0 +1,176 @@
+"""Reading MLIR text: what JAX, Shardy and shardc itself print.
+
+xDSL's parser, with what it lacks: hexadecimal floats and splats (dialects/dense.py), all of MLIR's locations,
+and a location for every operation. Errors are ShardcErrors that point at the text.
+"""
+
+from __future__ import annotations
+
+import gc
+from bisect import bisect_right
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.parser import Parser
+from xdsl.utils.exceptions import ParseError, VerifyException
+
+from shardc.dialects.context import make_context
+from shardc.dialects.dense import DenseAttr, parse_literal
+from shardc.dialects.locations import SourceLoc, location_of
+from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.frontend.mlir_locations import LocationReader
+from shardc.graph.types import Location
+
+
+def read(text: str, file: str = "<stdin>") -> ModuleOp:
+    """The module in `text`, verified.
+
+    Every operation has a location: the text's own `loc(…)`, else its place in the text. Raises ShardcError at the
+    first thing that is wrong.
+    """
+    register_source(file, text)
+    parser = ModuleParser(text, file)
+    with _no_garbage_collection():
+        try:
+            module = parser.parse_module()
+        except ParseError as error:
+            raise ShardcError(_first_line(error.msg), parser.place(error.span.start)) from None
+        except RecursionError:
+            raise ShardcError("the text is nested too deeply", parser.place(parser.pos)) from None
+        except (
+            VerifyException,
+            ValueError,
+            AssertionError,
+            LookupError,
+            NotImplementedError,
+            TypeError,
+        ) as error:
+            raise ShardcError(_first_line(str(error)), parser.place(parser.pos)) from None
+        verify(module)
+    return module
+
+
+def verify(module: ModuleOp) -> None:
+    """Raise ShardcError, with its location, for the first operation that is wrong."""
+    for op in module.walk():
+        try:
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            raise ShardcError(_first_line(str(error)), location_of(op.location)) from None
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n")[0]
+
+
+@contextmanager
+def _no_garbage_collection() -> Generator[None]:
+    """Nothing that is read is garbage; looking for some costs a quarter of the time."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+class ModuleParser(Parser):
+    """xDSL's parser with our constants and locations."""
+
+    def __init__(self, text: str, file: str) -> None:
+        self.text = text
+        self.file = file
+        self.locations = LocationReader(text)
+        self._lines = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
+        super().__init__(make_context(), text, file)
+
+    def place(self, position: int) -> Location:
+        """Line and column of a position in the text."""
+        line = bisect_right(self._lines, position)
+        return Location(self.file, line, position - self._lines[line - 1] + 1)
+
+    # Locations
+
+    def parse_optional_location(self) -> Any:
+        position = self.pos
+        if not self.text.startswith("loc(", position):
+            return None
+        end = _closing(self.text, position + 3)
+        if end < 0:
+            self.raise_error("a location does not end", position)
+        try:
+            loc = self.locations.read(self.text[position + 4 : end])
+        except ValueError as error:
+            self.raise_error(str(error), position)
+        self._resume_from(end + 1)
+        return loc
+
+    def _parse_alias_def(self) -> None:
+        if self._current_token.text in self.locations.aliases:
+            self._resume_from(
+                self.text.find("\n", self.pos) if "\n" in self.text[self.pos :] else len(self.text)
+            )
+        else:
+            super()._parse_alias_def()
+
+    def parse_operation(self) -> Operation:
+        position = self.pos
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            op.location = SourceLoc(self.place(position))  # pyright: ignore[reportAttributeAccessIssue]
+        return op
+
+    def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
+        if arguments is not None:
+            arguments = list(arguments)
+            for arg in arguments:
+                arg.location = arg.location or SourceLoc(self.place(arg.name.start))  # pyright: ignore[reportAttributeAccessIssue]
+        return super().parse_optional_region(arguments)
+
+    def _parse_optional_block_arg_list(self, block: Block) -> Block | None:
+        place = self.place(self.pos)
+        super()._parse_optional_block_arg_list(block)
+        for arg in block.args:
+            if isinstance(arg.location, UnknownLoc):
+                arg.location = SourceLoc(place)  # pyright: ignore[reportAttributeAccessIssue]
+        return block
+
+    # Constants
+
+    def _parse_builtin_dense_attr(self) -> Any:
+        start = self.pos
+        end = self.text.find(">", start + 1)
+        if end < 0:
+            self.raise_error("a constant does not end", start)
+        body = self.text[start + 1 : end]
+        self._resume_from(end + 1)
+        self.parse_punctuation(":", " in dense attribute")
+        return self._dense(body, self.parse_type(), start)
+
+    def _dense(self, body: str, type: Attribute, start: int) -> DenseAttr:
+        try:
+            return parse_literal(body, type)  # pyright: ignore[reportArgumentType]
+        except ValueError as error:
+            self.raise_error(str(error), start)
+
+
+def _closing(text: str, start: int) -> int:
+    """The position of the parenthesis that closes the one at `start`; -1 if there is none."""
+    depth, quoted, position = 0, False, start
+    while position < len(text):
+        char = text[position]
+        if quoted:
+            position += char == "\\"
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+            if depth == 0:
+                return position
+        position += 1
+    return -1
