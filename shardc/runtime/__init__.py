@@ -3,7 +3,24 @@
 from shardc.runtime.blocks import ReplicationError
 from shardc.runtime.comm import Comm
 from shardc.runtime.emulate import emulate
-from shardc.runtime.mesh import Mesh, P
+from shardc.runtime.mesh import Mesh, P, sharding_of
+from shardc.runtime.process_data import DistributedArray, Shard, make_array_from_process_local_data
+from shardc.runtime.process_shapes import Uniformity, global_shape_of, local_shape_of, uniformity
 from shardc.runtime.scheduler import DivergenceError
 
-__all__ = ["Comm", "DivergenceError", "Mesh", "P", "ReplicationError", "emulate"]
+__all__ = [
+    "Comm",
+    "DistributedArray",
+    "DivergenceError",
+    "Mesh",
+    "P",
+    "ReplicationError",
+    "Shard",
+    "Uniformity",
+    "emulate",
+    "global_shape_of",
+    "local_shape_of",
+    "make_array_from_process_local_data",
+    "sharding_of",
+    "uniformity",
+]

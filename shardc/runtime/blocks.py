@@ -14,7 +14,7 @@ from shardc.layout import Sharding
 from shardc.layout.slices import blocks as blocks_over
 from shardc.layout.slices import replicas, slices
 from shardc.runtime.collectives import COLLECTIVES, Array, read_only
-from shardc.runtime.comm import identity, type_text
+from shardc.runtime.comm import neutral, type_text
 from shardc.runtime.groups import MeshGroups
 
 
@@ -35,7 +35,7 @@ def cut(x: Array, sharding: Sharding) -> list[Array]:
         if number not in made:
             block = _padded(x[_index(bounds[device])], local)
             made[number] = read_only(
-                block if has_values[device] else np.full_like(block, identity(sharding.kind, x.dtype))
+                block if has_values[device] else np.full_like(block, neutral(sharding.kind, x.dtype))
             )
     return [made[int(numbers[device])] for device in sharding.mesh.devices.flat]
 
@@ -71,7 +71,7 @@ def check_replicas(blocks: Sequence[Array], sharding: Sharding, what: str, group
         for members in groups.over((name,)).members:
             first = blocks[members[0]]
             for member in members[1:]:
-                if not _equal(first, blocks[member]):
+                if not same_values(first, blocks[member]):
                     raise ReplicationError(
                         f"{what} is not split over {name}, so devices along {name} must hold the same, but "
                         f"{groups.device(members[0])} and {groups.device(member)} differ"
@@ -106,8 +106,8 @@ def _is_first(sharding: Sharding) -> NDArray[np.bool_]:
     return blocks_over(sharding.mesh, sharding.unreduced) == 0
 
 
-def _equal(a: Array, b: Array) -> bool:
-    """Same values; a NaN equals a NaN."""
+def same_values(a: Array, b: Array) -> bool:
+    """Whether two arrays of one shape hold the same values; a NaN is the same as a NaN."""
     return a is b or bool(np.all((a == b) | ((a != a) & (b != b))))
 
 

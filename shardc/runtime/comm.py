@@ -1,8 +1,8 @@
 """What the per-device function is given: the device's place in the mesh, and the collectives.
 
 `axes` is an axis name or a tuple of names, major to minor; a position over several axes is row-major. Every
-device of a group (the devices that differ only along those axes) calls the same collective, with arrays of one
-shape and dtype. Dimensions may be negative. Wrong arguments raise ValueError on the device that gives them.
+device of a group (the devices that differ only along those axes) calls the same collective, with arrays of
+one shape and dtype. Dimensions may be negative. Wrong arguments raise ValueError.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, identity
+from shardc.layout import KINDS
 from shardc.runtime.collectives import Array, split
 from shardc.runtime.groups import MeshGroups, Names
 from shardc.runtime.mesh import Axes, names_of
@@ -133,7 +134,7 @@ class Comm(ABC):
     def partial(self, x: ArrayLike, axes: Axes, kind: str = "sum") -> Array:
         """x on position 0, on others what changes nothing: their sum, max or min (`kind`) is x."""
         x = np.asarray(x)
-        return x if self.axis_index(axes) == 0 else np.full_like(x, identity(kind, x.dtype))
+        return x if self.axis_index(axes) == 0 else np.full_like(x, neutral(kind, x.dtype))
 
     def _call(self, kind: str, x: ArrayLike, axes: Axes, **params: object) -> Array:
         x = np.asarray(x)
@@ -152,18 +153,11 @@ class Comm(ABC):
         return dim
 
 
-def identity(kind: str, dtype: np.dtype[Any]) -> object:
-    """The element that changes nothing when combined by `kind`: 0, or the lowest or highest of `dtype`."""
-    if kind == "sum":
-        return 0
-    if kind not in ("max", "min"):
-        raise ValueError(f"{kind} is no kind of partial result; the kinds are sum, max, min")
-    if dtype == np.bool_:
-        return kind == "min"
-    if np.issubdtype(dtype, np.integer):
-        limits = np.iinfo(dtype)
-        return limits.min if kind == "max" else limits.max
-    return -np.inf if kind == "max" else np.inf
+def neutral(kind: str, dtype: np.dtype[Any]) -> np.generic:
+    """The element of `dtype` that changes nothing in a sum, max or min."""
+    if kind not in KINDS:
+        raise ValueError(f"{kind} is no kind of partial result; the kinds are {', '.join(KINDS)}")
+    return identity(kind, _SHORT[dtype])
 
 
 def type_text(shape: Sequence[int], dtype: np.dtype[Any]) -> str:
