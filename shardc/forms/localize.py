@@ -15,6 +15,8 @@ from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
 from shardc.graph import REGION_OPS, Graph, Node, Region, TensorType
 from shardc.graph.builder import Body, Builder
+from shardc.graph.program import own_attrs
+from shardc.graph.stated import stated
 from shardc.layout import Mesh, Sharding, replicated
 
 COLLECTIVES = frozenset(
@@ -33,19 +35,24 @@ COLLECTIVES = frozenset(
 
 
 class Localizer:
-    """Rebuilds regions of `graph` for one device of `mesh`. `at` wraps the building of each node."""
+    """Rebuilds regions of `graph` for one device of `mesh`.
+
+    `at` wraps the building of each node, `done` is told what was built.
+    """
 
     def __init__(
         self,
         graph: Graph,
         mesh: Mesh,
         at: Callable[[Node], AbstractContextManager[object]] = lambda node: nullcontext(),
+        done: Callable[[Node, Sequence[Any]], None] = lambda node, values: None,
     ) -> None:
-        self.graph, self.mesh, self.at = graph, mesh, at
+        self.graph, self.mesh, self.at, self.done = graph, mesh, at, done
+        self.stated = stated(graph)
 
     def layout(self, value: int) -> Sharding:
         """How a value is laid out; without a word, it is whole everywhere."""
-        known = self.graph.values[value].sharding
+        known = self.stated.get(value)
         return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
 
     def local(self, value: int) -> TensorType:
@@ -56,8 +63,9 @@ class Localizer:
         """Build every node of a region; gives what its terminator returns. `env` maps values to blocks."""
         for node in region.nodes[:-1]:
             with self.at(node):
-                for result, value in zip(node.results, self.node(builder, node, env), strict=True):
-                    env[result] = value
+                values = self.node(builder, node, env)
+            self.done(node, values)
+            env.update(zip(node.results, values, strict=True))
         return [env[v] for v in region.results]
 
     def node(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
@@ -75,7 +83,7 @@ class Localizer:
         if node.name in REGION_OPS:
             bodies = [self._body(region, env) for region in node.regions]
             types = [self.local(v) for v in node.results]
-            return builder.op(node.name, *operands, results=types, regions=bodies, **node.attrs)
+            return builder.op(node.name, *operands, results=types, regions=bodies, **own_attrs(node))
         site = Site(
             builder,
             self.graph.op(node),
@@ -98,7 +106,7 @@ class Localizer:
         """A region that is written for one device already goes in as it is."""
         (region,) = node.regions
         with_args = dict(zip(region.args, operands, strict=True))
-        copy_nodes(self.graph, builder, region, with_args, self.at)
+        copy_nodes(self.graph, builder, region, with_args, self.at, self.done)
         return [with_args[v] for v in region.results]
 
 
@@ -119,6 +127,7 @@ def copy_nodes(
     region: Region,
     env: dict[int, Any],
     at: Callable[[Node], AbstractContextManager[object]] = lambda node: nullcontext(),
+    done: Callable[[Node, Sequence[Any]], None] = lambda node, values: None,
 ) -> None:
     """Build the nodes of a region again, all but the terminator; results go into `env`."""
     for node in region.nodes[:-1]:
@@ -127,9 +136,10 @@ def copy_nodes(
                 node.name,
                 *(env[v] for v in node.operands),
                 results=graph.types(node.results),
-                regions=[_nested(graph, inner, env, at) for inner in node.regions],
-                **node.attrs,
+                regions=[_nested(graph, inner, env, at, done) for inner in node.regions],
+                **own_attrs(node),
             )
+        done(node, built)
         env.update(zip(node.results, built, strict=True))
 
 
@@ -138,10 +148,11 @@ def _nested(
     region: Region,
     env: dict[int, Any],
     at: Callable[[Node], AbstractContextManager[object]],
+    done: Callable[[Node, Sequence[Any]], None],
 ) -> Body:
     def build(builder: Builder[Any], *args: Any) -> Sequence[Any]:
         inner = {**env, **dict(zip(region.args, args, strict=True))}
-        copy_nodes(graph, builder, region, inner, at)
+        copy_nodes(graph, builder, region, inner, at, done)
         return [inner[v] for v in region.results]
 
     return graph.types(region.args), build

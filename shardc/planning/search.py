@@ -1,7 +1,7 @@
 """The cheapest sequence of moves between two layouts of a tensor: A*.
 
 The estimate of what is left is the part of its target block that the worst-placed device does not hold yet;
-no move brings it more than its bytes. Costs are compared as (bytes, collectives, peak memory, moves), then
+no move brings it more than its bytes. Costs are compared as (bytes, collectives, moves, peak memory), then
 by the layouts' numbers, so the same question has the same answer everywhere.
 """
 
@@ -27,7 +27,7 @@ from shardc.planning.moves import (
 )
 from shardc.planning.steps import FREE
 
-_Key = tuple[int, int, int, int]  # bytes, collectives, peak, moves
+_Key = tuple[int, int, int, int]  # bytes, collectives, moves, peak
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +77,14 @@ class _Frontier:
 
     def __post_init__(self) -> None:
         start = self.space.start
-        self.best[start] = (0, 0, self.space.local(start.dims), 0)
+        self.best[start] = (0, 0, 0, self.space.local(start.dims))
         self._push(start)
 
     def relax(self, layout: Layout, move: Move) -> None:
         """Take `move` from `layout` if that is the cheapest way so far to where it leads."""
-        total, collectives, peak, moves = self.best[layout]
+        total, collectives, moves, peak = self.best[layout]
         alive = self.space.local(layout.dims) + move.buffer
-        key = (total + move.bytes, collectives + (move.kind not in FREE), max(peak, alive), moves + 1)
+        key = (total + move.bytes, collectives + (move.kind not in FREE), moves + 1, max(peak, alive))
         known = self.best.get(move.layout)
         if (known is None or key < known) and (self.limit is None or alive <= self.limit):
             self.best[move.layout] = key
@@ -103,7 +103,8 @@ class _Frontier:
     def found(self, bound: int, exact: bool) -> Found:
         """The way to the goal."""
         layout = self.space.goal
-        cost = Cost(*self.best[layout][:3])
+        total, collectives, _, peak = self.best[layout]
+        cost = Cost(total, collectives, peak)
         path: list[Move] = []
         while layout in self.into:
             layout, move = self.into[layout]

@@ -1,0 +1,34 @@
+"""check: the module, unchanged, or a located error.
+
+    %z = stablehlo.dot_general %a, %b, …      // blocks split over j
+    sdy.return %z                             // out_shardings=[<@grid, [{"i"}, {}]>]
+
+stops with
+
+    prog.shard:6:12: error: … varies over j, but the result's type does not split it over j
+        note: psum over j first, or return it as `32@j`
+
+All per-device code is checked operation by operation (check/varying.py): what the user wrote as @shard_map,
+and, after localize, what the compiler wrote.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardc.check.varying import check_graph
+from shardc.dialects.snapshot import snapshot
+
+
+@dataclass(frozen=True)
+class Check(ModulePass):
+    """Type-check the per-device code of every function."""
+
+    name = "check"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        check_graph(snapshot(op).graph)

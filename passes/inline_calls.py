@@ -1,0 +1,131 @@
+"""inline-calls: functions -> one function, whose operations remember the call they came from.
+
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = func.call @layer(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+    func.func private @layer(%h: tensor<8xf32> {sdy.sharding = S}) -> tensor<8xf32> { … tanh … }
+
+becomes
+
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %h = sdy.sharding_constraint %x <S> : tensor<8xf32>
+      %0 = stablehlo.tanh %h {shardc.call = "layer#0"} : tensor<8xf32>
+      return %0 : tensor<8xf32>
+    }
+
+What a callee says about its parameters and results becomes a constraint. `shardc.call` is the path of calls,
+outermost first, each with its number in program order; outline-calls makes functions of them again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.dialects.locations import location_of
+from shardc.dialects.sdy import ShardingConstraintOp
+from shardc.dialects.sdy_attributes import ShardingAttr
+from shardc.dialects.shardings import PARTIAL, SHARDING
+from shardc.explain.diagnostics import ShardcError
+
+CALL = "shardc.call"
+
+
+@dataclass(frozen=True)
+class InlineCalls(ModulePass):
+    """Replace every call by the body of its callee and drop functions that nothing calls any more."""
+
+    name = "inline-calls"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
+        inliner = _Inliner(functions)
+        public = [f for f in functions.values() if not _is_private(f)]
+        for function in public:
+            inliner.inline(function.body.block, "", (function.sym_name.data,))
+        for function in functions.values():
+            if _is_private(function) and public:
+                function.detach()
+                function.erase()
+
+
+@dataclass
+class _Inliner:
+    functions: dict[str, FuncOp]
+    counts: dict[str, int] = field(default_factory=dict[str, int])
+
+    def inline(self, block: Block, path: str, stack: tuple[str, ...]) -> None:
+        """Inline the calls in a block and in the regions of its operations."""
+        for op in list(block.ops):
+            for region in op.regions:
+                for inner in region.blocks:
+                    self.inline(inner, path, stack)
+            if isinstance(op, CallOp):
+                self._call(op, path, stack)
+
+    def _call(self, call: CallOp, path: str, stack: tuple[str, ...]) -> None:
+        name = call.callee.string_value()
+        callee = self.functions.get(name)
+        loc = location_of(call.location)
+        if callee is None or not callee.body.blocks:
+            raise ShardcError(f"there is no function @{name} to call", loc)
+        if name in stack:
+            raise ShardcError(f"@{name} calls itself", loc, "a compiled program has no recursion")
+        number = self.counts[name] = self.counts.get(name, -1) + 1
+        inner = f"{path}/{name}#{number}" if path else f"{name}#{number}"
+        body = callee.body.clone()
+        block = body.block
+        self.inline(block, inner, (*stack, name))
+        for op in block.walk():
+            if CALL not in op.attributes:
+                op.attributes[CALL] = StringAttr(inner)
+        point = InsertPoint.before(call)
+        arguments = [
+            _constrained(value, attrs, point, arg.location)
+            for value, attrs, arg in zip(
+                call.operands, _dicts(callee.arg_attrs, len(call.operands)), block.args, strict=True
+            )
+        ]
+        end = block.last_op
+        assert isinstance(end, ReturnOp)
+        Rewriter.inline_block(block, point, arguments)
+        results = [
+            _constrained(value, attrs, point, call.location)
+            for value, attrs in zip(end.operands, _dicts(callee.res_attrs, len(end.operands)), strict=True)
+        ]
+        Rewriter.erase_op(end)
+        Rewriter.replace_op(call, [], results)
+
+
+def _constrained(
+    value: SSAValue, attrs: dict[str, Attribute], point: InsertPoint, location: LocationAttr
+) -> SSAValue:
+    """`value`, behind a constraint if `attrs` states a sharding."""
+    sharding = attrs.get(SHARDING)
+    if not isinstance(sharding, ShardingAttr):
+        return value
+    notes = {PARTIAL: attrs[PARTIAL]} if PARTIAL in attrs else {}
+    constraint = ShardingConstraintOp.create(
+        operands=[value],
+        result_types=[value.type],
+        properties={"sharding": sharding},
+        attributes=notes,
+        location=location,
+    )
+    Rewriter.insert_op(constraint, point)
+    return constraint.results[0]
+
+
+def _dicts(attrs: ArrayAttr[DictionaryAttr] | None, count: int) -> list[dict[str, Attribute]]:
+    return [dict(d.data) for d in attrs] if attrs is not None else [{} for _ in range(count)]
+
+
+def _is_private(function: FuncOp) -> bool:
+    return function.sym_visibility is not None and function.sym_visibility.data == "private"

@@ -1,0 +1,138 @@
+"""localize: the global program with collectives -> the program of one device.
+
+    func.func @main(%x: tensor<32x256xf32> {sdy.sharding = [data, model]}, …) -> … {
+      %0 = stablehlo.dot_general %x, %w, … {sdy.sharding = [data, -] unreduced={model}} : …
+      %1 = sdy.all_reduce {"model"} %0 out_sharding=[data, -] : tensor<32x64xf32>
+      return %1 : tensor<32x64xf32>
+    }
+
+becomes
+
+    func.func @main(%x: tensor<32x256xf32>, …) -> … {
+      %r = sdy.manual_computation(%x, %w) in_shardings=… out_shardings=… manual_axes={"data", "model"}
+          (%x_0: tensor<16x64xf32>, …) {
+        %0 = stablehlo.dot_general %x_0, %w_0, … : … -> tensor<16x64xf32>
+        %1 = "spmd.all_reduce"(%0) <{axes = ["model"], kind = "sum"}> : …
+        sdy.return %1 : tensor<16x64xf32>
+      } : …
+      return %r : tensor<32x64xf32>
+    }
+
+Comes in: every value with one layout that fits every use. Goes out: the form that a @shard_map function has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.convert import attribute_of
+from shardc.dialects.locations import locate
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.forms.creation import partial
+from shardc.forms.localize import Localizer
+from shardc.graph import Node
+from shardc.layout import Sharding, text_of
+from shardc.planning.meshes import mesh_of
+
+KEPT = ("shardc.call", "shardc.group", "shardc.reason")
+PARTIAL_OVER = "shardc.partial_over"
+
+
+@dataclass(frozen=True)
+class Localize(ModulePass):
+    """Rewrite the entry's body into one manual computation over all axes."""
+
+    name = "localize"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        snap = snapshot(op)
+        if not snap.graph.meshes:
+            return
+        name = snap.graph.main.name
+        func = next(f for f in op.body.block.ops if isinstance(f, FuncOp) and f.sym_name.data == name)
+        _Localize(snap, func).run()
+
+
+class _Localize:
+    def __init__(self, snap: Snapshot, func: FuncOp) -> None:
+        self.graph, self.func = snap.graph, func
+        self.builder = IRBuilder(snap.module)
+        self.mesh = mesh_of(snap.graph)
+        self.localizer = Localizer(snap.graph, self.mesh, self.at, self.done)
+
+    def run(self) -> None:
+        """Build the new body before the old one, then drop the old one."""
+        main, block = self.graph.main, self.func.body.block
+        old = list(block.ops)
+        ins = [self.localizer.layout(v) for v in main.body.args]
+        outs = [
+            s.layout() if s else self.localizer.layout(v)
+            for s, v in zip(main.result_shardings, main.body.results, strict=True)
+        ]
+        with self.builder.inside(block, old[0]), self.builder.at(main.loc.named(None)):
+            results = self.builder.manual_computation(
+                list(block.args),
+                self.body,
+                local_types=[self.localizer.local(v) for v in main.body.args],
+                in_shardings=[replace(layout, unreduced=()) for layout in ins],
+                out_shardings=outs,
+                results=self.graph.types(main.body.results),
+                manual_axes=list(self.mesh.sizes),
+            )
+            self.builder.ret(results)
+        for op in reversed(old):
+            op.detach()
+            op.erase()
+
+    def body(self, builder: IRBuilder, *blocks: BlockArgument) -> Sequence[SSAValue]:
+        """The per-device program; a partial argument is whole when it comes in."""
+        args = self.graph.main.body.args
+        env: dict[int, Any] = {}
+        for value, block in zip(args, blocks, strict=True):
+            loc = self.graph.values[value].loc
+            _name(block, loc.name)
+            locate(block, loc)
+            with builder.at(loc):
+                env[value] = partial(builder, block, self.localizer.layout(value))
+        return self.localizer.region(builder, self.graph.main.body, env)
+
+    @contextmanager
+    def at(self, node: Node) -> Iterator[None]:
+        """What is built for a node has its place, but not yet its name, and its notes."""
+        notes = {key: node.attrs[key] for key in KEPT if key in node.attrs}
+        with self.builder.at(node.loc.named(None)), self.builder.tagged(notes):
+            yield
+
+    def done(self, node: Node, values: Sequence[SSAValue]) -> None:
+        """The results take the node's names, and say over which axes they are partial from here on."""
+        for result, value in zip(node.results, values, strict=True):
+            if not isinstance(value, OpResult):
+                continue
+            loc = self.graph.values[result].loc
+            if value.name_hint is None:
+                _name(value, loc.name)
+                locate(value.op, loc)
+            self._mark_partial(node, self.localizer.layout(result), value.op)
+
+    def _mark_partial(self, node: Node, layout: Sharding, op: Operation) -> None:
+        if not layout.unreduced or not op.name.startswith(("stablehlo.", "chlo.")):
+            return
+        held = {axis for v in node.operands for axis in self.localizer.layout(v).unreduced}
+        new = tuple(text_of(axis, self.mesh) for axis in layout.unreduced if axis not in held)
+        if new:
+            op.attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, new)
+
+
+def _name(value: SSAValue, name: str | None) -> None:
+    if name and SSAValue.is_valid_name(name):
+        value.name_hint = name

@@ -1,0 +1,61 @@
+"""reshards-to-collectives: each reshard -> the cheapest sequence of collectives.
+
+    %1 = sdy.reshard %0 <[{}, {"model"}]> : tensor<32x64xf32>      // %0 is [{}, {}] unreduced={model}
+
+becomes
+
+    %1 = sdy.reduce_scatter [{}, {"model"}] %0 out_sharding=<[{}, {"model"}]> : tensor<32x64xf32>
+
+The sequence is planned by planning/reshard.py. Types stay global; each step states the sharding it leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.snapshot import snapshot
+from shardc.graph import Node, walk
+from shardc.graph.stated import stated
+from shardc.layout import Sharding, replicated
+from shardc.planning.reshard import Plan, plan
+
+
+@dataclass(frozen=True)
+class ReshardsToCollectives(ModulePass):
+    """Plan and expand every sdy.reshard."""
+
+    name = "reshards-to-collectives"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        snap = snapshot(op)
+        shardings, builder = stated(snap.graph), IRBuilder(op)
+        for function in snap.graph.functions.values():
+            for node in walk(function.body):
+                if node.name == "sdy.reshard":
+                    target = cast(Sharding, node.attrs["sharding"]).layout()
+                    type = snap.graph.type(node.operands[0])
+                    known = shardings.get(node.operands[0])
+                    source = known.layout() if known else replicated(target.mesh, type.rank)
+                    _expand(builder, node, snap.ops[node.id], plan(type, source, target), source)
+
+
+def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sharding) -> None:
+    """Put the steps of a plan in the place of a reshard, with its location and its notes."""
+    made = op.operands[0]
+    notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
+    builder.before(op)
+    with builder.at(node.loc), builder.tagged(notes):
+        for step in way.steps:
+            attrs: Mapping[str, Any] = step.attributes(source)
+            made = builder.one(f"sdy.{step.kind}", made, out_sharding=step.result, **attrs)
+            source = step.result
+    Rewriter.replace_op(op, [], [made])

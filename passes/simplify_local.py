@@ -1,0 +1,99 @@
+"""simplify-local: per-device code -> the same without steps that do nothing.
+
+    %0 = stablehlo.slice %x [0:8, 0:4] : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    %1 = stablehlo.multiply %i, 1
+    %2 = stablehlo.add %0, %y
+    %3 = stablehlo.add %0, %y
+
+becomes
+
+    %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
+
+Identities go, equal operations are computed once, unused ones not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+from xdsl.transforms.common_subexpression_elimination import cse
+from xdsl.transforms.dead_code_elimination import region_dce
+
+from shardc.dialects.convert import python_of
+from shardc.dialects.dense import DenseAttr
+from shardc.dialects.types import type_of
+from shardc.graph import identity
+
+
+@dataclass(frozen=True)
+class SimplifyLocal(ModulePass):
+    """Identities, equal operations, unused ones."""
+
+    name = "simplify-local"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for inner in list(op.walk()):
+            simplify = IDENTITIES.get(inner.name)
+            replacement = simplify(inner) if simplify else None
+            if replacement is not None:
+                Rewriter.replace_op(inner, [], [replacement])
+        cse(op)
+        region_dce(op.body)
+
+
+def _same_type(op: Operation) -> SSAValue | None:
+    """An operation that cannot change anything but the type, and doesn't."""
+    return op.operands[0] if op.operands[0].type == op.results[0].type else None
+
+
+def _in_order(op: Operation) -> SSAValue | None:
+    dims = cast("tuple[int, ...]", python_of(_attribute(op, "broadcast_dimensions")))
+    return _same_type(op) if list(dims) == sorted(dims) else None
+
+
+def _unpadded(op: Operation) -> SSAValue | None:
+    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    widths = [cast("tuple[int, ...]", python_of(_attribute(op, key))) for key in keys]
+    return None if any(map(any, widths)) else op.operands[0]
+
+
+def _times_one(op: Operation) -> SSAValue | None:
+    left, right = op.operands
+    return left if _is_splat(right, 1) else right if _is_splat(left, 1) else None
+
+
+def _identity_partial(op: Operation) -> SSAValue | None:
+    """A constant that is the identity of the combination is partial as it is."""
+    kind = cast(str, python_of(_attribute(op, "kind")))
+    dtype = type_of(op.results[0].type).dtype
+    return op.operands[0] if _is_splat(op.operands[0], identity(kind, dtype)) else None
+
+
+def _attribute(op: Operation, name: str) -> Attribute:
+    return op.properties.get(name) or op.attributes[name]
+
+
+def _is_splat(value: SSAValue, element: object) -> bool:
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != "stablehlo.constant":
+        return False
+    held = _attribute(owner, "value")
+    return isinstance(held, DenseAttr) and held.data.value.is_splat and held.data.value.data[()] == element
+
+
+IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
+    "spmd.to_partial": _identity_partial,
+    "stablehlo.broadcast_in_dim": _in_order,
+    "stablehlo.convert": _same_type,
+    "stablehlo.multiply": _times_one,
+    "stablehlo.pad": _unpadded,
+    "stablehlo.reshape": _same_type,
+    "stablehlo.slice": _same_type,
+}

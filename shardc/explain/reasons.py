@@ -1,0 +1,87 @@
+"""Why a reshard exists, in one line, and what it costs where no local form avoids it."""
+
+from __future__ import annotations
+
+from shardc.explain.diagnostics import warn
+from shardc.graph import Node
+from shardc.layout import Axis, Mesh, Sharding, text_of
+from shardc.planning.problem import Problem, Variable
+from shardc.planning.reshard import plan
+from shardc.rules import FactorRule, Kind
+from shardc.rules.assign import project
+
+
+def reason(problem: Problem, value: int, source: Sharding, target: Sharding) -> str:
+    """What makes a copy of `value` in another layout necessary."""
+    ended = [axis for axis in source.unreduced if not any(axis.overlaps(o) for o in target.unreduced)]
+    what = named(problem, value)
+    users = [v for v, i in problem.consumers.get(value, []) if v.choice.operands[i] == target]
+    by = f" by {title(users[0].node)}" if users else ""
+    if ended:
+        return f"{what} is a partial {source.kind} over {axes_text(ended, source.mesh)}, needed whole{by}"
+    return f"{what} is {source}, needed as {target}{by}"
+
+
+def named(problem: Problem, value: int) -> str:
+    """What the source calls a value, else what made it."""
+    loc = problem.graph.values[value].loc
+    if loc.name:
+        return loc.name
+    producer = problem.producer.get(value)
+    return f"the result of {title(producer[0].node)}" if producer else "an argument"
+
+
+def title(node: Node) -> str:
+    """An operation as a person would call it: its name, and its line."""
+    name = "the result" if node.name == "func.return" else node.name.partition(".")[2]
+    if name == "return":
+        name = "the next step"
+    return f"{name} in line {node.loc.line}" if node.loc.line and node.name != "func.return" else name
+
+
+def axes_text(axes: list[Axis], mesh: Mesh) -> str:
+    return ", ".join(text_of(axis, mesh) for axis in axes)
+
+
+def lost_splits(problem: Problem) -> None:
+    """Warn of every operand that is gathered because its operation cannot run on blocks of it."""
+    for variable in problem.variables:
+        if variable.fixed:
+            continue
+        for index, value in enumerate(variable.node.operands):
+            _lost_split(problem, variable, index, value)
+
+
+def _lost_split(problem: Problem, variable: Variable, index: int, value: int) -> None:
+    given, needed = problem.given(value), variable.choice.operands[index]
+    if given == needed:
+        return
+    dims = [
+        d
+        for d, (had, has) in enumerate(zip(given.dims, needed.dims, strict=True))
+        if len(has.axes) < len(had.axes) and not _free(variable.rule, index, d, given)
+    ]
+    type = problem.graph.type(value)
+    if not dims or all(step.kind != "all_gather" for step in plan(type, given, needed).steps):
+        return
+    cost = plan(type, given, needed).cost.bytes
+    axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)
+    numbers = " and ".join(map(str, dims))
+    operation = variable.node.name.partition(".")[2]
+    warn(
+        f"{operation} cannot run on blocks of dimension {numbers} of {named(problem, value)}, which {axes} "
+        f"split: it is gathered, {cost} bytes per device",
+        variable.node.loc,
+        f"leave dimension {numbers} whole, or split another one",
+    )
+
+
+def _free(rule: FactorRule | None, operand: int, dim: int, given: Sharding) -> bool:
+    """Whether the operation could have kept the split of this dimension."""
+    if rule is None:
+        return False
+    projection = project(rule.operands[operand], given, rule)
+    factors = [f for f in rule.operands[operand][dim] if projection.axes.get(f)]
+    plain = all(rule.factors[f].is_plain for f in factors)
+    reducible = all(rule.factors[f].kind is not Kind.REDUCTION or rule.reduction for f in factors)
+    return plain and reducible and not projection.overflow

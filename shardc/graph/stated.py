@@ -1,0 +1,32 @@
+"""What a program says about the sharding of its values, wherever it says it."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.graph.program import REGION_OPS, Graph, Node, walk
+from shardc.layout import Sharding
+
+
+def stated(graph: Graph) -> dict[int, Sharding]:
+    """Value id -> its sharding, for every value that has one.
+
+    Besides the shardings on values: a constraint, reshard or collective states its result's, a manual
+    computation those of its results, and what a loop carries is sharded as the loop's results are.
+    """
+    found = {value.id: value.sharding for value in graph.values if value.sharding is not None}
+    for function in graph.functions.values():
+        for node in walk(function.body):
+            found.update(zip(node.results, _of_results(node), strict=False))
+            if node.name in REGION_OPS and node.name != "sdy.manual_computation":
+                for region in node.regions:
+                    pairs = zip(region.args, node.results, strict=False)
+                    found.update({arg: found[result] for arg, result in pairs if result in found})
+    return found
+
+
+def _of_results(node: Node) -> tuple[Sharding, ...]:
+    for key in ("out_sharding", "sharding"):
+        if key in node.attrs and node.name.startswith("sdy."):
+            return (cast(Sharding, node.attrs[key]),)
+    return cast("tuple[Sharding, ...]", node.attrs.get("out_shardings", ()))
