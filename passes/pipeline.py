@@ -12,7 +12,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
     "sharded": ("inline-calls", "propagate", "check"),
     "collectives": ("insert-reshards", "reshards-to-collectives"),
-    "local": ("localize", "simplify-local"),
+    "local": ("localize", "check", "outline-calls", "simplify-local"),
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
@@ -41,6 +41,12 @@ def _localize() -> type[ModulePass]:
     return Localize
 
 
+def _outline_calls() -> type[ModulePass]:
+    from shardc.passes.outline_calls import OutlineCalls
+
+    return OutlineCalls
+
+
 def _propagate() -> type[ModulePass]:
     from shardc.passes.propagate import Propagate
 
@@ -64,6 +70,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,
     "localize": _localize,
+    "outline-calls": _outline_calls,
     "propagate": _propagate,
     "reshards-to-collectives": _reshards_to_collectives,
     "simplify-local": _simplify_local,
