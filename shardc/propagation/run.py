@@ -24,7 +24,7 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 class Options:
     """Which layers run. `strategy` is a key of STRATEGIES; `whole_axes` never splits an axis."""
 
-    strategy: str = "basic-then-aggressive"
+    strategy: str = "aggressive"
     op_priorities: bool = True
     user_priorities: bool = True
     whole_axes: bool = False

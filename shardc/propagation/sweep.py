@@ -1,8 +1,8 @@
 """One sweep: visit links until nothing changes, in the order of MLIR's greedy rewriter.
 
-All links are visited once in program order; a link next to a place that changed is visited again before the
-rest. That goes on until a whole round changes nothing. Equal visits (same rule, directions and shardings) are
-computed once: shardings are numbered, and the outcome is kept under those numbers.
+All links are visited once in program order, and a link next to a place that changed is visited again before
+the rest. Equal visits (same rule, directions and shardings) are computed once: shardings are numbered, and the
+outcome is kept under those numbers.
 """
 
 from __future__ import annotations
@@ -14,8 +14,6 @@ from shardc.propagation.direction import Direction, Directions
 from shardc.propagation.flow import Flow, Link
 from shardc.propagation.priorities import ELEMENTWISE, directions
 from shardc.propagation.step import Strategy, Visit, step
-
-_ROUNDS = 10  # of MLIR's greedy rewriter, before it gives up
 
 OnChange = Callable[[Link, int, "Sharding | None", Sharding], None]
 """Told a link, the tensor of it (operands first) that changed, and its sharding before and after."""
@@ -50,23 +48,18 @@ class State:
         """Propagate until nothing changes, with the directions that a round of op priorities allows."""
         self._returns(strategy)
         visits = [self._visit_of(link, round) for link in self.flow.links]
-        for _ in range(_ROUNDS):
-            if not self._pass(strategy, visits, round):
-                break
+        self._visit_all(strategy, visits, round)
         self._returns(strategy)
 
-    def _pass(self, strategy: Strategy, visits: list[int], round: int | None) -> bool:
-        """Visit every link once, and again where something changed; whether anything did."""
+    def _visit_all(self, strategy: Strategy, visits: list[int], round: int | None) -> None:
         flow, current, outcomes = self.flow, self._current, self._outcomes[strategy]
         tensors = [link.tensors for link in flow.links]
         dead = flow.dead
         waiting = [number for number in range(len(tensors) - 1, -1, -1) if number not in dead.gone]
         queued = bytearray(b"\1") * len(tensors)
-        changed = False
         while waiting:
             number = waiting.pop()
             if number in dead.users and self._removed(number, waiting, queued, visits, round):
-                changed = True
                 continue
             queued[number] = 0
             places = tensors[number]
@@ -75,7 +68,6 @@ class State:
             if updates is None:
                 updates = outcomes[key] = self._compute(strategy, key)
             for tensor, sharding in updates:
-                changed = True
                 place = places[tensor]
                 if self._on_change is not None:
                     before, after = self[place], self._known[sharding]
@@ -87,7 +79,6 @@ class State:
                         if not queued[other] and other != number:
                             queued[other] = 1
                             waiting.append(other)
-        return changed
 
     def _removed(
         self, number: int, waiting: list[int], queued: bytearray, visits: list[int], round: int | None
