@@ -44,7 +44,7 @@ class Axis:
         end_low, end_high = sorted((self.end, other.end))
         if high % low or end_high % end_low:
             return False
-        return high >= end_low or end_low % high == 0
+        return high % end_low == 0 if high >= end_low else end_low % high == 0
 
     def __str__(self) -> str:
         return self.name
