@@ -11,7 +11,7 @@ b.module
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
@@ -54,7 +54,7 @@ class IRBuilder:
     # Where, and with what location and tags
 
     @contextmanager
-    def at(self, loc: Location) -> Iterator[None]:
+    def at(self, loc: Location) -> Generator[None]:
         """Operations built inside have this location; their results get its name."""
         old, self._loc = self._loc, loc
         try:
@@ -63,7 +63,7 @@ class IRBuilder:
             self._loc = old
 
     @contextmanager
-    def tagged(self, tags: Mapping[str, object]) -> Iterator[None]:
+    def tagged(self, tags: Mapping[str, object]) -> Generator[None]:
         """Operations built inside carry these extra attributes, such as {"shardc.group": "softmax#1/7"}."""
         old = self._tags
         self._tags = {**old, **{name: attribute_of(name, value) for name, value in tags.items()}}
@@ -73,7 +73,7 @@ class IRBuilder:
             self._tags = old
 
     @contextmanager
-    def inside(self, block: Block, before: Operation | None = None) -> Iterator[None]:
+    def inside(self, block: Block, before: Operation | None = None) -> Generator[None]:
         """Operations built inside go to the end of `block`, or before one of its operations."""
         old = self._block, self._before
         self._block, self._before = block, before
@@ -140,7 +140,8 @@ class IRBuilder:
 
     def one(self, name: str, *operands: Value, result: TensorType | None = None, **attrs: object) -> Value:
         """The same for an operation with one result and no regions."""
-        (value,) = self.op(name, *operands, results=None if result is None else [result], **attrs)
+        results = None if result is None else [result]
+        (value,) = self.op(name, *operands, results=results, regions=(), **attrs)
         return value
 
     def _class(self, name: str) -> type[IRDLOperation]:
@@ -234,7 +235,7 @@ class IRBuilder:
         shardings: Sequence[Sharding | None] | None = None,
         result_shardings: Sequence[Sharding | None] | None = None,
         public: bool = True,
-    ) -> Iterator[tuple[BlockArgument, ...]]:
+    ) -> Generator[tuple[BlockArgument, ...]]:
         """A function at the end of the module; what is built inside, up to `ret`, is its body.
 
         Its result types are those of the values that `ret` got.
@@ -254,7 +255,7 @@ class IRBuilder:
         set_function_shardings(func, shardings, result_shardings)
 
     @contextmanager
-    def _untagged(self) -> Iterator[None]:
+    def _untagged(self) -> Generator[None]:
         old, self._tags = self._tags, {}
         try:
             yield

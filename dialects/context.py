@@ -19,6 +19,12 @@ def _stablehlo() -> Dialect:
     return STABLEHLO
 
 
+def _chlo() -> Dialect:
+    from shardc.dialects.chlo import CHLO
+
+    return CHLO
+
+
 def _sdy() -> Dialect:
     from shardc.dialects.sdy import SDY
 
@@ -37,6 +43,7 @@ def make_context() -> Context:
     context.load_dialect(Builtin)
     context.register_dialect("func", _func)
     context.register_dialect("stablehlo", _stablehlo)
+    context.register_dialect("chlo", _chlo)
     context.register_dialect("sdy", _sdy)
     context.register_dialect("spmd", _spmd)
     return context

@@ -1,6 +1,6 @@
 """Shardings and meshes of the core, as sdy attributes and back.
 
-sdy knows only partial sums. A partial max or min keeps its axes in `replicated={}`, which any other tool reads
+sdy knows only partial sums. A partial max or min keeps its axes in `replicated={}`, which any tool reads
 safely, and says what it is in a second attribute beside it: `shardc.partial = {max = ["x"]}`.
 """
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from abc import ABC
 
 from xdsl.dialects.builtin import I1, I64, ArrayAttr, IntegerAttr, StringAttr, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Dialect, Operation
 from xdsl.irdl import IRDLOperation, attr_def, irdl_op_definition, operand_def, result_def, traits_def
 from xdsl.traits import Pure
@@ -34,13 +35,11 @@ class SpmdOp(IRDLOperation, ABC):
 
 
 def _is_manual(op: Operation) -> bool:
-    """Whether the operation runs per device; one without a parent may still be put anywhere."""
+    """Whether the operation runs per device: in a manual computation, or a function called from one."""
     parent = op.parent_op()
     while parent is not None and parent.name not in ("sdy.manual_computation", "func.func"):
         parent = parent.parent_op()
-    return (
-        parent is None or parent.name == "sdy.manual_computation" or "shardc.per_device" in parent.attributes
-    )
+    return not isinstance(parent, FuncOp) or parent.sym_visibility == StringAttr("private")
 
 
 class BlockOp(SpmdOp, ABC):
@@ -60,7 +59,10 @@ class AllReduceOp(BlockOp):
 
 @irdl_op_definition
 class AllGatherOp(BlockOp):
-    """Concatenates the group's blocks along `dim`, by position; `invariant`: typed as equal on all devices."""
+    """Concatenates the group's blocks along `dim`, by position.
+
+    `invariant`: the result is typed as equal on all devices.
+    """
 
     name = "spmd.all_gather"
     dim = attr_def(IntegerAttr[I64])

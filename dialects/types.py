@@ -1,7 +1,8 @@
 """Tensor types of the IR and of the graph, each from the other.
 
 `tensor<4x8xbf16>` is `TensorType((4, 8), "bf16")`. Types that are no tensors (tokens, tuples) stand in a
-graph as a scalar whose dtype is their MLIR text; element types outside `graph.types.DTYPES` keep their spelling.
+graph as a scalar whose dtype is their MLIR text; element types outside `graph.types.DTYPES` keep their
+spelling.
 """
 
 from __future__ import annotations

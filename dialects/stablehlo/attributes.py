@@ -25,7 +25,8 @@ T = TypeVar("T")
 class StructAttr(Data[T], ABC):
     """`#stablehlo.x<key = [1, 2], other = 3>` for a dataclass of integers and tuples of integers.
 
-    `keys` maps the key in the text to the field of the dataclass. Empty lists and optional zeros are left out.
+    `keys` maps the key in the text to the field of the dataclass. Empty lists and zeros are left
+    out, except those that are `always` written.
     """
 
     keys: ClassVar[Mapping[str, str]]

@@ -5,11 +5,14 @@ from __future__ import annotations
 from xdsl.ir import Dialect
 
 from shardc.dialects.stablehlo import (
+    calls,
+    collectives,
     contractions,
     control_flow,
     data_movement,
     elementwise,
     indexing,
+    numerics,
     reductions,
 )
 from shardc.dialects.stablehlo.attributes import ATTRIBUTES
@@ -23,6 +26,9 @@ STABLEHLO = Dialect(
         *reductions.OPERATIONS,
         *indexing.OPERATIONS,
         *control_flow.OPERATIONS,
+        *collectives.OPERATIONS,
+        *numerics.OPERATIONS,
+        *calls.OPERATIONS,
     ],
     ATTRIBUTES,
 )

@@ -313,13 +313,10 @@ class XorOp(BinaryOp):
 
 
 @irdl_op_definition
-class ConvertOp(PureOp):
+class ConvertOp(UnaryOp):
     """`stablehlo.convert %0 : (tensor<4xf32>) -> tensor<4xi32>`: another dtype, floats truncated."""
 
     name = "stablehlo.convert"
-    operand = operand_def(TensorType)
-    result = result_def(TensorType)
-    assembly_format = f"$operand attr-dict {FUNCTIONAL}"
 
 
 @irdl_op_definition

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
     TensorType,
+    TupleType,
     i1,
     i32,
     i64,
@@ -392,3 +393,39 @@ class VariadicOperandWithAttribute(CustomDirective):
             state.print_whitespace(printer)
             printer.print_ssa_value(operand)
             printer.print_string(",")
+
+
+@irdl_custom_directive
+class TokenTypes(CustomDirective):
+    """`!stablehlo.token`: the one type of all operands and of the result."""
+
+    operands: TypeDirective
+    results: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        type = parser.parse_type()
+        self.operands.set(state, [type] * _operand_count(state))
+        self.results.set(state, [type])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_attribute(self.results.get(op)[0])
+
+
+@irdl_custom_directive
+class TupleOpType(CustomDirective):
+    """`tuple<tensor<4xf32>, tensor<f32>>`: the operands have the types of the parts."""
+
+    operands: TypeDirective
+    results: TypeDirective
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        type = parser.parse_type()
+        if not isinstance(type, TupleType):
+            parser.raise_error("expected a tuple type")
+        self.operands.set(state, type.types.data)
+        self.results.set(state, [type])
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        state.print_whitespace(printer)
+        printer.print_attribute(self.results.get(op)[0])

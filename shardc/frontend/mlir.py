@@ -12,7 +12,8 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, UnknownLoc
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
@@ -28,8 +29,8 @@ from shardc.graph.types import Location
 def read(text: str, file: str = "<stdin>") -> ModuleOp:
     """The module in `text`, verified.
 
-    Every operation has a location: the text's own `loc(…)`, else its place in the text. Raises ShardcError at the
-    first thing that is wrong.
+    Every operation has a location: the text's own `loc(…)`, else its place in the text.
+    Raises ShardcError at the first thing that is wrong.
     """
     register_source(file, text)
     parser = ModuleParser(text, file)
@@ -120,6 +121,8 @@ class ModuleParser(Parser):
     def parse_operation(self) -> Operation:
         position = self.pos
         op = super().parse_operation()
+        if isinstance(op, FuncOp):
+            _drop_empty(op)
         if isinstance(op.location, UnknownLoc):
             op.location = SourceLoc(self.place(position))  # pyright: ignore[reportAttributeAccessIssue]
         return op
@@ -156,6 +159,14 @@ class ModuleParser(Parser):
             return parse_literal(body, type)  # pyright: ignore[reportArgumentType]
         except ValueError as error:
             self.raise_error(str(error), start)
+
+
+def _drop_empty(func: FuncOp) -> None:
+    """Forget lists of empty dictionaries, which the generic form of a function may have."""
+    for key in ("arg_attrs", "res_attrs"):
+        attr = func.properties.get(key)
+        if isinstance(attr, ArrayAttr) and not any(entry.data for entry in attr):
+            del func.properties[key]
 
 
 def _closing(text: str, start: int) -> int:

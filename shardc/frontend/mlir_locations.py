@@ -24,7 +24,7 @@ from shardc.dialects.locations import SourceLoc
 from shardc.graph.types import Location
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
-_TOKEN = re.compile(r'\s*(?:("(?:[^"\\]|\\.)*")|(#\w+)|(\d+)|(\w+)|(.))', re.S)
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#\w+|\w+|\S')
 _ESCAPE = re.compile(r"\\([0-9a-fA-F]{2}|.)")
 
 
@@ -111,7 +111,7 @@ class _Tokens:
     """The words of a location, one after the other; "" at the end."""
 
     def __init__(self, text: str) -> None:
-        self._words = [next(filter(None, groups)) for groups in _TOKEN.findall(text)]
+        self._words: list[str] = [match[0] for match in _TOKEN.finditer(text)]
         self._position = 0
 
     def peek(self) -> str:
