@@ -6,7 +6,8 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Operation, OpResult, SSAValue
+from xdsl.dialects.func import CallOp, FuncOp
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
@@ -36,15 +37,32 @@ class SourceBuilder(IRBuilder):
             self._recorded = None
 
     def name(self, values: Sequence[SSAValue], names: Sequence[str]) -> None:
-        """Give values of operations the names they are assigned to, unless they have one already.
+        """Give values the names they are assigned to, unless they have one already.
 
-        The location of an operation with several results lists their names: "values, indices".
+        Several results of one operation share a location, so they have their names as name hints only.
         """
         for value, name in zip(values, names, strict=True):
-            if not isinstance(value, OpResult) or value.name_hint:
+            if value.name_hint:
                 continue
             if SSAValue.is_valid_name(name):
                 value.name_hint = name
-            loc = location_of(value.op.location)
-            text = f"{loc.name}, {name}" if loc.name else name
-            locate(value.op, loc.named(text))
+            if isinstance(value, BlockArgument):
+                locate(value, location_of(value.location).named(name))
+            elif isinstance(value, OpResult) and len(value.op.results) == 1:
+                locate(value.op, location_of(value.op.location).named(name))
+
+    def keep_reachable(self, entry: str, order: Sequence[str]) -> None:
+        """Remove the functions that `entry` never calls, and put the others in this order."""
+        functions = {op.sym_name.data: op for op in self.module.body.block.ops if isinstance(op, FuncOp)}
+        wanted: set[str] = set()
+        todo = [entry]
+        while todo:
+            name = todo.pop()
+            if name in wanted:
+                continue
+            wanted.add(name)
+            todo += [op.callee.string_value() for op in functions[name].walk() if isinstance(op, CallOp)]
+        for name in order:
+            functions[name].detach()
+            if name in wanted:
+                self.module.body.block.add_op(functions[name])

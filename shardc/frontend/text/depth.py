@@ -10,17 +10,20 @@ from shardc.frontend.text.syntax import SyntaxProblem
 MAX_DEPTH = 100
 """How deep an expression may be. A chain like a + b + c counts once: it is walked in a loop."""
 
+MAX_LOOPS = 16
+"""How deep loops may be nested."""
+
 
 def check_depth(program: s.Program) -> None:
-    """Raise SyntaxProblem where an expression or a nest of loops is deeper than MAX_DEPTH."""
+    """Raise SyntaxProblem where an expression or a nest of loops is too deep."""
     for size in program.sizes:
         _check(size.value)
     for function in program.functions:
         stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
         while stack:
             statement, depth = stack.pop()
-            if depth > MAX_DEPTH:
-                raise SyntaxProblem(f"loops are nested more than {MAX_DEPTH} deep", statement.pos)
+            if depth > MAX_LOOPS:
+                raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
             _check(statement.stacks if isinstance(statement, s.For) else statement.value)
             if isinstance(statement, s.For):
                 stack += [(inner, depth + 1) for inner in statement.body]

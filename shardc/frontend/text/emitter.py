@@ -14,9 +14,9 @@ import numpy as np
 from xdsl.ir import SSAValue
 
 from shardc.explain.diagnostics import ShardcError
+from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.syntax import Pos
-from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text
 from shardc.graph.attrs import Dense
 from shardc.graph.infer import ShapeError
@@ -172,9 +172,11 @@ class Emitter:
         dtype, weak = dtype_of(operand)
         if is_float(dtype):
             return self.tensor(operand)
-        return self.splat(float(operand), TensorType((), "f32"), weak) if not isinstance(
-            operand, Tensor
-        ) else self.cast(operand, "f32", weak)
+        return (
+            self.splat(float(operand), TensorType((), "f32"), weak)
+            if not isinstance(operand, Tensor)
+            else self.cast(operand, "f32", weak)
+        )
 
     # ---- shapes
 
@@ -222,7 +224,9 @@ class Emitter:
         common, weak = promote(tuple(map(dtype_of, operands)))
         if dtype is not None:
             common, weak = dtype, False
-        shape = self.broadcast_shape(*(operand.shape if isinstance(operand, Tensor) else () for operand in operands))
+        shape = self.broadcast_shape(
+            *(operand.shape if isinstance(operand, Tensor) else () for operand in operands)
+        )
         tensors: list[Tensor] = []
         for operand in operands:
             if isinstance(operand, Tensor):

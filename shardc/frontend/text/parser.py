@@ -129,7 +129,9 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
 
 def _found(token: Token) -> str:
     if token.type in ("_NL", "_INDENT", "_DEDENT", "$END"):
-        return {"_NL": "the end of the line", "_INDENT": "an indented line"}.get(token.type, "the end of the block")
+        return {"_NL": "the end of the line", "_INDENT": "an indented line"}.get(
+            token.type, "the end of the block"
+        )
     return str(token) if token.type == "STRING" else f'"{token}"'
 
 
@@ -168,4 +170,6 @@ def _end_of_line(token: Token, text: str) -> Pos:
     """Just after the last character of the line a newline token ends."""
     line = token.line or 1
     lines = text.split("\n")
-    return Pos(line, len(lines[line - 1].partition("#")[0].rstrip()) + 1) if line <= len(lines) else Pos(line, 1)
+    return (
+        Pos(line, len(lines[line - 1].partition("#")[0].rstrip()) + 1) if line <= len(lines) else Pos(line, 1)
+    )

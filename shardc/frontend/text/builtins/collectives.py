@@ -148,4 +148,3 @@ def _check_parts(e: Emitter, name: str, x: Tensor, dim: int, parts: int, tiled: 
 
 def _scaled(shape: tuple[int, ...], dim: int, times: int, parts: int) -> tuple[int, ...]:
     return tuple(size * times // parts if i == dim else size for i, size in enumerate(shape))
-

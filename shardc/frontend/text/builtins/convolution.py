@@ -28,7 +28,9 @@ def conv(
     """
     rank = x.rank - 2
     if not 1 <= rank <= 3 or kernel.rank != x.rank:
-        raise e.error(f"conv takes an image and a kernel of one rank from 3 to 5, not {x.type} and {kernel.type}")
+        raise e.error(
+            f"conv takes an image and a kernel of one rank from 3 to 5, not {x.type} and {kernel.type}"
+        )
     dims = _dims(e, layout, rank)
     image, window = same_dtype(e, x, kernel)
     stride, dilate = _per_dim(e, "strides", strides, rank), _per_dim(e, "dilation", dilation, rank)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter
@@ -19,7 +20,7 @@ class Range:
     step: Value
 
 
-Subscript = Range | Value
+Subscript: TypeAlias = "Range | Value"
 
 
 def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
@@ -84,7 +85,9 @@ def _checked(e: Emitter, item: Subscript) -> Subscript:
     if isinstance(item, Tensor):
         if item.rank == 0 and is_integer(item.dtype):
             return item
-        raise e.error(f"a subscript is a number or a slice, not {item.type}", "take(x, indices, axis=0) gathers")
+        raise e.error(
+            f"a subscript is a number or a slice, not {item.type}", "take(x, indices, axis=0) gathers"
+        )
     if item is None or isinstance(item, Range) or (isinstance(item, int) and not isinstance(item, bool)):
         return item
     raise e.error(f"a subscript is a number, a slice, None or ..., not {describe(item)}")

@@ -70,9 +70,7 @@ def floor_divide(e: Emitter, x: Operand, y: Operand) -> Tensor:
 def _differ(e: Emitter, rest: Tensor, divisor: Tensor) -> Tensor:
     """Whether a remainder is not zero and has another sign than the divisor."""
     zero = e.splat(0, rest.type, rest.weak)
-    signs = comparison(
-        e, comparison(e, rest, zero, "LT"), comparison(e, divisor, zero, "LT"), "NE"
-    )
+    signs = comparison(e, comparison(e, rest, zero, "LT"), comparison(e, divisor, zero, "LT"), "NE")
     return e.op("stablehlo.and", signs, comparison(e, rest, zero, "NE"))
 
 

@@ -20,12 +20,12 @@ def matmul(e: Emitter, x: Operand, y: Operand) -> Tensor:
     rows = left.shape[-1]
     inner = right.shape[-2] if right.rank > 1 else right.shape[0]
     if rows != inner:
-        raise e.error(
-            f"{left.type} @ {right.type}: the contracted dimensions have sizes {rows} and {inner}"
-        )
+        raise e.error(f"{left.type} @ {right.type}: the contracted dimensions have sizes {rows} and {inner}")
     batch_left, batch_right = left.shape[:-2], right.shape[:-2]
     if not batch_right or not batch_left:
-        return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), batch_right)
+        return dot_general(
+            e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), batch_right
+        )
     batch = e.broadcast_shape(batch_left, batch_right)
     if batch_left != batch_right:
         return _matmul_broadcast(e, left, right, batch)
@@ -177,14 +177,18 @@ def _parse(e: Emitter, equation: str, operands: tuple[Operand, ...]) -> tuple[li
     dots = max((sum(_is_dot(n) for n in names) for names in inputs), default=0)
     if not arrow:
         every = "".join(inputs)
-        output = "".join(_dot_names(dots)) + "".join(sorted(n for n in set(every) if every.count(n) == 1 and not _is_dot(n)))
+        output = "".join(_dot_names(dots)) + "".join(
+            sorted(n for n in set(every) if every.count(n) == 1 and not _is_dot(n))
+        )
     output = output.replace("...", _dot_names(dots))
     for names in (*inputs, output):
         for name in names:
             if not (name.isascii() and name.isalpha()) and not _is_dot(name):
                 raise e.error(f'"{name}" in "{equation}" is no letter')
             if names.count(name) > 1:
-                raise e.error(f'"{name}" stands twice in one part of "{equation}"', "einsum takes no diagonals")
+                raise e.error(
+                    f'"{name}" stands twice in one part of "{equation}"', "einsum takes no diagonals"
+                )
     for name in output:
         if not any(name in names for names in inputs):
             raise e.error(f'"{name}" of the result of "{equation}" is in no operand')

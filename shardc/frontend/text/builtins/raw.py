@@ -64,7 +64,9 @@ def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
 def _types(e: Emitter, result: Value) -> list[TensorType] | None:
     if result is None:
         return None
-    types = [one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, TensorType)]
+    types = [
+        one for one in (result if isinstance(result, tuple) else (result,)) if isinstance(one, TensorType)
+    ]
     if not types:
         raise e.error("result= is a type, like f32[4, 8], or a tuple of types")
     return types

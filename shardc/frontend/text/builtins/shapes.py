@@ -244,9 +244,7 @@ def _triangle(e: Emitter, name: str, x: Tensor, k: int, lower: bool) -> Tensor:
         offset = k if lower else k - 1
         if offset:
             row = e.op("stablehlo.add", row, e.splat(offset, square))
-        below = e.op(
-            "stablehlo.compare", row, column, comparison_direction="GE", compare_type="SIGNED"
-        )
+        below = e.op("stablehlo.compare", row, column, comparison_direction="GE", compare_type="SIGNED")
         mask = e.broadcast_to(below, x.shape)
         zero = e.splat(0, x.type)
         return e.op("stablehlo.select", mask, *((x, zero) if lower else (zero, x)))

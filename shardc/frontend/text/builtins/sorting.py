@@ -36,9 +36,7 @@ def _sort(e: Emitter, name: str, tensors: list[Tensor], dim: int, descending: bo
         return [comparison(e, left, right, "LT", total=True)]
 
     with e.group(name):
-        return e.ops(
-            "stablehlo.sort", *tensors, regions=[(types, before)], dimension=dim, is_stable=True
-        )
+        return e.ops("stablehlo.sort", *tensors, regions=[(types, before)], dimension=dim, is_stable=True)
 
 
 def _canonical(e: Emitter, x: Tensor) -> Tensor:
@@ -55,9 +53,7 @@ def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
     if x.rank == 0 or not 0 <= k <= x.shape[-1]:
         raise e.error(f"top_k of {k} elements from {x.type}")
     result = x.type.with_shape((*x.shape[:-1], k))
-    return tuple(
-        e.ops("chlo.top_k", x, results=[result, result.with_dtype("i32")], k=k, weak=False)
-    )
+    return tuple(e.ops("chlo.top_k", x, results=[result, result.with_dtype("i32")], k=k, weak=False))
 
 
 def cumsum(e: Emitter, x: Tensor, axis: int | None = None) -> Tensor:

@@ -1,0 +1,114 @@
+"""@shard_map functions: global types outside, the blocks of one device inside."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.annotations import Annotated
+from shardc.frontend.text.emitter import Emitter
+from shardc.graph.types import TensorType
+from shardc.layout import Mesh, Sharding
+from shardc.layout.sharding import Dim
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """What a @shard_map function is manual over, and the specs of its parameters and results."""
+
+    mesh: Mesh
+    axes: tuple[str, ...]
+    in_shardings: tuple[Sharding, ...]
+    out_shardings: tuple[Sharding, ...]
+
+    def local(self, type: TensorType, sharding: Sharding) -> TensorType:
+        """The block of a tensor: its dimensions divided by the manual axes that split them."""
+        parts = [
+            Dim(tuple(axis for axis in dim.axes if axis.name in self.axes)).parts for dim in sharding.dims
+        ]
+        return type.with_shape(tuple(n // p for n, p in zip(type.shape, parts, strict=True)))
+
+
+def manual_of(
+    e: Emitter,
+    function: s.Function,
+    meshes: dict[str, Mesh],
+    parameters: list[Annotated],
+    results: list[Annotated],
+) -> Manual:
+    """Check the decorator and the types of a @shard_map function."""
+    decorator = function.decorator
+    assert decorator is not None
+    mesh = _mesh(e, function, meshes, [*parameters, *results])
+    axes = _axes(e, decorator, mesh)
+    whole = len(axes) == len(mesh.axes)
+    specs = [_spec(e, mesh, axes, whole, annotated) for annotated in (*parameters, *results)]
+    count = len(parameters)
+    return Manual(mesh, axes, tuple(specs[:count]), tuple(specs[count:]))
+
+
+def _mesh(e: Emitter, function: s.Function, meshes: dict[str, Mesh], types: list[Annotated]) -> Mesh:
+    """The one mesh of all types."""
+    found: Mesh | None = None
+    for annotated in types:
+        if annotated.sharding is None:
+            continue
+        if found is not None and annotated.sharding.mesh != found:
+            raise e.error(
+                f"this type is on mesh {annotated.sharding.mesh.name}, and others of {function.name} are on {found.name}",
+                "per-device code runs on one mesh",
+                annotated.pos,
+            )
+        found = annotated.sharding.mesh
+    if found is not None:
+        return found
+    if len(meshes) == 1:
+        return next(iter(meshes.values()))
+    raise e.error(
+        f"no type of {function.name} says on which mesh it runs" if meshes else "@shard_map without a mesh",
+        "name it after a type: f32[8] replicated on pod"
+        if meshes
+        else "declare one: mesh pod[data=2, model=4]",
+        function.pos,
+    )
+
+
+def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
+    """axes=(i,) in mesh order; all axes by default."""
+    if decorator.args or any(keyword.name != "axes" for keyword in decorator.keywords):
+        raise e.error("@shard_map takes axes=(…) only", pos=decorator.pos)
+    if not decorator.keywords:
+        return tuple(mesh.sizes)
+    value = decorator.keywords[0].value
+    chosen: list[str] = []
+    for item in value.items if isinstance(value, s.Sequence) else (value,):
+        if not isinstance(item, s.Name) or item.id not in mesh.sizes:
+            raise e.error(
+                f"axes= names axes of mesh {mesh.name}", f"they are {', '.join(mesh.sizes)}", item.pos
+            )
+        chosen.append(item.id)
+    if not chosen:
+        raise e.error("@shard_map over no axis", pos=value.pos)
+    return tuple(name for name in mesh.sizes if name in chosen)
+
+
+def _spec(e: Emitter, mesh: Mesh, axes: tuple[str, ...], whole: bool, annotated: Annotated) -> Sharding:
+    """The sharding of a parameter or result as an in or out spec. Without annotation: whole on every device."""
+    if annotated.sharding is None:
+        return Sharding(mesh, (Dim(open=not whole),) * annotated.type.rank)
+    sharding = annotated.sharding
+    if whole and any(dim.open or dim.priority is not None for dim in annotated.written.dims):
+        raise e.error(
+            "the types of a @shard_map function say exactly how they are split: no ? and no priority",
+            pos=annotated.pos,
+        )
+    for dim in sharding.dims:
+        free = [axis.name not in axes for axis in dim.axes]
+        if sorted(free) != free:
+            raise e.error(
+                "the axes that this function is manual over stand before the others in a dimension",
+                pos=annotated.pos,
+            )
+    if whole:
+        return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims))
+    return sharding

@@ -1,0 +1,276 @@
+"""A whole program: meshes, sizes, and its functions in the order they need each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.annotations import Annotated, Types, close_match
+from shardc.frontend.text.builder import SourceBuilder
+from shardc.frontend.text.depth import children
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.manual import Manual, manual_of
+from shardc.frontend.text.parser import parse
+from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.statements import results_of, run
+from shardc.frontend.text.syntax import Pos
+from shardc.frontend.text.values import FunctionName, Tensor
+from shardc.graph.types import Location, TensorType
+from shardc.layout import Mesh
+from shardc.layout.mesh import LayoutError
+
+MAX_DEVICES = 2**20
+"""The largest mesh."""
+
+
+def read(
+    text: str, file: str, defines: Mapping[str, int] | None = None, entry: str | None = None
+) -> ModuleOp:
+    """The IR of a .shard program.
+
+    `defines` gives sizes other values than the text does; `entry` chooses the function that becomes public,
+    otherwise it is main, or the last one. Functions it doesn't need are checked and left out. Raises
+    ShardcError with the place in `file`.
+    """
+    program = parse(text, file)
+    return ProgramReader(program, dict(defines or {})).module(entry)
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """What callers see of a function. `annotated`: it has shardings, or is per-device code."""
+
+    names: tuple[str, ...]
+    parameters: list[TensorType]
+    results: list[TensorType]
+    annotated: bool
+
+
+class ProgramReader:
+    """Builds the functions of one program."""
+
+    def __init__(self, program: s.Program, defines: Mapping[str, int]) -> None:
+        self.program = program
+        self.builder = SourceBuilder()
+        self.e = Emitter(self.builder, program.file)
+        self.meshes: dict[str, Mesh] = {}
+        self.sizes: dict[str, int] = {}
+        self.functions: dict[str, s.Function] = {}
+        self.types = Types(self.e, self.meshes, self.sizes)
+        self._signatures: dict[str, Signature] = {}
+        self._declare_sizes(defines)
+        self._declare_meshes()
+        self._declare_functions()
+
+    def module(self, entry: str | None) -> ModuleOp:
+        """Build every function, callees first; keep those that the entry needs."""
+        if not self.functions:
+            raise self.e.error("the program has no function", "def main(x: f32[4]) -> f32[4]:", Pos(1, 1))
+        chosen = self._entry(entry)
+        for function in self._ordered():
+            self._build(function, function.name == chosen)
+        self.builder.keep_reachable(chosen, list(self.functions))
+        return self.builder.module
+
+    def _entry(self, entry: str | None) -> str:
+        if entry is None:
+            return "main" if "main" in self.functions else list(self.functions)[-1]
+        if entry not in self.functions:
+            hint = close_match(entry, tuple(self.functions), "the functions are")
+            raise ShardcError(f"the program has no function {entry}", Location(), hint)
+        return entry
+
+    # ---- declarations
+
+    def _declare_sizes(self, defines: Mapping[str, int]) -> None:
+        names = tuple(size.name for size in self.program.sizes)
+        for name, value in defines.items():
+            if name not in names:
+                hint = close_match(name, names, "the sizes are")
+                raise ShardcError(f"-D {name}={value}: the program has no size {name}", Location(), hint)
+            if value < 0:
+                raise ShardcError(f"-D {name}={value}: a size is at least 0")
+        for size in self.program.sizes:
+            self.check_free(size.name, size.pos)
+            if size.name in self.sizes:
+                raise self.e.error(f"size {size.name} is declared twice", pos=size.pos)
+            value = self.types.size(size.value)
+            self.sizes[size.name] = defines.get(size.name, value)
+
+    def _declare_meshes(self) -> None:
+        for mesh in self.program.meshes:
+            if mesh.name in self.meshes:
+                raise self.e.error(f"mesh {mesh.name} is declared twice", pos=mesh.pos)
+            if not mesh.axes:
+                raise self.e.error(f"mesh {mesh.name} has no axes", pos=mesh.pos)
+            axes = tuple((name, self.types.size(size)) for name, size in mesh.axes)
+            try:
+                declared = Mesh(mesh.name, axes, processes=mesh.processes or 1)
+                if declared.size > MAX_DEVICES:
+                    raise LayoutError(f"mesh {mesh.name} has more than 2^20 devices")
+                declared = Mesh(
+                    mesh.name, axes, mesh.devices, 1 if mesh.processes is None else mesh.processes
+                )
+            except (LayoutError, ArithmeticError) as error:
+                raise self.e.error(str(error), pos=mesh.pos) from None
+            self.meshes[mesh.name] = declared
+            with self.e.at(mesh.pos):
+                self.builder.mesh(declared)
+
+    def _declare_functions(self) -> None:
+        for function in self.program.functions:
+            self.check_free(function.name, function.pos)
+            decorator = function.decorator
+            if decorator is not None and decorator.name != "shard_map":
+                raise self.e.error(
+                    f"unknown decorator @{decorator.name}", "the only one is @shard_map", decorator.pos
+                )
+            self.functions[function.name] = function
+
+    def check_free(self, name: str, pos: Pos) -> None:
+        """An error if a name of a value, size or function means something else in the whole program."""
+        if name in ("True", "False", "None"):
+            raise self.e.error(f"{name} cannot be given a value", pos=pos)
+        if name in self.sizes:
+            raise self.e.error(f"{name} is a size of this program", "choose another name", pos)
+        if name in self.functions:
+            raise self.e.error(f"{name} is a function of this program", "choose another name", pos)
+
+    # ---- the order of functions
+
+    def _ordered(self) -> list[s.Function]:
+        """All functions, callees before callers. Recursion is an error."""
+        done: dict[str, s.Function] = {}
+        for root in self.functions.values():
+            path: list[tuple[s.Function, list[s.Name]]] = [(root, self._mentions(root))]
+            while path:
+                function, names = path[-1]
+                if function.name in done or not names:
+                    done[function.name] = function
+                    path.pop()
+                    continue
+                name = names.pop(0)
+                if any(name.id == outer.name for outer, _ in path):
+                    through = " -> ".join([*(outer.name for outer, _ in path), name.id])
+                    raise self.e.error(f"functions cannot be recursive: {through}", pos=name.pos)
+                if name.id not in done:
+                    callee = self.functions[name.id]
+                    path.append((callee, self._mentions(callee)))
+        return list(done.values())
+
+    def _mentions(self, function: s.Function) -> list[s.Name]:
+        """Where a function names functions of the program."""
+        found: list[s.Name] = []
+        stack: list[s.Expr | s.Slice | s.Statement] = list(reversed(function.body))
+        while stack:
+            node = stack.pop()
+            if isinstance(node, s.Name) and node.id in self.functions:
+                found.append(node)
+            elif isinstance(node, s.For):
+                stack += [*reversed(node.body), node.stacks]
+            elif isinstance(node, s.Assign | s.Return):
+                stack.append(node.value)
+            else:
+                stack += reversed(list(children(node)))
+        return found
+
+    # ---- functions
+
+    def signature(self, name: str) -> Signature:
+        """The signature of a function that is built."""
+        return self._signatures[name]
+
+    def function_value(self, name: str) -> FunctionName:
+        """A function as an argument of op(…, body=…)."""
+        signature = self._signatures[name]
+
+        def inline(*args: Tensor) -> list[Tensor]:
+            return self._body(self.functions[name], list(args), signature.results, None)
+
+        return FunctionName(name, tuple(signature.parameters), inline)
+
+    def _build(self, function: s.Function, public: bool) -> None:
+        per_device = function.decorator is not None
+        for i, parameter in enumerate(function.parameters):
+            self.check_free(parameter.name, parameter.pos)
+            if any(parameter.name == other.name for other in function.parameters[:i]):
+                raise self.e.error(f"{function.name} has two parameters {parameter.name}", pos=parameter.pos)
+        parameters = [self.types.resolve(p.type, per_device) for p in function.parameters]
+        written = function.results
+        results = None if written is None else [self.types.resolve(type, per_device) for type in written]
+        with (
+            self.e.at(function.pos),
+            self.builder.func(
+                function.name,
+                [parameter.type for parameter in parameters],
+                locs=[Location(self.program.file, *p.pos, p.name) for p in function.parameters],
+                shardings=[parameter.sharding for parameter in parameters],
+                result_shardings=None if results is None else [result.sharding for result in results],
+                public=public,
+            ) as args,
+        ):
+            tensors = [Tensor(a, p.type, False, p.sharding) for a, p in zip(args, parameters, strict=True)]
+            types = None if results is None else [result.type for result in results]
+            if per_device:
+                returned = self._per_device(function, tensors, parameters, results)
+            else:
+                returned = self._body(function, tensors, types, None)
+            self.builder.ret([tensor.value for tensor in returned])
+        annotated = per_device or any(x.sharding for x in (*parameters, *(results or ())))
+        self._signatures[function.name] = Signature(
+            tuple(p.name for p in function.parameters),
+            [parameter.type for parameter in parameters],
+            [tensor.type for tensor in returned],
+            annotated,
+        )
+
+    def _body(
+        self,
+        function: s.Function,
+        args: list[Tensor],
+        results: list[TensorType] | None,
+        manual: Manual | None,
+    ) -> list[Tensor]:
+        scope = Scope(self, self.e, manual=None if manual is None else (manual.mesh, manual.axes))
+        for parameter, arg in zip(function.parameters, args, strict=True):
+            scope.names[parameter.name] = arg
+        value, statement = run(scope, function)
+        return results_of(scope, function, value, statement, results)
+
+    def _per_device(
+        self,
+        function: s.Function,
+        args: list[Tensor],
+        parameters: list[Annotated],
+        results: list[Annotated] | None,
+    ) -> list[Tensor]:
+        """One manual computation over the whole body."""
+        if results is None:
+            raise self.e.error(
+                f"@shard_map function {function.name} needs result types",
+                "they say how the devices' blocks make up the result",
+            )
+        manual = manual_of(self.e, function, self.meshes, parameters, results)
+        blocks = [manual.local(p.type, sh) for p, sh in zip(parameters, manual.in_shardings, strict=True)]
+        returned = [manual.local(r.type, sh) for r, sh in zip(results, manual.out_shardings, strict=True)]
+
+        def body(_: object, *values: SSAValue) -> list[SSAValue]:
+            self.builder.name(values, [parameter.name for parameter in function.parameters])
+            tensors = [Tensor(value, type) for value, type in zip(values, blocks, strict=True)]
+            return [tensor.value for tensor in self._body(function, tensors, returned, manual)]
+
+        values = self.builder.manual_computation(
+            [arg.value for arg in args],
+            body,
+            local_types=blocks,
+            in_shardings=manual.in_shardings,
+            out_shardings=manual.out_shardings,
+            results=[result.type for result in results],
+            manual_axes=manual.axes,
+        )
+        return [Tensor(value, r.type) for value, r in zip(values, results, strict=True)]

@@ -1,0 +1,52 @@
+"""What names mean at one place of a function's body."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from math import inf, nan, pi
+from typing import TYPE_CHECKING
+
+from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.syntax import Pos
+from shardc.frontend.text.values import Dtype, Value
+from shardc.layout import Mesh
+
+if TYPE_CHECKING:
+    from shardc.frontend.text.emitter import Emitter
+    from shardc.frontend.text.program import ProgramReader
+
+CONSTANTS: dict[str, Value] = {
+    "True": True,
+    "False": False,
+    "None": None,
+    "inf": inf,
+    "nan": nan,
+    "pi": pi,
+    **{name: Dtype(name) for name in DTYPES},
+}
+"""Names that mean something unless the program gives them another meaning."""
+
+
+@dataclass(slots=True)
+class Scope:
+    """The values of a function's body so far.
+
+    `lost` are names that a loop assigned and did not carry, with the place; `manual` is set in per-device
+    code: its mesh, and which axes are manual.
+    """
+
+    program: ProgramReader
+    e: Emitter
+    names: dict[str, Value] = field(default_factory=dict[str, Value])
+    lost: dict[str, Pos] = field(default_factory=dict[str, Pos])
+    manual: tuple[Mesh, tuple[str, ...]] | None = None
+
+    def inner(self) -> Scope:
+        """The scope of a loop's body: what is assigned there stays there."""
+        return Scope(self.program, self.e, dict(self.names), dict(self.lost), self.manual)
+
+    def assign(self, name: str, value: Value, pos: Pos) -> None:
+        """Give a name a value; an error if a size or function has that name."""
+        self.program.check_free(name, pos)
+        self.names[name] = value
+        self.lost.pop(name, None)

@@ -1,0 +1,120 @@
+"""The statements of a function's body: assignments, sharding constraints, return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.annotations import Annotated
+from shardc.frontend.text.expressions import as_type, evaluate
+from shardc.frontend.text.loops import loop
+from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.graph.types import TensorType
+
+
+def run(scope: Scope, function: s.Function) -> tuple[Value, s.Return]:
+    """Build a function's body up to its return; the returned value, and the statement."""
+    for statement in function.body[:-1]:
+        if isinstance(statement, s.Return):
+            raise scope.e.error("statements after this return are never reached", pos=statement.pos)
+        execute(scope, statement)
+    last = function.body[-1]
+    if not isinstance(last, s.Return):
+        execute(scope, last)
+        raise scope.e.error(
+            f"function {function.name} ends without a return", "its last statement is return …", last.pos
+        )
+    return evaluate(scope, last.value), last
+
+
+def execute(scope: Scope, statement: s.Statement) -> None:
+    """Build one statement that is no return."""
+    match statement:
+        case s.Assign():
+            assign(scope, statement)
+        case s.For():
+            loop(scope, statement, execute)
+        case s.Return():
+            raise scope.e.error("return stands at the end of a function only", pos=statement.pos)
+
+
+def assign(scope: Scope, statement: s.Assign) -> None:
+    """name = …, a, b = …, name: type = …"""
+    e, targets = scope.e, statement.targets
+    for i, target in enumerate(targets):
+        if any(target.name == other.name for other in targets[:i]):
+            raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
+    value = evaluate(scope, statement.value)
+    if len(targets) == 1:
+        values: tuple[Value, ...] = (value,)
+    else:
+        values = _unpacked(scope, value, statement)
+    for target, one in zip(targets, values, strict=True):
+        scope.assign(target.name, _bound(scope, target, one), target.pos)
+
+
+def _unpacked(scope: Scope, value: Value, statement: s.Assign) -> tuple[Value, ...]:
+    names = len(statement.targets)
+    if not isinstance(value, tuple):
+        raise scope.e.error(f"{names} names for {describe(value)}", pos=statement.value.pos)
+    if len(value) != names:
+        raise scope.e.error(f"{names} names for {len(value)} values", pos=statement.value.pos)
+    return value
+
+
+def _bound(scope: Scope, target: s.Target, value: Value) -> Value:
+    """The value under its new name, constrained if the target has a type."""
+    if target.type is not None:
+        return constrain(scope, target, scope.program.types.resolve(target.type), value)
+    if isinstance(value, Tensor):
+        scope.e.builder.name([value.value], [target.name])
+    return value
+
+
+def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value) -> Tensor:
+    """name: type = value. The type is checked; what it says of sharding becomes a constraint."""
+    tensor = as_type(scope, value, annotated.type, target.name, target.pos)
+    sharding = annotated.sharding
+    if sharding is None:
+        scope.e.builder.name([tensor.value], [target.name])
+        return tensor
+    if scope.manual is not None:
+        raise scope.e.error(
+            "a block of per-device code cannot be sharded further",
+            "write the type of the block without axes",
+            annotated.pos,
+        )
+    with scope.e.at(target.pos):
+        result = scope.e.op("sdy.sharding_constraint", tensor, sharding=sharding)
+        scope.e.builder.name([result.value], [target.name])
+        return replace(result, sharding=sharding)
+
+
+def results_of(
+    scope: Scope, function: s.Function, value: Value, statement: s.Return, types: Sequence[TensorType] | None
+) -> list[Tensor]:
+    """The returned tensors, as the function's result types want them, where it has any."""
+    items = value if isinstance(value, tuple) else (value,)
+    exprs = (
+        statement.value.items if isinstance(statement.value, s.Sequence) else [statement.value] * len(items)
+    )
+    if types is not None and len(items) != len(types):
+        raise scope.e.error(
+            f"{function.name} returns {len(items)} values, and its type has {len(types)} results",
+            pos=statement.pos,
+        )
+    tensors: list[Tensor] = []
+    for i, (item, expr) in enumerate(zip(items, exprs, strict=True)):
+        if types is not None:
+            what = "the result" if len(types) == 1 else f"result {i}"
+            tensors.append(as_type(scope, item, types[i], f"{what} of {function.name}", expr.pos))
+        elif isinstance(item, Tensor | bool | int | float):
+            with scope.e.at(expr.pos):
+                tensors.append(scope.e.tensor(item))
+        else:
+            raise scope.e.error(f"{function.name} returns {describe(item)}", pos=expr.pos)
+    if not tensors:
+        raise scope.e.error(f"{function.name} returns nothing", pos=statement.pos)
+    return tensors
