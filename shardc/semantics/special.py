@@ -46,8 +46,7 @@ def digamma(operand: Array) -> Array:
 @widened
 def polygamma(order: Array, operand: Array) -> Array:
     """The derivative of digamma of the given order."""
-    result: Array = _special.polygamma(order.astype(np.int64), operand)
-    return result.astype(operand.dtype)
+    return np.asarray(_special.polygamma(order.astype(np.int64), operand), operand.dtype)
 
 
 @widened
