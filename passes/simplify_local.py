@@ -77,7 +77,7 @@ def _identity_partial(op: Operation) -> SSAValue | None:
 
 
 def _attribute(op: Operation, name: str) -> Attribute:
-    return op.properties.get(name) or op.attributes[name]
+    return op.properties[name] if name in op.properties else op.attributes[name]
 
 
 def _is_splat(value: SSAValue, element: object) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardc.backend.context import Context, Printed
-from shardc.backend.expressions import Expr, call, integers, name, raw
+from shardc.backend.expressions import Expr, call, integers, name
 from shardc.backend.literals import filled, typed
 from shardc.backend.names import Names, identifier
 from shardc.backend.terms import Several, Term
@@ -62,7 +62,7 @@ class Body:
         """The value itself: of its own shape and dtype."""
         term, type = self.terms[value], self.type(value)
         if term.weak:
-            return typed(term.expr, type, self.target) if type.rank == 0 else self._full(term, type)
+            return typed(term.expr, type.dtype, self.target) if type.rank == 0 else self._full(term, type)
         if term.shape != type.shape:
             return call(f"{self.target.xp}.broadcast_to", term.expr, integers(type.shape))
         return term.expr

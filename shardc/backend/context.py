@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from shardc.backend.axes import EmittedMesh
@@ -11,6 +12,7 @@ from shardc.backend.expressions import Expr
 from shardc.backend.terms import Several, Term
 from shardc.backend.writer import Writer
 from shardc.graph import Graph, Node
+from shardc.graph.loops import Constants
 
 if TYPE_CHECKING:
     from shardc.backend.body import Body
@@ -64,4 +66,10 @@ class Context:
     writer: Writer
     mesh: EmittedMesh | None = None
     functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    default_integer: str = "i32"  # the dtype of a bare integer
     varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+
+    @cached_property
+    def constants(self) -> Constants:
+        """The scalar integers of the program, which say how loops count."""
+        return Constants(self.graph)

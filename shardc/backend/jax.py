@@ -12,17 +12,20 @@ from shardc.backend.functions import define_callees, define_device_main, write_b
 from shardc.backend.jax_ops import TABLE
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import printable
+from shardc.backend.varying import varying
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
 
 TARGET = Target("JAX", "jnp", TABLE)
+_WIDE = {"f64", "i64", "u64", "c128"}
 
 
 def emit(graph: Graph) -> str:
     """The JAX program of a local module; ShardcError where JAX cannot say something."""
     program = local.read(graph)
     writer = Writer()
-    context = Context(graph, TARGET, writer, program.mesh)
+    integer = "i64" if program.dtypes & _WIDE else "i32"
+    context = Context(graph, TARGET, writer, program.mesh, default_integer=integer, varying=varying(program))
     if program.mesh is not None:
         _mesh(writer, program)
     define_callees(context, program)
@@ -63,7 +66,7 @@ def _header(program: LocalProgram, text: str) -> str:
         writer.line("from jax import lax")
     if program.mesh is not None:
         writer.line("from jax.sharding import Mesh, PartitionSpec as P")
-    if program.dtypes & {"f64", "i64", "u64", "c128"}:
+    if program.dtypes & _WIDE:
         writer.blank()
         writer.line('jax.config.update("jax_enable_x64", True)')
     writer.blank(2 if program.mesh is not None else 1)

@@ -7,7 +7,7 @@ from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printer
-from shardc.backend.expressions import Expr, binary, call, raw, tuple_of
+from shardc.backend.expressions import Expr, binary, call, raw
 from shardc.backend.literals import scalar
 from shardc.backend.ops_collective import axes_of, collective
 from shardc.backend.terms import Term

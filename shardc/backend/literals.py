@@ -44,14 +44,19 @@ def _signed(text: str) -> Expr:
     return raw(text, UNARY) if text.startswith("-") else raw(text)
 
 
-def is_weak(value: np.generic, dtype: str) -> bool:
-    """Whether the literal may meet an array of its dtype: JAX reads a bare integer as an i32."""
+def is_weak(value: np.generic, dtype: str, target: Target) -> bool:
+    """Whether the literal takes its dtype from the array it meets.
+
+    JAX reads a bare integer as an i32; NumPy makes bf16 times a bare float an f32.
+    """
+    if target.xp == "np":
+        return dtype != "bf16"
     return not dtype.startswith("u") or int(value) < 2**31
 
 
-def typed(literal: Expr, type: TensorType, target: Target) -> Expr:
+def typed(literal: Expr, dtype: str, target: Target) -> Expr:
     """jnp.float32(2.0)."""
-    return call(target.dtype(type.dtype), literal)
+    return call(target.dtype(dtype), literal)
 
 
 def filled(literal: Expr, type: TensorType, target: Target) -> Expr:

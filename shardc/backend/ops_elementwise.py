@@ -23,11 +23,8 @@ def broadcast(body: Body, values: Sequence[int], typed_from: int = 0) -> tuple[l
     terms = [body.term(value) for value in values]
     exprs = [term.expr for term in terms]
     if all(term.weak for term in terms[typed_from:]):
-        exprs[typed_from] = (
-            body.expr(values[typed_from])
-            if body.type(values[typed_from]).rank == 0
-            else (call(body.target.dtype(body.type(values[typed_from]).dtype), terms[typed_from].expr))
-        )
+        dtype = body.target.dtype(body.type(values[typed_from]).dtype)
+        exprs[typed_from] = call(dtype, exprs[typed_from])
     return exprs, np.broadcast_shapes(*(term.shape for term in terms))
 
 
@@ -54,10 +51,21 @@ def function(text: str) -> Printer:
 
 
 def strict(text: str) -> Printer:
-    """A function that wants operands of one shape and dtype, as those of `lax` do."""
+    """A function that wants one dtype and, scalars apart, one shape, as those of `lax` do."""
 
-    def printer(body: Body, node: Node) -> Expr:
-        return call(text, *(body.expr(value) for value in node.operands))
+    def printer(body: Body, node: Node) -> Term:
+        types = [body.type(value) for value in node.operands]
+        terms = [body.term(value) for value in node.operands]
+        shape = np.broadcast_shapes(*(term.shape for term in terms))
+        exprs = [
+            call(body.target.dtype(type.dtype), term.expr)
+            if term.weak
+            else term.expr
+            if term.shape in ((), shape)
+            else body.expr(value)
+            for value, type, term in zip(node.operands, types, terms, strict=True)
+        ]
+        return Term(call(text, *exprs), shape)
 
     return printer
 

@@ -26,8 +26,8 @@ def constant(body: Body, node: Node) -> Term:
         return Term(array(value, type.dtype, body.target), type.shape)
     element = value.data.reshape(-1)[0]
     literal = scalar(element, type.dtype, body.target)
-    if not is_weak(element, type.dtype):
-        return Term(typed(literal, type, body.target), (), free=True)
+    if not is_weak(element, type.dtype, body.target):
+        return Term(typed(literal, type.dtype, body.target), (), free=True)
     return Term(literal, (), weak=True)
 
 

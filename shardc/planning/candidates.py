@@ -12,7 +12,7 @@ from functools import lru_cache
 
 from shardc.forms.choice import Carried, Choice, choose
 from shardc.graph import Op
-from shardc.layout import KINDS, Axis, Mesh, Sharding, cut
+from shardc.layout import KINDS, Axis, Mesh, Sharding, cut, size_of
 from shardc.planning.problem import CREATION, Problem, Variable
 from shardc.rules import FactorRule
 from shardc.rules.assign import Assignment, project
@@ -36,6 +36,11 @@ def build(
     """The choice that grants as many wishes as can be, in order; None if not even none can be granted."""
     assert variable.rule is not None
     return _build(_Keyed(variable.op), variable.rule, tuple(pairs), mesh, carried)
+
+
+def made(layout: Sharding) -> Choice:
+    """The choice of an operation that makes a tensor from nothing, each device its block."""
+    return Choice((), (layout,), parts=size_of(axis for dim in layout.dims for axis in dim.axes))
 
 
 class _Keyed:
@@ -76,7 +81,7 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     """The choices worth weighing now, given what the neighbours do; the current one is not among them."""
     if variable.node.name in CREATION:
         needs = [need for value in variable.node.results for need in problem.needs(value)]
-        return [Choice((), (need,)) for need in needs]
+        return [made(need) for need in needs]
     rule = variable.rule
     if rule is None:
         return []

@@ -153,13 +153,24 @@ def _placements(order: Atoms, boxes: int) -> Iterator[tuple[Atoms, ...]]:
 def collective_permutes(space: Space, layout: Layout) -> Iterator[Move]:
     """[x, y] -> [y, x]: the same atoms in other places, each dimension in as many parts as before."""
     parts = [space.parts(atoms) for atoms in layout.dims]
-    moving = tuple(a for atoms in layout.dims for a in atoms)
     block = space.local(layout.dims)
-    for order in permutations(moving):
-        for dims in _placements(order, len(parts)) if parts else ():
-            if dims != layout.dims and all(space.parts(a) == n for a, n in zip(dims, parts, strict=True)):
-                after = layout._replace(dims=dims)
-                yield Move("collective_permute", after, cost.collective_permute(block), block)
+    for dims in _fillings(space, tuple(a for atoms in layout.dims for a in atoms), parts):
+        if dims != layout.dims:
+            after = layout._replace(dims=dims)
+            yield Move("collective_permute", after, cost.collective_permute(block), block)
+
+
+def _fillings(space: Space, atoms: Atoms, parts: Sequence[int]) -> Iterator[tuple[Atoms, ...]]:
+    """Every way to put all the atoms into dimensions that end up with these numbers of parts."""
+    if not parts:
+        if not atoms:
+            yield ()
+        return
+    for first in ((), *_orders(atoms)):
+        if space.parts(first) == parts[0]:
+            left = tuple(a for a in atoms if a not in first)
+            for rest in _fillings(space, left, parts[1:]):
+                yield (first, *rest)
 
 
 def all_reduces(space: Space, layout: Layout) -> Iterator[Move]:

@@ -122,18 +122,22 @@ def _guess(key: _Key, space: Space, layout: Layout) -> _Key:
 
 
 def missing(space: Space, layout: Layout) -> int:
-    """Bytes that some device must receive at least to go from `layout` to the goal. Uneven blocks: 0."""
+    """Bytes that some device must receive at least to go from `layout` to the goal; 0 for uneven blocks.
+
+    To complete an element of a sum over n devices, n - 2 messages come before the first device has it, and
+    one more for each device that needs it; a device receives its share of them all.
+    """
     goal = space.goal
     if goal.partial:
         return 0
-    target = space.local(goal.dims)
-    if space.parts(layout.partial) > 1:
-        return target
     kept = 1
     for size, now, then in zip(space.shape, layout.dims, goal.dims, strict=True):
         if not size or size % space.parts(now) or size % space.parts(then):
             return 0
         kept *= _kept(space, now, then)
+    target = space.local(goal.dims)
+    if space.parts(layout.partial) > 1:
+        return target + space.itemsize * prod(space.shape) * (space.parts(layout.partial) - 2) // prod(space.sizes)
     return target - (target // kept if kept else 0)
 
 

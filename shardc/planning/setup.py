@@ -11,7 +11,7 @@ from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import REGION_OPS, Function, Graph, Node, Region
 from shardc.graph.loops import Constants, counted
 from shardc.layout import Mesh, Sharding, replicated
-from shardc.planning.candidates import build, wishes
+from shardc.planning.candidates import build, made, wishes
 from shardc.planning.problem import CREATION, DOTS, Problem, Variable
 from shardc.rules.table import rule_of
 
@@ -62,8 +62,7 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
     op = problem.graph.op(node)
     rule = rule_of(op)
     if node.name in CREATION:
-        choice = Choice((), tuple(map(problem.layout, node.results)))
-        _variable(problem, node, choice, trips, region, free=True)
+        _variable(problem, node, made(problem.layout(node.results[0])), trips, region, free=True)
         return
     variable = _variable(
         problem, node, replicated_choice(op, problem.mesh), trips, region, free=rule is not None

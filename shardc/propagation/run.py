@@ -5,10 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from shardc.graph import Graph
+from shardc.graph import Graph, Node
 from shardc.layout import Sharding
 from shardc.propagation.flow import Flow, Instance, Rules, build
 from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
+from shardc.propagation.prepare import prepare
 from shardc.propagation.step import Strategy
 from shardc.propagation.sweep import OnChange, State
 from shardc.rules.table import rule_of
@@ -46,9 +47,15 @@ class Body:
 @dataclass(frozen=True, slots=True)
 class Result:
     """The outcome. `bodies` has every instance of every function; `results` the shardings of the results of
-    the functions that the outside calls."""
+    the functions that the outside calls.
+
+    `graph` is the program that they are about: the given one after preparation, which keeps all ids. Nodes
+    that are copies of another are in `copies`, constraints that preparation added in `added`.
+    """
 
     graph: Graph
+    copies: dict[int, int]
+    added: list[Node]
     bodies: list[Body]
     results: dict[str, list[Sharding | None]]
 
@@ -67,11 +74,12 @@ def propagate(
 
     `on_change` is told every change and the operation that made it.
     """
-    flow = build(graph, rules)
+    editor = prepare(graph)
+    flow = build(editor.graph, rules)
     state = State(flow, options.whole_axes, on_change)
     _layers(options)(state)
     bodies = [_body(instance, state) for instance in flow.instances]
-    return Result(graph, bodies, _results(flow, state))
+    return Result(editor.graph, editor.copies, editor.added, bodies, _results(flow, state))
 
 
 def _layers(options: Options) -> Layer:

@@ -1,8 +1,8 @@
 """One sweep: visit links until nothing changes, in the order of MLIR's greedy rewriter.
 
 All links are visited once in program order, and a link next to a place that changed is visited again before
-the rest. Equal visits (same rule, directions and shardings) are computed once: shardings are numbered, and the
-outcome is kept under those numbers.
+the rest. Equal visits (same rule, directions and shardings) are computed once: shardings are numbered, and
+the outcome is kept under those numbers.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ def cut(x: Array, sharding: Sharding) -> list[Array]:
     for device in sharding.mesh.devices.flat:
         number = int(numbers[device])
         if number not in made:
-            block = _padded(x[_index(bounds[device])], local)
+            block = _padded(np.asarray(x[_index(bounds[device])]), local)
             made[number] = read_only(
                 block if has_values[device] else np.full_like(block, neutral(sharding.kind, x.dtype))
             )

@@ -115,13 +115,8 @@ class Comm(ABC):
     def ppermute(self, x: ArrayLike, axes: Axes, perm: Sequence[tuple[int, int]]) -> Array:
         """Send x from source to destination for each (source, destination); the others get zeros."""
         pairs = tuple((int(source), int(destination)) for source, destination in perm)
-        size = self.axis_size(axes)
         for what, ends in (("source", [s for s, _ in pairs]), ("destination", [d for _, d in pairs])):
-            for end in ends:
-                if not 0 <= end < size:
-                    raise ValueError(f"ppermute: {what} {end} is not one of the {size} positions over {axes}")
-                if ends.count(end) > 1:
-                    raise ValueError(f"ppermute: {what} {end} occurs twice in {list(pairs)}")
+            _check_ends(what, ends, axes, self.axis_size(axes))
         return self._call("ppermute", x, axes, perm=pairs)
 
     # without communication
@@ -169,6 +164,15 @@ def _dimension(kind: str, dim: int, rank: int) -> int:
     if not -rank <= dim < rank:
         raise ValueError(f"{kind}: there is no dimension {dim}; the array has {rank}")
     return dim % rank
+
+
+def _check_ends(what: str, ends: list[int], axes: Axes, size: int) -> None:
+    for end in ends:
+        if not 0 <= end < size:
+            raise ValueError(f"ppermute: {what} {end} is not one of the {size} positions over {axes}")
+    if len(set(ends)) < len(ends):
+        twice = next(end for end in ends if ends.count(end) > 1)
+        raise ValueError(f"ppermute: {what} {twice} occurs twice")
 
 
 def _caller() -> str:

@@ -159,12 +159,12 @@ class Scheduler:
         self._done.release()
 
     def _deadlock(self) -> str:
-        where = {p: f"waits in {call} at {call.where}" for p, call in self._waiting.items()}
-        where |= {p: "has returned from device_main" for p in self._results}
+        where = {p: f"wait in {call} at {call.where}" for p, call in self._waiting.items()}
+        where |= {p: "left device_main" for p in self._results}
         states: dict[str, list[int]] = {}
         for position in sorted(where):
             states.setdefault(where[position], []).append(position)
-        lines = [f"    {_some([self.groups.device(p) for p in ps])}: {text}" for text, ps in states.items()]
+        lines = [f"    {_some([self.groups.device(p) for p in ps])} {text}" for text, ps in states.items()]
         return "no device can go on:\n" + "\n".join(lines)
 
 

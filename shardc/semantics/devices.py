@@ -116,11 +116,16 @@ class Lockstep:
         return [lanes[result] for result in region.results]
 
     def call(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
-        """func.call."""
-        callee = self.graph.functions.get(str(node.attrs["callee"]))
+        """func.call, and stablehlo.composite by its decomposition."""
+        name = str(node.attrs["callee" if node.name == "func.call" else "decomposition"])
+        callee = self.graph.functions.get(name)
         if callee is None:
-            raise ShardcError(f"call of {node.attrs['callee']}, which is no function", node.loc)
+            raise ShardcError(f"call of {name}, which is no function", node.loc)
         return self.run(callee.body, values, {})
+
+    def inline(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """sdy.named_computation."""
+        return self.run(node.regions[0], values, env)
 
     def while_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """stablehlo.while. Devices that are done keep their values while others go on."""
@@ -247,6 +252,8 @@ _SCALAR_IDENTITIES = {"stablehlo.reshape", "stablehlo.broadcast_in_dim", "stable
 
 _CONTROL: dict[str, Callable[[Lockstep, Node, list[Blocks], Env], list[Blocks]]] = {
     "func.call": Lockstep.call,
+    "sdy.named_computation": Lockstep.inline,
+    "stablehlo.composite": Lockstep.call,
     "stablehlo.while": Lockstep.while_,
     "stablehlo.case": Lockstep.case,
     "stablehlo.if": Lockstep.if_,

@@ -107,6 +107,10 @@ def _complex(real: Array, imaginary: Array) -> Array:
     return real + 1j * imaginary
 
 
+def _nothing(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return []
+
+
 _NUMPY: dict[str, Callable[..., Array]] = {
     "stablehlo.add": np.add,
     "stablehlo.subtract": np.subtract,
@@ -182,6 +186,7 @@ SEMANTICS: dict[str, Meaning] = {
     "chlo.square": _elementwise(ops.square),
     "chlo.zeta": _elementwise(ops.zeta),
     "stablehlo.constant": _typed(ops.constant, "value"),
+    "sdy.constant": _typed(ops.constant, "value"),
     "stablehlo.iota": _typed(ops.iota, "iota_dimension", shape=True, dtype=True),
     "stablehlo.broadcast_in_dim": _typed(ops.broadcast_in_dim, "broadcast_dimensions", shape=True),
     "stablehlo.reshape": _typed(ops.reshape, shape=True),
@@ -227,6 +232,7 @@ SEMANTICS: dict[str, Meaning] = {
     "sdy.sharding_constraint": _identity,
     "sdy.reshard": _identity,
     "sdy.propagation_barrier": _identity,
+    "sdy.sharding_group": _nothing,
     "sdy.all_gather": _identity,
     "sdy.all_slice": _identity,
     "sdy.all_to_all": _identity,

@@ -1,8 +1,7 @@
-"""Arithmetic on numbers that are known while compiling: sizes, axes, constants. Bounded in time and memory."""
+"""Arithmetic on numbers known while compiling: sizes, axes, constants. Bounded in time and memory."""
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 
 from shardc.frontend.text.values import Scalar
@@ -64,28 +63,28 @@ def _power(left: Scalar, right: Scalar) -> Scalar:
 
 
 _BINARY: dict[str, Callable[[Scalar, Scalar], Scalar]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "//": operator.floordiv,
-    "%": operator.mod,
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
     "**": _power,
-    "==": operator.eq,
-    "!=": operator.ne,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "&": _bits(operator.and_),
-    "|": _bits(operator.or_),
-    "^": _bits(operator.xor),
-    "<<": _bits(operator.lshift),
-    ">>": _bits(operator.rshift),
+    "==": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "&": _bits(lambda left, right: left & right),
+    "|": _bits(lambda left, right: left | right),
+    "^": _bits(lambda left, right: left ^ right),
+    "<<": _bits(lambda left, right: left << right),
+    ">>": _bits(lambda left, right: left >> right),
 }
 
 _UNARY: dict[str, Callable[[Scalar], Scalar]] = {
-    "-": operator.neg,
-    "+": operator.pos,
+    "-": lambda value: -value,
+    "+": lambda value: +value,
     "~": lambda value: ~int(value),
 }

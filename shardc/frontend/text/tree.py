@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import TypeVar
 
 from lark import Token, Transformer, v_args
@@ -205,7 +206,7 @@ class TreeBuilder(Transformer[Token, s.Program]):
 
     def arguments(self, *arguments: s.Expr | s.Keyword) -> _Arguments:
         keywords = tuple(a for a in arguments if isinstance(a, s.Keyword))
-        for before, after in zip(arguments, arguments[1:], strict=False):
+        for before, after in pairwise(arguments):
             if isinstance(before, s.Keyword) and not isinstance(after, s.Keyword):
                 raise SyntaxProblem("an argument without a name follows one with a name", after.pos)
         return tuple(a for a in arguments if not isinstance(a, s.Keyword)), keywords

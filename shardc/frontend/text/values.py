@@ -73,10 +73,10 @@ MeshAxes: TypeAlias = tuple[Axis, ...]
 Axes: TypeAlias = int | tuple[int, ...] | None
 """An axis argument: one dimension, several, or all."""
 
-Value: TypeAlias = (
-    "Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields"
-    " | tuple[Value, ...] | None"
-)
+Known: TypeAlias = Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields | None
+
+Value: TypeAlias = "Known | tuple[Value, ...]"
+"""What an expression may be worth."""
 
 
 def describe(value: Value) -> str:

@@ -132,6 +132,11 @@ def _same(call: Call) -> Types:
     return (call.one(),)
 
 
+def _no_result(call: Call) -> Types:
+    call.one()
+    return ()
+
+
 def _device_number(call: Call) -> Types:
     call.arity(0)
     return (TensorType((), "u32"),)
@@ -158,6 +163,7 @@ COMMUNICATION: dict[str, Rule] = {
     "sdy.sharded_to_unreduced": _sdy_global,
     "sdy.replicated_to_unreduced": _sdy_global,
     "sdy.propagation_barrier": _same,
+    "sdy.sharding_group": _no_result,
     "stablehlo.all_reduce": _all_reduce,
     "stablehlo.all_gather": _all_gather,
     "stablehlo.reduce_scatter": _reduce_scatter,

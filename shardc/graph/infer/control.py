@@ -34,7 +34,7 @@ def _if(call: Call) -> Types:
 
 
 def _stated(call: Call) -> Types:
-    """Operations that only the program's own statement types: calls, custom calls, manual computations."""
+    """The types the program states, for operations whose own types nothing else tells."""
     if call.given is None:
         raise call.error("cannot infer its result types: state them (results=)")
     return call.given
@@ -62,6 +62,12 @@ def _manual_computation(call: Call) -> Types:
     return results
 
 
+def _named_computation(call: Call) -> Types:
+    results = call.region_results[0] if call.region_results else _stated(call)
+    call.check_region(0, results)
+    return results
+
+
 CONTROL: dict[str, Rule] = {
     "stablehlo.while": _while,
     "stablehlo.case": _case,
@@ -70,6 +76,7 @@ CONTROL: dict[str, Rule] = {
     "stablehlo.custom_call": _stated,
     "stablehlo.composite": _stated,
     "func.call": _stated,
+    "sdy.named_computation": _named_computation,
     "stablehlo.return": _terminator,
     "func.return": _terminator,
     "sdy.return": _terminator,

@@ -186,6 +186,7 @@ def _fft(call: Call) -> Types:
 
 MOVEMENT: dict[str, Rule] = {
     "stablehlo.constant": _constant,
+    "sdy.constant": _constant,
     "stablehlo.iota": _iota,
     "stablehlo.reshape": _reshape,
     "stablehlo.bitcast_convert": _bitcast_convert,

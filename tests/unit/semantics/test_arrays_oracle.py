@@ -11,6 +11,18 @@ RNG = np.random.default_rng(0)
 INF, NAN = np.inf, np.nan
 
 
+def single(values):
+    return np.array(values, np.float32)
+
+
+def integers(values):
+    return np.array(values, np.int32)
+
+
+def words(values):
+    return np.array(values, np.uint32)
+
+
 def floats(*shape, dtype=np.float32):
     return RNG.standard_normal(shape).astype(dtype)
 
@@ -62,7 +74,7 @@ def test_reductions(check, function, axis):
 
 
 def test_argmax_takes_the_first_of_equals_and_nan(check):
-    rows = np.float32([[1, 3, 3, 0, 3], [1, NAN, 5, NAN, 2], [-INF] * 5])
+    rows = single([[1, 3, 3, 0, 3], [1, NAN, 5, NAN, 2], [-INF] * 5])
     check(lambda x: [jnp.argmax(x, 1), jnp.argmin(x, 1), jnp.max(x, 1)], rows)
 
 
@@ -189,13 +201,13 @@ def test_take(check, mode):
 
 def test_gather_with_batching_dimensions(check):
     check(lambda x, i: jnp.take_along_axis(x, i, 1), floats(3, 5, 2), ints(3, 4, 2, low=0, high=5))
-    check(jax.vmap(lambda x, i: lax.dynamic_slice(x, (i,), (3,))), floats(4, 6), np.int32([-2, 0, 3, 9]))
+    check(jax.vmap(lambda x, i: lax.dynamic_slice(x, (i,), (3,))), floats(4, 6), integers([-2, 0, 3, 9]))
     check(jax.vmap(lambda x, i: x[i, :, i]), floats(4, 6, 2, 6), ints(4, 3, low=0, high=6))
 
 
 @pytest.mark.parametrize("method", ["set", "add", "max", "min", "multiply"])
 def test_scatter(check, method):
-    index = np.int32([0, 3, 3, 9, -1, 1])
+    index = integers([0, 3, 3, 9, -1, 1])
     check(lambda x, i, y: getattr(x.at[i], method)(y), floats(5, 3), index, floats(6, 3))
     check(lambda x, i, y: getattr(x.at[:, i], method)(y), floats(4, 5), index, floats(4, 6))
 
@@ -206,13 +218,13 @@ def test_scatter_drops_windows_that_stick_out(check):
         check(
             lambda x, i, y: lax.scatter_add(x, i, y, dims, mode="drop"),
             floats(4),
-            np.int32([[start]]),
+            integers([[start]]),
             floats(1, 2),
         )
 
 
 def test_scatter_by_any_function(check):
-    check(lambda x, i: x.at[i].apply(lambda v: v * 2 + 1), floats(5), np.int32([0, 2, 4]))
+    check(lambda x, i: x.at[i].apply(lambda v: v * 2 + 1), floats(5), integers([0, 2, 4]))
 
 
 def test_scatter_with_batching_dimensions(check):
@@ -223,7 +235,7 @@ def test_scatter_add_of_bf16(check):
     check(
         lambda x, i, y: x.at[i].add(y),
         np.zeros(2, jnp.bfloat16),
-        np.int32([0, 0, 1]),
+        integers([0, 0, 1]),
         np.ones(3, jnp.bfloat16),
     )
 
@@ -237,7 +249,7 @@ def test_sort(check, dtype):
 
 
 def test_sort_orders_nan_and_zeros(check):
-    rows = np.float32([[NAN, 1, -INF, -0.0, 0.0, NAN, INF, -1], [0.0, -0.0, 1, -NAN, 0.0, -0.0, 2, -3]])
+    rows = single([[NAN, 1, -INF, -0.0, 0.0, NAN, INF, -1], [0.0, -0.0, 1, -NAN, 0.0, -0.0, 2, -3]])
     check(lambda x: [jnp.sort(x, 1), jnp.argsort(x, 1), jnp.argsort(x, 1, descending=True)], rows)
 
 
@@ -256,12 +268,12 @@ def test_top_k(check, dtype):
 
 
 def test_top_k_with_nan(check):
-    check(lambda x: lax.top_k(x, 3), np.float32([[1, NAN, INF, 2], [-INF, -1, -INF, -INF]]))
+    check(lambda x: lax.top_k(x, 3), single([[1, NAN, INF, 2], [-INF, -1, -INF, -INF]]))
 
 
 def test_control_flow(check):
     check(lambda x, n: lax.fori_loop(0, n, lambda i, x: x * 2 + i, x), floats(3), np.int32(5))
-    check(lambda x: lax.while_loop(lambda x: jnp.sum(x) < 100, lambda x: x * 2, x), np.float32([1, 2]))
+    check(lambda x: lax.while_loop(lambda x: jnp.sum(x) < 100, lambda x: x * 2, x), single([1, 2]))
     check(lambda xs: lax.scan(lambda c, x: (c + x, c * x), np.zeros(3, np.float32), xs), floats(4, 3))
     for branch in (-1, 0, 1, 2, 5):
         check(lambda i, x: lax.switch(i, [jnp.sin, jnp.cos, lambda x: x + 1], x), np.int32(branch), floats(3))
@@ -278,4 +290,4 @@ def test_programs(check):
     check(lambda x: jax.nn.softmax(x, axis=-1), floats(4, 8))
     check(lambda x: jax.nn.gelu(x), floats(4, 8))
     check(lambda x, w: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w), floats(4, 8), floats(8, 3))
-    check(lambda k: jax.random.normal(jax.random.wrap_key_data(k), (5,)), np.uint32([0, 42]), rtol=1e-4)
+    check(lambda k: jax.random.normal(jax.random.wrap_key_data(k), (5,)), words([0, 42]), rtol=1e-4)

@@ -13,6 +13,10 @@ RNG = np.random.default_rng(0)
 I32, F32 = TensorType((), "i32"), TensorType((), "f32")
 
 
+def single(values):
+    return np.array(values, np.float32)
+
+
 def definite():
     a = RNG.standard_normal((2, 4, 4)).astype(np.float32)
     return a @ a.transpose(0, 2, 1) + 4 * np.eye(4, dtype=np.float32)
@@ -60,7 +64,7 @@ def test_triangular_solve(left_side, lower, unit_diagonal, transpose_a):
 
 def test_batch_norm():
     x = RNG.standard_normal((4, 3, 5)).astype(np.float32)
-    scale, offset = np.float32([1, 2, 3]), np.float32([0, 1, -1])
+    scale, offset = single([1, 2, 3]), single([0, 1, -1])
     attrs = {"epsilon": 1e-3, "feature_index": 1}
     y, mean, variance = ArrayBuilder().op("stablehlo.batch_norm_training", x, scale, offset, **attrs)
     expected = (x - x.mean((0, 2), keepdims=True)) / np.sqrt(x.var((0, 2), keepdims=True) + 1e-3)
@@ -73,7 +77,7 @@ def test_batch_norm():
 def test_batch_norm_grad_is_the_gradient():
     jax = pytest.importorskip("jax")
     x, g = (RNG.standard_normal((4, 3, 5)).astype(np.float32) for _ in range(2))
-    scale, offset = np.float32([1, 2, 3]), np.float32([0, 1, -1])
+    scale, offset = single([1, 2, 3]), single([0, 1, -1])
 
     def norm(x, scale, offset):
         normal = (x - x.mean((0, 2), keepdims=True)) / jax.numpy.sqrt(x.var((0, 2), keepdims=True) + 1e-3)
@@ -133,7 +137,7 @@ def test_operands_that_do_not_fit_raise():
 
 
 def test_map_applies_its_region():
-    x = np.float32([1, 2, 3])
+    x = single([1, 2, 3])
     (result,) = ArrayBuilder().op(
         "stablehlo.map",
         x,

@@ -19,6 +19,10 @@ X, Y = MESH.axis("x"), MESH.axis("y")
 I32, BOOL = TensorType((), "i32"), TensorType((), "bool")
 
 
+def single(values):
+    return np.array(values, np.float32)
+
+
 def f32(*shape):
     return TensorType(shape, "f32")
 
@@ -67,7 +71,7 @@ def test_cut_pads_uneven_blocks_and_shares_copies():
 
 @pytest.mark.parametrize("kind, other", [("sum", 0), ("max", -np.inf), ("min", np.inf)])
 def test_cut_of_an_unreduced_sharding_puts_the_value_on_position_0(kind, other):
-    blocks = cut(np.float32([1, 2]), on(MESH, [], unreduced=[X], kind=kind))
+    blocks = cut(single([1, 2]), on(MESH, [], unreduced=[X], kind=kind))
     np.testing.assert_array_equal(blocks[3], [1, 2])
     np.testing.assert_array_equal(blocks[4], [other, other])
 
@@ -93,14 +97,14 @@ def test_assemble_undoes_cut(placed, shape, kind):
 
 
 def test_assemble_names_devices_that_disagree():
-    blocks = [np.float32([1])] * 7 + [np.float32([2])]
+    blocks = [single([1])] * 7 + [single([2])]
     with pytest.raises(BlockError, match="positions 0 and 7"):
         assemble(blocks, on(MESH, []), (1,))
     assert assemble(blocks, on(MESH, []), (1,), check=False) == 1
 
 
 def test_copies_of_nan_agree():
-    assert np.isnan(assemble([np.float32([np.nan]) for _ in range(8)], on(MESH, []), (1,)))
+    assert np.isnan(assemble([single([np.nan]) for _ in range(8)], on(MESH, []), (1,)))
 
 
 def blocks_of(array, *dims):

@@ -15,6 +15,15 @@ UNIT = np.array([-1.0, -0.9, -0.1, 0.0, 0.3, 0.99, 1.0], np.float32)
 SIGNED = np.array([0, 1, -1, 7, -7, 2, -2, 31, 32, 33, -(2**31), 2**31 - 1], np.int32)
 BYTES = np.array([0, 1, 2, 7, 8, 127, 128, 254, 255], np.uint8)
 
+
+def single(values):
+    return np.array(values, np.float32)
+
+
+def integers(values):
+    return np.array(values, np.int32)
+
+
 UNARY = [
     lax.abs,
     lax.neg,
@@ -57,7 +66,7 @@ def test_unary_on_the_unit_interval(check, function):
 
 @pytest.mark.parametrize("method", [lax.RoundingMethod.AWAY_FROM_ZERO, lax.RoundingMethod.TO_NEAREST_EVEN])
 def test_rounding(check, method):
-    values = np.concatenate([FLOATS, np.float32([0.49999997, -0.49999997, 8388609.0])])
+    values = np.concatenate([FLOATS, single([0.49999997, -0.49999997, 8388609.0])])
     check(lambda x: lax.round(x, method), values)
 
 
@@ -67,8 +76,8 @@ def test_special_functions(check, function):
 
 
 def test_polygamma_and_zeta(check):
-    check(lax.polygamma, np.float32([1, 2, 3]), np.float32([0.5, 1.5, 4.0]), rtol=1e-3)
-    check(lax.zeta, np.float32([1.5, 2, 3]), np.float32([0.5, 1.5, 4.0]), rtol=1e-3)
+    check(lax.polygamma, single([1, 2, 3]), single([0.5, 1.5, 4.0]), rtol=1e-3)
+    check(lax.zeta, single([1.5, 2, 3]), single([0.5, 1.5, 4.0]), rtol=1e-3)
 
 
 @pytest.mark.parametrize("values", [SIGNED, SIGNED.astype(np.int8), BYTES, BYTES.astype(np.uint32)], ids=str)
@@ -112,7 +121,7 @@ def test_signed_abs_sign_negate(check):
 
 
 def test_integer_power(check):
-    check(lambda x, y: lax.pow(x, y), np.float32([2, 3, -2, 0]), np.int32([3, -1, 5, 0]))
+    check(lambda x, y: lax.pow(x, y), single([2, 3, -2, 0]), integers([3, -1, 5, 0]))
 
 
 @pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.float16])
@@ -126,7 +135,7 @@ def test_float_arithmetic_of_all_pairs(check, dtype):
 
 
 def test_float_power(check):
-    lhs, rhs = (grid.ravel() for grid in np.meshgrid(FLOATS, np.float32([0, 1, -1, 2, 0.5, 3, INF, NAN])))
+    lhs, rhs = (grid.ravel() for grid in np.meshgrid(FLOATS, single([0, 1, -1, 2, 0.5, 3, INF, NAN])))
     check(lax.pow, lhs, rhs)
 
 
@@ -161,9 +170,7 @@ def test_conversions_of_f64(check, target):
 
 @pytest.mark.parametrize("exponent, mantissa", [(5, 10), (8, 7), (4, 3), (5, 2), (8, 23)])
 def test_reduce_precision(check, exponent, mantissa):
-    values = np.concatenate(
-        [FLOATS, np.geomspace(1e-9, 1e6, 200).astype(np.float32), np.float32([65519, 65520])]
-    )
+    values = np.concatenate([FLOATS, np.geomspace(1e-9, 1e6, 200).astype(np.float32), single([65519, 65520])])
     check(lambda x: lax.reduce_precision(x, exponent, mantissa), values)
 
 
@@ -177,7 +184,7 @@ def test_complex_numbers(check):
     check(
         lambda x: [lax.real(x), lax.imag(x), lax.abs(x), lax.conj(x), x * x, lax.exp(x), lax.sign(x)], values
     )
-    check(lax.complex, np.float32([1, 2]), np.float32([3, -4]))
+    check(lax.complex, single([1, 2]), single([3, -4]))
 
 
 def test_empty_and_scalar(check):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
@@ -154,7 +155,7 @@ def split(e: Emitter, x: Tensor, sections: int | tuple[int, ...], axis: int = 0)
         sections = tuple(range(size // sections, size, size // sections))
     bounds = [min(max(bound + size if bound < 0 else bound, 0), size) for bound in (0, *sections)] + [size]
     return tuple(
-        slice_dim(e, x, dim, start, max(start, stop)) for start, stop in zip(bounds, bounds[1:], strict=False)
+        slice_dim(e, x, dim, start, max(start, stop)) for start, stop in pairwise(bounds)
     )
 
 
