@@ -33,7 +33,7 @@ def cut(x: Array, sharding: Sharding) -> list[Array]:
     for device in sharding.mesh.devices.flat:
         number = int(numbers[device])
         if number not in made:
-            block = _padded(np.asarray(x[_index(bounds[device])]), local)
+            block = _padded(_part(x, bounds[device]), local)
             made[number] = read_only(
                 block if has_values[device] else np.full_like(block, neutral(sharding.kind, x.dtype))
             )
@@ -49,7 +49,7 @@ def assemble(blocks: Sequence[Array], sharding: Sharding, shape: Sequence[int], 
     groups = MeshGroups(sharding.mesh)
     _check_types(blocks, sharding, shape, what, groups)
     bounds = slices(sharding, shape)[sharding.mesh.devices.reshape(-1)]
-    clipped = [block[_index(b - b[:, :1])] for block, b in zip(blocks, bounds, strict=True)]
+    clipped = [_part(block, b - b[:, :1]) for block, b in zip(blocks, bounds, strict=True)]
     check_replicas(clipped, sharding, what, groups)
     whole = np.empty(tuple(shape), blocks[0].dtype)
     names = tuple(axis.name for axis in sharding.unreduced)
@@ -93,6 +93,10 @@ def _check_types(
 
 def _index(bounds: NDArray[np.int64]) -> tuple[slice, ...]:
     return tuple(slice(int(start), int(stop)) for start, stop in bounds)
+
+
+def _part(x: Array, bounds: NDArray[np.int64]) -> Array:
+    return np.asarray(x[_index(bounds)])
 
 
 def _padded(block: Array, shape: tuple[int, ...]) -> Array:

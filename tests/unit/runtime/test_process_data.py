@@ -1,0 +1,178 @@
+"""Process-local data. The cases are results of jax 0.10.2 in four real processes, with the devices' order."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardc.layout import LayoutError, Sharding
+from shardc.runtime import (
+    Mesh,
+    P,
+    ReplicationError,
+    global_shape_of,
+    local_shape_of,
+    make_array_from_process_local_data,
+    sharding_of,
+    uniformity,
+)
+
+CASES: list[dict[str, Any]] = json.loads((Path(__file__).parent / "process_local.json").read_text())
+AXES = {2: "xy", 3: "abc"}
+SPECS = {
+    "P()": P(),
+    "P('x', 'y')": P("x", "y"),
+    "P(('x', 'y'),)": P(("x", "y")),
+    "P(('a', 'b', 'c'), None)": P(("a", "b", "c")),
+    "P(('a', 'b'), None)": P(("a", "b")),
+    "P(None, ('a', 'c'))": P(None, ("a", "c")),
+    "P(('a', 'c'), 'b')": P(("a", "c"), "b"),
+    "P('a', ('b', 'c'))": P("a", ("b", "c")),
+}
+
+
+def sharding(given: dict[str, Any]) -> Sharding:
+    shape = given["mesh_shape"]
+    axes = dict(zip(AXES[len(shape)], shape, strict=True))
+    return sharding_of(Mesh(axes, given["devices"], given["processes"]), SPECS[given["spec"]], 2)
+
+
+def local_data(given: dict[str, Any]) -> list[np.ndarray]:
+    base = np.arange(np.prod(given["local_shape"])).reshape(given["local_shape"])
+    step = 100 if given["local_data"].startswith("100") else 0
+    return [base + step * process for process in range(given["processes"])]
+
+
+@pytest.mark.parametrize("case", CASES, ids=[case["case"] for case in CASES])
+@pytest.mark.filterwarnings("ignore:device .* hold the same block")
+def test_what_jax_does(case: dict[str, Any]):
+    given, expected = case["input"], case["expected"]
+    layout = sharding(given)
+    assert [v.shares for v in uniformity(layout)] == expected["distinct_shards_per_dim"]
+    if None in expected["inferred_global"]:
+        with pytest.raises(LayoutError):
+            global_shape_of(layout, given["local_shape"])
+    else:
+        assert list(global_shape_of(layout, given["local_shape"])) == expected["inferred_global"]
+    if expected["num_addressable_indices"]:
+        assert list(local_shape_of(layout, given["global_shape"])) == expected["num_addressable_indices"]
+    if expected["error"]:
+        with pytest.raises(LayoutError, match="dimension"):
+            make_array_from_process_local_data(layout, local_data(given), given["global_shape"])
+        return
+    array = make_array_from_process_local_data(layout, local_data(given), given["global_shape"])
+    assert list(array.shape) == expected["result_shape"]
+    for device, index, data in expected["shards"]:
+        assert array.shards[device].index == tuple(map(tuple, index))
+        assert array.shards[device].data.tolist() == data
+
+
+FIGURE_1 = Mesh({"x": 4, "y": 4}, [0, 1, 4, 5, 6, 2, 3, 7, 8, 12, 13, 9, 10, 11, 14, 15], 4)
+FIGURE_2 = Mesh({"x": 2, "y": 4}, [0, 2, 1, 3, 4, 6, 5, 7], 4)
+
+
+def test_why_the_columns_of_the_first_figure_are_not_uniform():
+    rows, columns = uniformity(sharding_of(FIGURE_1, P("x", "y"), 2))
+    assert (rows.shares, rows.reason) == (2, None)
+    assert (columns.shares, columns.reason) == (
+        None,
+        "process 0 addresses blocks 0, 1, 2, process 1 blocks 0, 2, 3",
+    )
+
+
+def test_an_unequal_number_of_blocks():
+    mesh = Mesh({"x": 2, "y": 4}, [0, 2, 3, 4, 1, 5, 6, 7], 4)
+    (verdict,) = uniformity(sharding_of(mesh, P("y"), 1))
+    assert verdict.held[:2] == (1, 2)
+    assert verdict.reason == "process 0 addresses 1 of its 4 blocks, process 1 2"
+
+
+def test_the_error_lists_the_legal_global_shapes():
+    layout = sharding_of(FIGURE_1, P("x", "y"), 2)
+    with pytest.raises(LayoutError) as error:
+        global_shape_of(layout, (2, 4))
+    assert str(error.value) == (
+        "dimension 1 has no one global size: process 0 addresses blocks 0, 1, 2, process 1 blocks 0, 2, 3. "
+        "Give the global shape; legal for local (2, 4): 4 in dimension 0, 4 in dimension 1"
+    )
+
+
+def test_the_second_figure_doubled_has_four_legal_global_shapes():
+    layout = sharding_of(FIGURE_2, P("x", "y"), 2)
+    data = [np.zeros((4, 4))] * 4
+    for shape in [(4, 4), (4, 8), (8, 4), (8, 8)]:
+        assert make_array_from_process_local_data(layout, data, shape).shape == shape
+    with pytest.raises(LayoutError) as error:
+        make_array_from_process_local_data(layout, data, (12, 4))
+    assert str(error.value) == (
+        "dimension 0 of the data of process 0 has 4 elements; for global shape (12, 4) it must have 12, "
+        "all of them, "
+        "or 6, those its devices hold. As global sizes, legal for local (4, 4): 4 or 8 in dimension 0, "
+        "4 or 8 in dimension 1"
+    )
+
+
+def test_a_dimension_that_does_not_divide():
+    layout = sharding_of(FIGURE_2, P("x", "y"), 2)
+    with pytest.raises(LayoutError) as error:
+        make_array_from_process_local_data(layout, np.zeros((2, 2)), (2, 2))
+    assert str(error.value) == (
+        "dimension 1 of global shape (2, 2) has 2 elements, which are not divisible into 4 blocks"
+    )
+
+
+def test_slices_with_gaps_are_found_packed():
+    mesh = Mesh({"x": 8}, [0, 2, 1, 4, 6, 5, 3, 7], 4)
+    layout = sharding_of(mesh, P("x"), 1)
+    data = [np.arange(8) + 10 * process for process in range(4)]
+    array = make_array_from_process_local_data(layout, data)
+    assert array.shape == (32,)
+    assert [s.index for s in array.addressable_shards(0)] == [((0, 4),), ((8, 12),)]
+    assert [s.data.tolist() for s in array.addressable_shards(0)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
+    assert np.asarray(array)[8:12].tolist() == [4, 5, 6, 7]
+
+
+def test_replicas_on_different_processes_that_disagree():
+    layout = sharding_of(Mesh({"x": 2, "y": 2}, processes=2), P(None, "y"), 2)
+    data = [np.zeros((2, 2)), np.ones((2, 2))]
+    with pytest.warns(UserWarning, match="device 0 of process 0 and device 2 of process 1") as caught:
+        array = make_array_from_process_local_data(layout, data)
+    assert caught[0].filename == __file__
+    with pytest.raises(ReplicationError, match="hold the same block"):
+        array.check_replicas()
+
+
+def test_replicas_that_agree():
+    layout = sharding_of(Mesh({"x": 2, "y": 2}, processes=2), P(None, "y"), 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        array = make_array_from_process_local_data(layout, np.array([[1.0, np.nan]]))
+    assert array.shape == (1, 2)
+    array.check_replicas()
+
+
+def test_one_process_gives_the_whole_array():
+    layout = sharding_of(Mesh({"x": 4}), P("x"), 1)
+    assert make_array_from_process_local_data(layout, np.arange(8)).shape == (8,)
+    with pytest.raises(LayoutError, match="dimension 0 of the data of process 0 has 8 elements"):
+        make_array_from_process_local_data(layout, np.arange(8), (16,))
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([np.zeros(4)], "there are 2 processes, but data of 1"),
+        ([np.zeros(4), np.zeros((2, 2))], "process 1 gives float64 of 2 dimensions, process 0 float64 of 1"),
+        (np.zeros((4, 1)), "local data has 2 dimensions, the sharding [x] has 1"),
+    ],
+)
+def test_data_that_cannot_be(data: Any, message: str):
+    layout = sharding_of(Mesh({"x": 4}, processes=2), P("x"), 1)
+    with pytest.raises(LayoutError) as error:
+        make_array_from_process_local_data(layout, data)
+    assert str(error.value) == message
