@@ -27,6 +27,8 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.graph import REGION_OPS
+
 CALL = "shardc.call"
 GROUP = "shardc.group"
 REASON = "shardc.reason"
@@ -58,11 +60,12 @@ class _Outliner:
 
     def outline(self, block: Block, depth: int) -> None:
         """Make functions of the calls at `depth` of the call paths in a block, outermost first."""
-        for op in list(block.ops):
-            for region in op.regions:
-                for inner in region.blocks:
-                    self.outline(inner, depth)
-        runs = [(call, list(ops)) for call, ops in groupby(list(block.ops), lambda op: _call_at(op, depth))]
+        *steps, _ = block.ops
+        for op in steps:
+            if op.name in REGION_OPS:
+                for region in op.regions:
+                    self.outline(region.block, depth)
+        runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
         calls = [call for call, _ in runs]
         for call, ops in runs:
             if call is not None and calls.count(call) == 1 and len(ops) > 1:

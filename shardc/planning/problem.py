@@ -2,8 +2,9 @@
 
 Every operation has one current Choice. A value is laid out as its producer gives it; each consumer names the
 layout it needs; the difference is paid in reshards, each distinct copy once, times the trips of the loops
-around the definition. Costs are tuples that compare lexicographically (planning/cost.py says what bytes and
-steps are): bytes, steps, elements of work on one device, and last a preference for reducing late.
+around the definition. Costs are tuples that compare lexicographically (planning/cost.py says what bytes are):
+bytes, collectives, steps (collectives and local ones), elements of work on one device, and last a preference
+for reducing late.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from shardc.layout import Mesh, Sharding, replicated
 from shardc.planning.reshard import Plan, plan
 from shardc.rules import FactorRule
 
-Total = tuple[int, int, int, int]
+Total = tuple[int, int, int, int, int]
 
 CREATION = frozenset({"stablehlo.constant", "sdy.constant", "stablehlo.iota"})
 DOTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
@@ -71,14 +72,18 @@ class Problem:
         """How often the value is made."""
         return self.arguments[value][1] if value in self.arguments else self.producer[value][0].trips
 
-    def value_cost(self, value: int) -> tuple[int, int]:
-        """Bytes and steps of all reshards of one value."""
+    def value_cost(self, value: int) -> tuple[int, int, int]:
+        """Bytes, collectives and steps of all reshards of one value."""
         needs = self.needs(value)
         if not needs:
-            return (0, 0)
-        type, trips = self.graph.type(value), self.trips(value)
-        plans = [p for _, _, p in copies(type, self.given(value), needs)]
-        return (trips * sum(p.cost.bytes for p in plans), trips * sum(p.cost.steps for p in plans))
+            return (0, 0, 0)
+        trips = self.trips(value)
+        plans = [p for _, _, p in copies(self.graph.type(value), self.given(value), needs)]
+        return (
+            trips * sum(p.cost.bytes for p in plans),
+            trips * sum(p.cost.steps for p in plans),
+            trips * sum(len(p.steps) for p in plans),
+        )
 
     def touched(self, variable: Variable) -> list[int]:
         """The values whose cost a change of this variable may change."""
@@ -87,10 +92,11 @@ class Problem:
     def cost(self, variables: list[Variable]) -> Total:
         """The cost of some variables and of all values they touch."""
         values = dict.fromkeys(v for variable in variables for v in self.touched(variable))
-        pairs = [self.value_cost(value) for value in values]
+        costs = [self.value_cost(value) for value in values]
         work = sum(variable.trips * _work(variable) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
-        return (sum(b for b, _ in pairs), sum(s for _, s in pairs), work, -late)
+        moved, collectives, steps = (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
+        return (moved, collectives, steps, work, -late)
 
     def total(self) -> Total:
         """The cost of the program."""

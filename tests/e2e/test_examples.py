@@ -1,0 +1,118 @@
+"""Every example, compiled by the command, run on eight devices, equal to the single-device program."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shardc.cli.driver import load
+from shardc.cli.run import TOLERANCE, distance, random_inputs
+from shardc.cli.shardc import main as shardc
+from shardc.dialects.snapshot import snapshot
+from shardc.semantics.run import run
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))
+
+RUN_ALL = """
+import importlib.util, sys
+import jax
+import numpy as np
+jax.config.update("jax_num_cpu_devices", 8)
+for name in sys.argv[1:]:
+    spec = importlib.util.spec_from_file_location(name, name + ".py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    inputs = np.load(name + ".npz")
+    results = jax.tree.leaves(module.main(*(inputs[key] for key in inputs.files)))
+    np.savez(name + "_out.npz", *map(np.asarray, results))
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the JAX output of every example, its inputs, and what it computed in another process."""
+    pytest.importorskip("jax")
+    folder = tmp_path_factory.mktemp("compiled")
+    for path in PROGRAMS:
+        assert shardc([str(path), "-o", str(folder / f"{path.stem}.py")]) == 0
+        arrays = _inputs(path)
+        np.savez(folder / f"{path.stem}.npz", **{f"arg{i}": array for i, array in enumerate(arrays)})
+    names = [path.stem for path in PROGRAMS]
+    environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
+    done = subprocess.run(
+        [sys.executable, "-c", RUN_ALL, *names], cwd=folder, env=environment, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_jax_output(path: Path, compiled: Path) -> None:
+    with np.load(compiled / f"{path.stem}_out.npz") as archive:
+        got = [archive[key] for key in archive.files]
+    _compare(path, got)
+    imported = _imports((compiled / f"{path.stem}.py").read_text())
+    assert imported <= {"jax", "numpy", "functools", "os", "sys", "math"}, imported
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_numpy_output(path: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out.py"
+    assert shardc([str(path), "--target", "numpy", "-o", str(output)]) == 0
+    namespace: dict[str, object] = {"__name__": "compiled"}
+    exec(compile(output.read_text(), str(output), "exec"), namespace)
+    results = namespace["main"](*_inputs(path))  # pyright: ignore
+    _compare(path, list(results) if isinstance(results, tuple) else [results])
+    assert _imports(output.read_text()) <= {"numpy", "shardc", "ml_dtypes", "functools", "math"}
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_run(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert shardc([str(path), "--run"]) == 0
+    assert "DIFFERS" not in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
+def test_same_bytes_every_time(path: Path, tmp_path: Path) -> None:
+    texts: list[str] = []
+    for seed in ("0", "1"):
+        output = tmp_path / f"{seed}.py"
+        command = [sys.executable, "-m", "shardc.cli.shardc", str(path), "-o", str(output)]
+        subprocess.run(command, check=True, capture_output=True, env={"PYTHONHASHSEED": seed})
+        texts.append(output.read_text())
+    assert texts[0] == texts[1]
+
+
+def test_every_example_has_a_line_about_it() -> None:
+    for path in PROGRAMS:
+        assert (path.parent / "README.md").read_text().strip()
+
+
+def _inputs(path: Path) -> list[np.ndarray]:
+    graph = snapshot(load(str(path), {}, None)).graph
+    return random_inputs(graph.types(graph.main.body.args))
+
+
+def _compare(path: Path, got: list[np.ndarray]) -> None:
+    graph = snapshot(load(str(path), {}, None)).graph
+    want = run(graph, _inputs(path))
+    assert len(want) == len(got)
+    for index, (one, other) in enumerate(zip(want, got, strict=True)):
+        dtype = graph.type(graph.main.body.results[index]).dtype
+        assert distance(np.asarray(one), np.asarray(other)) <= TOLERANCE.get(dtype, 0), f"result {index}"
+
+
+def _imports(text: str) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").split(".")[0])
+    return names
