@@ -16,7 +16,7 @@ from shardc.backend.names import Names, identifier
 from shardc.backend.terms import Several, Term
 from shardc.backend.usage import Usage, captured
 from shardc.explain.diagnostics import ShardcError
-from shardc.graph import Node, Region, TensorType
+from shardc.graph import Node, Region, TensorType, walk
 
 _INLINE_LENGTH = 56
 _INLINE_WEIGHT = 5
@@ -104,7 +104,9 @@ class Body:
         printed = printer(self, node)
         while self._too_long(node, printed) and self._shorten(node):
             printed = printer(self, node)
-        self.done(node.operands)
+        if printed is not None:
+            self.done(node.operands)
+        self._done_inside(node)
         if isinstance(printed, Several):
             self._assign_all(node, printed)
         elif printed is not None:
@@ -179,6 +181,13 @@ class Body:
             if term is not None and not term.free and not term.weak:
                 self._forget(value)
                 self._assign(value, term, None)
+
+    def _done_inside(self, node: Node) -> None:
+        """What a node's regions read has been printed."""
+        for region in node.regions:
+            for inner in walk(region):
+                if id(inner) in self.uses.live:
+                    self.done([value for value in inner.operands if value in self.terms])
 
     def _remember(self, value: int, term: Term) -> None:
         self.terms[value] = term

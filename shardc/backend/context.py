@@ -29,7 +29,6 @@ class Target:
     language: str
     xp: str
     table: Mapping[str, Printer]
-    leading: tuple[str, ...] = ()  # what every per-device function takes before its arrays
 
     def dtype(self, dtype: str) -> str:
         """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""
@@ -66,6 +65,7 @@ class Context:
     writer: Writer
     mesh: EmittedMesh | None = None
     functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    leading: tuple[str, ...] = ()  # what every per-device function takes before its arrays
     default_integer: str = "i32"  # the dtype of a bare integer
     varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
 

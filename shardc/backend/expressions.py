@@ -100,6 +100,11 @@ def tuple_of(items: Sequence[Expr]) -> Expr:
     return _display("(", items, ",)" if len(items) == 1 else ")", frozenset(), ATOM, 0)
 
 
+def several(items: Sequence[Expr]) -> Expr:
+    """a, b: the right side of an assignment."""
+    return items[0] if len(items) == 1 else _display("", items, "", frozenset(), TERNARY, 0)
+
+
 def list_of(items: Sequence[Expr]) -> Expr:
     """[a, b]."""
     return _display("[", items, "]", frozenset(), ATOM, 0)

@@ -37,7 +37,7 @@ def _stacked(expr: Expr, array: Array) -> Expr:
 
 def signature(context: Context, params: Sequence[str]) -> str:
     """comm, x, w"""
-    return ", ".join((*context.target.leading, *params))
+    return ", ".join((*context.leading, *params))
 
 
 def define_device_main(context: Context, program: LocalProgram) -> None:
@@ -54,6 +54,24 @@ def define_device_main(context: Context, program: LocalProgram) -> None:
 def block(array: Array) -> str:
     """f32[8, 64] of f32[16@data, 64]"""
     return str(array.type) if str(array) == str(array.type) else f"{array.local} of {array}"
+
+
+def title(program: LocalProgram, where: str = "") -> tuple[str, str]:
+    """What the docstring of the file says."""
+    source = f" from {program.file}" if program.file else ""
+    size = program.mesh.mesh.size if program.mesh else 1
+    devices = f"{size} devices" if size > 1 else "one device"
+    return (
+        f"Compiled by shardc{source}, for {devices}{f' {where}' if where and size > 1 else ''}.",
+        "`main` takes and returns whole arrays. Run as a script, this file calls it with random ones.",
+    )
+
+
+def main_types(program: LocalProgram) -> str:
+    """(x: f32[8, 4]) -> f32[8]"""
+    takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
+    returns = ", ".join(str(result.type) for result in program.results)
+    return f"({takes}) -> {f'({returns})' if len(program.results) != 1 else returns}"
 
 
 def define_callees(context: Context, program: LocalProgram) -> None:

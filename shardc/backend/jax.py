@@ -8,10 +8,9 @@ from __future__ import annotations
 from shardc.backend import demo, local
 from shardc.backend.context import Context, Target
 from shardc.backend.expressions import Expr, call, index, integers, method, name, raw, tuple_of
-from shardc.backend.functions import define_callees, define_device_main, write_body
+from shardc.backend.functions import define_callees, define_device_main, main_types, title, write_body
 from shardc.backend.jax_ops import TABLE
 from shardc.backend.local import Array, LocalProgram
-from shardc.backend.names import printable
 from shardc.backend.varying import varying
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
@@ -44,19 +43,10 @@ def emit(graph: Graph) -> str:
 def _header(program: LocalProgram, text: str) -> str:
     """Docstring and the imports that `text` needs."""
     writer = Writer()
-    source = f" from {printable(program.file)}" if program.file else ""
-    size = program.mesh.mesh.size if program.mesh else 1
-    devices = f"{size} devices" if size > 1 else "one device"
-    writer.docstring(
-        f"Compiled by shardc{source}, for {devices}.",
-        "`main` takes and returns whole arrays. `python` and this file's name runs it on random ones.",
-    )
+    writer.docstring(*title(program))
     writer.blank()
-    wanted = {"base64": "import base64", "functools": "import functools"}
-    standard = [line for module, line in wanted.items() if f"{module}." in text]
-    for line in standard:
-        writer.line(line)
-    if standard:
+    if "base64." in text:
+        writer.line("import base64")
         writer.blank()
     writer.line("import jax")
     if "jnp." in text:
@@ -69,7 +59,6 @@ def _header(program: LocalProgram, text: str) -> str:
     if program.dtypes & _WIDE:
         writer.blank()
         writer.line('jax.config.update("jax_enable_x64", True)')
-    writer.blank(2 if program.mesh is not None else 1)
     return writer.text() + "\n\n"
 
 
@@ -99,9 +88,7 @@ def _main(writer: Writer, program: LocalProgram) -> None:
     params = ", ".join(param.name for param in program.params)
     writer.line("@jax.jit")
     with writer.indented(f"def main({params}):"):
-        takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
-        returns = ", ".join(str(result.type) for result in program.results)
-        writer.docstring(f"The whole program: ({takes}) -> {returns}.")
+        writer.docstring(f"The whole program: {main_types(program)}.")
         for param in program.params:
             _pad(writer, param)
         writer.statement("run = ", _shard_map(program))
@@ -177,9 +164,7 @@ def _single_device_main(context: Context, program: LocalProgram) -> None:
     names = [param.name for param in program.params]
     context.writer.line("@jax.jit")
     with context.writer.indented(f"def main({', '.join(names)}):"):
-        takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
-        returns = ", ".join(str(result.type) for result in program.results)
-        context.writer.docstring(f"The program, on one device: ({takes}) -> {returns}.")
+        context.writer.docstring(f"The program, on one device: {main_types(program)}.")
         write_body(context, program.body, names)
 
 

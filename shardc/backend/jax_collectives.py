@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import cast
 
 from shardc.backend.body import Body
+from shardc.backend.casts import cast_to
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, binary, call, raw
 from shardc.backend.literals import scalar
-from shardc.backend.ops_collective import axes_of, collective
+from shardc.backend.ops_collective import axes_of, axis_name, collective, permutation
 from shardc.backend.terms import Term
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Node, identity
@@ -17,22 +17,24 @@ from shardc.graph import Node, identity
 _REDUCTIONS = {"sum": "psum", "max": "pmax", "min": "pmin"}
 
 
-def axis_name(body: Body, node: Node) -> Expr:
-    """The axes of a node as JAX takes them."""
-    if body.context.mesh is None:
-        raise ShardcError(f"{node.name} outside of a mesh", node.loc)
-    return body.context.mesh.text(axes_of(node))
+def _operand(body: Body, node: Node) -> Expr:
+    """The operand; JAX wants it to vary over all of the collective's axes or none."""
+    value, mesh = node.operands[0], body.context.mesh
+    axes = frozenset(mesh.names(axes_of(node))) if mesh else frozenset[str]()
+    varies = body.context.varying.get(value, frozenset[str]())
+    mixed = axes & varies and axes - varies
+    return cast_to(body, body.expr(value), axes if mixed else frozenset(), value)
 
 
 def all_reduce(body: Body, node: Node) -> Expr:
     function = _REDUCTIONS[str(node.attrs["kind"])]
-    return call(f"lax.{function}", body.expr(node.operands[0]), axis_name(body, node))
+    return call(f"lax.{function}", _operand(body, node), axis_name(body, node))
 
 
 def all_gather(body: Body, node: Node) -> Expr:
     return call(
         "lax.all_gather",
-        body.expr(node.operands[0]),
+        _operand(body, node),
         axis_name(body, node),
         axis=str(node.attrs["dim"]),
         tiled="True",
@@ -45,7 +47,7 @@ def reduce_scatter(body: Body, node: Node) -> Expr:
         raise ShardcError(f"JAX has no reduce-scatter by {node.attrs['kind']}", node.loc)
     return call(
         "lax.psum_scatter",
-        body.expr(node.operands[0]),
+        _operand(body, node),
         axis_name(body, node),
         scatter_dimension=str(node.attrs["dim"]),
         tiled="True",
@@ -55,7 +57,7 @@ def reduce_scatter(body: Body, node: Node) -> Expr:
 def all_to_all(body: Body, node: Node) -> Expr:
     return call(
         "lax.all_to_all",
-        body.expr(node.operands[0]),
+        _operand(body, node),
         axis_name(body, node),
         split_axis=str(node.attrs["split_dim"]),
         concat_axis=str(node.attrs["concat_dim"]),
@@ -64,15 +66,7 @@ def all_to_all(body: Body, node: Node) -> Expr:
 
 
 def collective_permute(body: Body, node: Node) -> Expr:
-    pairs = cast("Sequence[tuple[int, int]]", node.attrs["pairs"])
-    return call(
-        "lax.ppermute", body.expr(node.operands[0]), axis_name(body, node), permutation(pairs, axes_of(node))
-    )
-
-
-def permutation(pairs: Sequence[tuple[int, int]], axes: Sequence[object]) -> Expr:
-    """[(0, 1), (1, 2)], or how a long shift by a constant is counted."""
-    return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
+    return call("lax.ppermute", _operand(body, node), axis_name(body, node), permutation(node))
 
 
 def axis_index(body: Body, node: Node) -> Term:
@@ -96,8 +90,11 @@ def to_partial(body: Body, node: Node) -> Term:
     return Term(call("jnp.where", first, value, neutral), body.type(node.results[0]).shape)
 
 
-def vary(body: Body, node: Node) -> Expr:
-    return call("lax.pcast", body.expr(node.operands[0]), axis_name(body, node), to='"varying"')
+def vary(body: Body, node: Node) -> Term | Expr:
+    value = node.operands[0]
+    varies = body.context.varying.get(node.results[0], frozenset[str]())
+    cast_value = cast_to(body, body.expr(value), varies, value)
+    return cast_value if cast_value != body.expr(value) else body.term(value)
 
 
 TABLE: dict[str, Printer] = {

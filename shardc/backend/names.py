@@ -13,7 +13,8 @@ from collections.abc import Iterable
 
 _BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
 _MODULES = frozenset(
-    "jax jnp lax np functools ml_dtypes ops Mesh P partial emulate comm mesh main device_main emulate_devices".split()
+    "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm mesh main device_main run emulate_devices".split()
+    + "DotDims GatherDims ScatterDims ConvDims".split()
 )
 RESERVED = frozenset(keyword.kwlist) | _BUILTINS | _MODULES
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")

@@ -7,9 +7,10 @@ from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printer
-from shardc.backend.expressions import Expr
+from shardc.backend.expressions import Expr, raw
 from shardc.backend.terms import Term
 from shardc.backend.traffic import readable, sent
+from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Node
 from shardc.layout import Axis, size_of
 
@@ -25,6 +26,25 @@ _TITLES = {
 def axes_of(node: Node) -> tuple[Axis, ...]:
     """The axes a collective works over, major to minor."""
     return cast("tuple[Axis, ...]", node.attrs["axes"])
+
+
+def axis_name(body: Body, node: Node) -> Expr:
+    """The axes of a node: "model", or ("data", "model")."""
+    if body.context.mesh is None:
+        raise ShardcError(f"{node.name} outside of a mesh", node.loc)
+    return body.context.mesh.text(axes_of(node))
+
+
+def permutation(node: Node) -> Expr:
+    """[(0, 1), (1, 2)], or the shift that many pairs are."""
+    pairs = cast("tuple[tuple[int, int], ...]", node.attrs["pairs"])
+    size = size_of(axes_of(node))
+    shift = (pairs[0][1] - pairs[0][0]) % size if pairs else 0
+    if len(pairs) == size > 4 and list(pairs) == [(i, (i + shift) % size) for i in range(size)]:
+        return raw(f"[(i, (i + {shift}) % {size}) for i in range({size})]")
+    if 4 < len(pairs) == size - shift and list(pairs) == [(i, i + shift) for i in range(size - shift)]:
+        return raw(f"[(i, i + {shift}) for i in range({size - shift})]")
+    return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
 
 
 def comment(body: Body, node: Node) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from shardc.backend.body import Body
-from shardc.backend.expressions import Expr, attribute, binary, call
+from shardc.backend.expressions import Expr, attribute, binary, call, method
 from shardc.graph import DotDims, Node
 
 
@@ -45,8 +45,23 @@ def is_transposed(dims: DotDims, lhs_rank: int, rhs_rank: int) -> bool:
 
 def contraction(body: Body, node: Node, **keywords: str | None) -> Expr:
     """The product in the operands' own dtype, or with keywords as an einsum."""
-    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     lhs, rhs = (body.expr(value) for value in node.operands)
+    return _product(body, node, lhs, rhs, keywords)
+
+
+def product_in(body: Body, node: Node, dtype: str) -> Expr:
+    """The product of the operands converted to a dtype."""
+    lhs, rhs = (
+        body.expr(value)
+        if body.type(value).dtype == dtype
+        else method(body.expr(value), "astype", body.target.dtype(dtype))
+        for value in node.operands
+    )
+    return _product(body, node, lhs, rhs, {})
+
+
+def _product(body: Body, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str, str | None]) -> Expr:
+    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     ranks = [body.type(value).rank for value in node.operands]
     if not any(keywords.values()):
         if is_matmul(dims, *ranks):

@@ -1,7 +1,7 @@
 """What a collective sends, for the comment beside it.
 
-Bytes each device sends in the ring algorithms (Thakur, Rabenseifner and Gropp, 2005), n positions, b bytes of operand:
-all-reduce 2b(n-1)/n, all-gather b(n-1), reduce-scatter and all-to-all b(n-1)/n, permute b.
+Bytes each device sends in the ring algorithms (Thakur, Rabenseifner and Gropp, 2005), for n positions and b
+bytes of operand: all-reduce 2b(n-1)/n, all-gather b(n-1), reduce-scatter and all-to-all b(n-1)/n, permute b.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from shardc.backend.expressions import Expr
@@ -14,7 +14,7 @@ _COMMENT_WIDTH = 100
 
 
 class Writer:
-    """Collects lines. Text of the program goes through Expr, `comment` or `docstring`, which keep it inert."""
+    """Collects lines. Text of the program comes through Expr, `comment` or `docstring`, which keep it inert."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -67,12 +67,17 @@ class Writer:
         return WIDTH - len(self._indent) - len(prefix)
 
     @contextmanager
-    def indented(self, opening: str) -> Iterator[None]:
+    def indented(self, opening: str) -> Generator[None]:
         """A line such as `def f(x):`, and what is written inside one step to the right of it."""
         self.line(opening)
         before, self._indent = self._indent, self._indent + "    "
         yield
         self._indent = before
+
+    @property
+    def length(self) -> int:
+        """The number of lines so far."""
+        return len(self._lines)
 
     def text(self) -> str:
         """Everything, with a newline at the end."""

@@ -1,0 +1,54 @@
+"""What a loop carries: values that change, a counter, and values that only pass through."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from shardc.backend.body import Body
+from shardc.backend.expressions import UNARY, raw
+from shardc.backend.terms import Term
+from shardc.graph import Node, Region
+from shardc.graph.loops import Counted, counted
+
+
+@dataclass(frozen=True)
+class Carried:
+    """`moving` are the positions of values that the body changes, without the counter's; `passing` what
+
+    stands for those that it hands on as they are.
+    """
+
+    moving: tuple[int, ...]
+    passing: dict[int, Term]
+    counted: Counted | None
+    counter_dtype: str
+
+    def enter(self, inner: Body, region: Region) -> None:
+        """Inside, what passes through is the variable outside."""
+        for i, term in self.passing.items():
+            inner.define(region.args[i], term)
+
+    def leave(self, body: Body, node: Node) -> None:
+        """Afterwards, it still is; and the counter is where it stopped."""
+        for i, term in self.passing.items():
+            body.define(node.results[i], term)
+        if self.counted is not None:
+            last = max(self.counted.start, self.counted.stop)
+            literal = raw(str(last), UNARY) if last < 0 else raw(str(last))
+            body.define(node.results[self.counted.index], Term(literal, (), weak=True))
+
+
+def carried(body: Body, node: Node) -> Carried:
+    """Sorts what a while node carries; what passes through gets a variable."""
+    found = counted(node, body.context.constants)
+    counter = -1 if found is None else found.index
+    region = node.regions[1]
+    passing: dict[int, Term] = {}
+    for i, (arg, result) in enumerate(zip(region.args, region.results, strict=True)):
+        if arg == result and i != counter:
+            if not body.term(node.operands[i]).weak:
+                body.variable(node.operands[i])
+            passing[i] = replace(body.term(node.operands[i]), free=True)
+    moving = tuple(i for i in range(len(region.args)) if i != counter and i not in passing)
+    dtype = body.type(node.operands[counter]).dtype if found else ""
+    return Carried(moving, passing, found, dtype)

@@ -1,0 +1,136 @@
+"""Writes a local module as a NumPy program: device_main, and main that runs it on emulated devices.
+
+emit(graph) -> the text of a Python file that needs numpy and shardc.runtime.
+"""
+
+from __future__ import annotations
+
+from shardc.backend import demo, local
+from shardc.backend.context import Context, Target
+from shardc.backend.expressions import Expr, call, integers, list_of, name, raw, tuple_of
+from shardc.backend.functions import define_callees, define_device_main, main_types, title, write_body
+from shardc.backend.local import Array, LocalProgram
+from shardc.backend.numpy_ops import TABLE
+from shardc.backend.writer import Writer
+from shardc.graph import Graph
+
+TARGET = Target("NumPy", "np", TABLE)
+_QUIET = '@np.errstate(all="ignore")  # infinities and NaN are values, as on an accelerator'
+
+
+def emit(graph: Graph) -> str:
+    """The NumPy program of a local module."""
+    program = local.read(graph)
+    writer = Writer()
+    leading = ("comm",) if program.mesh is not None else ()
+    context = Context(graph, TARGET, writer, program.mesh, leading=leading)
+    if program.mesh is not None:
+        _mesh(writer, program)
+    define_callees(context, program)
+    writer.line(_QUIET)
+    if program.mesh is None:
+        _single_device_main(context, program)
+    else:
+        define_device_main(context, program)
+        writer.blank(2)
+        _main(writer, program)
+    writer.blank(2)
+    _demonstration(writer, program)
+    text = writer.text()
+    return _header(program, text) + text
+
+
+def _header(program: LocalProgram, text: str) -> str:
+    """Docstring and the imports that `text` needs."""
+    writer = Writer()
+    writer.docstring(*title(program, "emulated in this process"))
+    writer.blank()
+    if "base64." in text:
+        writer.line("import base64")
+        writer.blank()
+    if "ml_dtypes." in text:
+        writer.line("import ml_dtypes")
+    writer.line("import numpy as np")
+    records = [
+        record for record in ("ConvDims", "DotDims", "GatherDims", "ScatterDims") if f"{record}(" in text
+    ]
+    if records or "ops." in text or program.mesh is not None:
+        writer.blank()
+    if records:
+        writer.line(f"from shardc.graph import {', '.join(records)}")
+    if program.mesh is not None:
+        writer.line("from shardc.runtime import Mesh, P, emulate")
+    if "ops." in text:
+        writer.line("from shardc.semantics import ops")
+    return writer.text() + "\n\n"
+
+
+def _mesh(writer: Writer, program: LocalProgram) -> None:
+    assert program.mesh is not None
+    mesh = program.mesh.mesh
+    sizes = raw("{" + ", ".join(f'"{axis}": {size}' for axis, size in program.mesh.axes) + "}")
+    order = None if mesh.device_ids is None else list_of([raw(str(d)) for d in mesh.device_ids])
+    with writer.indented("def mesh():"):
+        writer.docstring(f"The device mesh {mesh.name}.")
+        writer.statement("return ", call("Mesh", sizes, devices=order))
+    writer.blank(2)
+
+
+def _main(writer: Writer, program: LocalProgram) -> None:
+    params = [param.name for param in program.params]
+    with writer.indented(f"def main({', '.join(params)}):"):
+        writer.docstring(f"The whole program: {main_types(program)}.")
+        writer.statement("run = ", _emulate(program))
+        writer.statement("return ", call("run", *map(name, params)))
+
+
+def _emulate(program: LocalProgram) -> Expr:
+    """emulate(device_main, …), told what is uneven or partial."""
+    assert program.mesh is not None
+    return call(
+        "emulate",
+        "device_main",
+        "mesh()",
+        in_specs=tuple_of([raw(_spec(program, param)) for param in program.params]),
+        out_specs=tuple_of([raw(_spec(program, result)) for result in program.results]),
+        partial_in=_partials(program, program.params),
+        partial_out=_partials(program, program.results),
+        out_shapes=_shapes(program.results),
+    )
+
+
+def _spec(program: LocalProgram, array: Array) -> str:
+    if array.sharding is None or program.mesh is None:
+        return "P()"
+    return program.mesh.spec(array.sharding.dims)
+
+
+def _partials(program: LocalProgram, arrays: tuple[Array, ...]) -> Expr | None:
+    """{0: ("model", "sum")}: over which axes an array is partial, and of what kind."""
+    entries = [
+        f'{i}: ({program.mesh.text(array.sharding.unreduced)}, "{array.sharding.kind}")'
+        for i, array in enumerate(arrays)
+        if program.mesh is not None and array.sharding is not None and array.sharding.unreduced
+    ]
+    return raw("{" + ", ".join(entries) + "}") if entries else None
+
+
+def _shapes(arrays: tuple[Array, ...]) -> Expr | None:
+    """{0: (13, 4)}: the shapes of uneven results."""
+    entries = [f"{i}: {integers(array.type.shape)}" for i, array in enumerate(arrays) if any(array.padding)]
+    return raw("{" + ", ".join(entries) + "}") if entries else None
+
+
+def _single_device_main(context: Context, program: LocalProgram) -> None:
+    names = [param.name for param in program.params]
+    with context.writer.indented(f"def main({', '.join(names)}):"):
+        context.writer.docstring(f"The program, on one device: {main_types(program)}.")
+        write_body(context, program.body, names)
+
+
+def _demonstration(writer: Writer, program: LocalProgram) -> None:
+    with writer.indented('if __name__ == "__main__":'):
+        demo.inputs(writer, program.params, [TARGET.dtype(param.type.dtype) for param in program.params])
+        writer.line("results = main(*inputs)")
+        with writer.indented("for result in results if isinstance(results, tuple) else (results,):"):
+            writer.line('print(f"{result.dtype}{list(result.shape)}")')

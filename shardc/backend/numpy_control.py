@@ -1,0 +1,151 @@
+"""Loops, branches and calls in NumPy: Python's own."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+
+from shardc.backend.body import Body
+from shardc.backend.context import Printed, Printer
+from shardc.backend.expressions import Expr, binary, call, name, raw, several
+from shardc.backend.loops import Carried, carried
+from shardc.backend.regions import inner_body, parameters, returned, write_return
+from shardc.backend.terms import Several, Term
+from shardc.backend.usage import captured
+from shardc.graph import Node, Region
+
+
+@contextmanager
+def block(body: Body, node: Node) -> Generator[Body]:
+    """A body for an indented block. It has the same variables; those it reads keep their values throughout,
+
+    even after their last use: a loop's block runs again.
+    """
+    outer = {value: body.terms[value] for value in captured(node) if value in body.terms}
+    read = [variable for term in outer.values() for variable in term.expr.reads]
+    body.names.hold([*read, *read])
+    inner = Body(body.context, body.uses, body.names, outer)
+    yield inner
+    for term in inner.terms.values():
+        body.names.release(term.expr.reads)
+    body.names.release(read)
+
+
+def _assign(body: Body, variables: Sequence[str], exprs: Sequence[Expr]) -> None:
+    """x, s = …, leaving out what stays as it is."""
+    changed = [(v, e) for v, e in zip(variables, exprs, strict=True) if e.text != v]
+    if changed:
+        left = ", ".join(variable for variable, _ in changed)
+        body.writer.statement(f"{left} = ", several([expr for _, expr in changed]))
+
+
+def while_(body: Body, node: Node) -> Printed:
+    loop = carried(body, node)
+    region = node.regions[1]
+    starts = [body.expr(node.operands[i]) for i in loop.moving]
+    body.done(node.operands)
+    guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
+    guard += [v for term in loop.passing.values() for v in term.expr.reads]
+    body.names.hold(guard)
+    variables = _variables(body, [region.args[i] for i in loop.moving])
+    _assign(body, variables, starts)
+    opening, counter = _opening(body, node, loop, variables)
+    with body.writer.indented(opening), block(body, node) as inner:
+        loop.enter(inner, region)
+        if loop.counted is not None:
+            inner.define(region.args[loop.counted.index], Term(name(counter), (), weak=True, free=True))
+        body.names.release(variables)
+        for i, variable in zip(loop.moving, variables, strict=True):
+            inner.bind(region.args[i], variable)
+        _block(inner, region, variables, loop)
+    body.names.release(guard)
+    loop.leave(body, node)
+    for i, variable in zip(loop.moving, variables, strict=True):
+        body.bind(node.results[i], variable)
+    return None
+
+
+def _variables(body: Body, values: Sequence[int]) -> list[str]:
+    """A variable for each value, none of which may be given again before they are released."""
+    variables: list[str] = []
+    for value in values:
+        variables.append(body.fresh(value))
+        body.names.hold([variables[-1]])
+    return variables
+
+
+def _block(inner: Body, region: Region, variables: Sequence[str], loop: Carried) -> None:
+    before = inner.writer.length
+    for child in region.nodes[:-1]:
+        inner.node(child)
+    _assign(inner, variables, [inner.expr(region.results[i]) for i in loop.moving])
+    if inner.writer.length == before:
+        inner.writer.line("pass")
+
+
+def _opening(body: Body, node: Node, loop: Carried, variables: Sequence[str]) -> tuple[str, str]:
+    """for i in range(4): or while unfinished(x):, and the counter's name."""
+    if loop.counted is None:
+        return f"while {_condition(body, node, loop, variables)}:", ""
+    used = body.uses.count.get(node.regions[1].args[loop.counted.index], 0) > 1
+    counter = body.names.fresh("i") if used else "_"
+    start, stop = loop.counted.start, loop.counted.stop
+    return f"for {counter} in range({f'{start}, ' if start else ''}{stop}):", counter
+
+
+def _condition(body: Body, node: Node, loop: Carried, variables: Sequence[str]) -> str:
+    """def unfinished(x): …, and the call of it."""
+    region = node.regions[0]
+    function = body.names.fresh("unfinished")
+    body.names.pin(function)
+    args = [region.args[i] for i in loop.moving]
+    params = parameters(body, node, args, "carry")
+    inner = inner_body(body, node, list(zip(args, params, strict=True)))
+    loop.enter(inner, region)
+    with body.writer.indented(f"def {function}({', '.join(params)}):"):
+        write_return(body, returned(inner, region))
+    return f"{function}({', '.join(variables)})"
+
+
+def if_(body: Body, node: Node) -> Printed:
+    condition = body.index(node.operands[0])
+    return _branches(body, node, [f"if {condition}:", "else:"])
+
+
+def case(body: Body, node: Node) -> Printed:
+    """Indices outside the branches mean the last one."""
+    choice = body.variable(node.operands[0])
+    tests = [binary("==", choice, raw(str(i))) for i in range(len(node.regions) - 1)]
+    openings = [f"{'el' if i else ''}if {test}:" for i, test in enumerate(tests)]
+    return _branches(body, node, [*openings, "else:"] if openings else ["if True:"])
+
+
+def _branches(body: Body, node: Node, openings: Sequence[str]) -> Printed:
+    """Each branch assigns the same variables."""
+    body.done(node.operands)
+    guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
+    body.names.hold(guard)
+    variables = _variables(body, node.results)
+    for opening, region in zip(openings, node.regions, strict=True):
+        with body.writer.indented(opening), block(body, node) as inner:
+            values = inner.region(region)
+            _assign(inner, variables, [inner.expr(value) for value in values])
+    body.names.release([*guard, *variables])
+    for value, variable in zip(node.results, variables, strict=True):
+        body.bind(value, variable)
+    return None
+
+
+def call_(body: Body, node: Node) -> Printed:
+    function = body.context.functions[str(node.attrs["callee"])]
+    leading = [name(text) for text in body.context.leading]
+    expr = call(function, *leading, *(body.expr(value) for value in node.operands))
+    return expr if len(node.results) == 1 else Several(expr)
+
+
+TABLE: dict[str, Printer] = {
+    "stablehlo.while": while_,
+    "stablehlo.if": if_,
+    "stablehlo.case": case,
+    "func.call": call_,
+}

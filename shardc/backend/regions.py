@@ -1,0 +1,80 @@
+"""Regions as Python functions: the combination of a reduction, the body of a loop, a branch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shardc.backend.body import Body
+from shardc.backend.expressions import Expr, list_of, tuple_of
+from shardc.backend.names import Names, identifier
+from shardc.backend.usage import captured
+from shardc.graph import Node, Region
+
+Finish = Callable[[Expr, int], Expr]
+"""Something to do to the expression of the result with that number."""
+
+
+def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]]) -> Body:
+    """A scope inside `body`: it reads what the node's regions capture, and has parameters of its own."""
+    outer = [value for value in captured(node) if value in body.terms]
+    names = Names(body.context.functions.values())
+    for value in outer:
+        for read in body.terms[value].expr.reads:
+            names.pin(read)
+    terms = {value: body.terms[value] for value in outer}
+    inner = Body(body.context, body.uses, names, dict(terms))
+    for value, param in params:
+        inner.bind(value, param)
+    return inner
+
+
+def parameters(body: Body, node: Node, values: Sequence[int], fallback: str) -> list[str]:
+    """Names for region arguments that hide nothing that the region reads."""
+    names = Names(body.context.functions.values())
+    for value in captured(node):
+        if value in body.terms:
+            for read in body.terms[value].expr.reads:
+                names.pin(read)
+    chosen: list[str] = []
+    for i, value in enumerate(values):
+        wish = identifier(body.graph.values[value].loc.name)
+        chosen.append(names.fresh(wish or (fallback if len(values) == 1 else f"{fallback}{i}")))
+        names.pin(chosen[-1])
+    return chosen
+
+
+def returned(inner: Body, region: Region, finish: Finish | None = None) -> list[Expr]:
+    """Print the region's nodes; the expressions of its results."""
+    exprs = [inner.expr(value) for value in inner.region(region)]
+    return [finish(expr, i) if finish else expr for i, expr in enumerate(exprs)]
+
+
+def write_return(body: Body, exprs: Sequence[Expr]) -> None:
+    body.writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+
+
+def scalar_function(
+    body: Body, node: Node, number: int, wish: str, groups: Sequence[str], as_list: bool = False
+) -> str:
+    """def combine(a, b): … for a region over scalars, and its name.
+
+    The region's arguments come in equal groups, one per name in `groups`; a group of several is one tuple
+    parameter, or with `as_list` several parameters, and then the results are a list.
+    """
+    region = node.regions[number]
+    count = len(region.args) // len(groups)
+    flat = [group if count == 1 else f"{group}{i}" for group in groups for i in range(count)]
+    function = body.names.fresh(wish)
+    body.names.pin(function)
+    params = flat if as_list else groups
+    inner = inner_body(body, node, list(zip(region.args, flat, strict=True)))
+    with body.writer.indented(f"def {function}({', '.join(params)}):"):
+        if count > 1 and not as_list:
+            for i, group in enumerate(groups):
+                body.writer.line(f"{', '.join(flat[i * count : (i + 1) * count])} = {group}")
+        exprs = returned(inner, region)
+        if as_list:
+            body.writer.statement("return ", list_of(exprs))
+        else:
+            write_return(body, exprs)
+    return function
