@@ -27,13 +27,16 @@ MAX_ELEMENTS = 2**48
 
 Body = Callable[..., Sequence[Tensor]]
 
+Region = tuple[Sequence[TensorType], Body]
+"""The types of a region's arguments, and what builds its body from them."""
+
 
 class Emitter:
     """Emits operations at the current place of the source."""
 
     def __init__(self, builder: SourceBuilder, file: str) -> None:
         self.builder = builder
-        self.loc = Location(file)
+        self.loc: Location = Location(file)
         self._groups = 0
         self._in_group = False
 
@@ -75,7 +78,7 @@ class Emitter:
         name: str,
         *operands: Tensor,
         results: Sequence[TensorType] | None = None,
-        regions: Sequence[tuple[Sequence[TensorType], Body]] = (),
+        regions: Sequence[Region] = (),
         weak: bool | None = None,
         **attrs: object,
     ) -> list[Tensor]:
@@ -105,9 +108,8 @@ class Emitter:
         **attrs: object,
     ) -> Tensor:
         """Build an operation with one result and no regions."""
-        (tensor,) = self.ops(
-            name, *operands, results=None if result is None else [result], weak=weak, **attrs
-        )
+        results = None if result is None else [result]
+        (tensor,) = self.ops(name, *operands, results=results, regions=(), weak=weak, **attrs)
         return tensor
 
     def _body(self, types: Sequence[TensorType], body: Body) -> Callable[..., list[SSAValue]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, cast
 
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
@@ -104,9 +104,9 @@ def _apply(scope: Scope, op: str, left: Value, right: Value) -> Value:
         if not isinstance(operand, Tensor | bool | int | float):
             raise scope.e.error(f"{op} takes tensors and numbers, not {describe(operand)}")
     if isinstance(left, Tensor) or isinstance(right, Tensor):
-        return BINARY[op](scope.e, left, right)  # pyright: ignore[reportArgumentType]
+        return BINARY[op](scope.e, cast(Operand, left), cast(Operand, right))
     try:
-        return static.binary(op, left, right)  # pyright: ignore[reportArgumentType]
+        return static.binary(op, cast(Scalar, left), cast(Scalar, right))
     except static.StaticError as error:
         raise scope.e.error(str(error)) from None
 
@@ -242,8 +242,7 @@ def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -
             continue
         given = bound[parameter.name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            assert isinstance(given, tuple)
-            arguments += [_argument(scope, name, parameter, one) for one in given]  # pyright: ignore[reportUnknownVariableType]
+            arguments += [_argument(scope, name, parameter, one) for one in cast(tuple[object, ...], given)]
         else:
             named[parameter.name] = _argument(scope, name, parameter, given)
     with scope.e.at(pos):
@@ -263,7 +262,7 @@ def _argument(scope: Scope, name: str, parameter: Any, given: object) -> object:
     """One argument: axes unevaluated, everything else as a value of the parameter's kind."""
     if isinstance(given, Tensor):
         return convert(scope.e, name, parameter, given)
-    expr: s.Expr = given  # pyright: ignore[reportAssignmentType]
+    expr = cast(s.Expr, given)
     if kind_of(parameter) == MESH_AXES:
         return mesh_axes(scope, name, expr)
     value = evaluate(scope, expr)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
+from typing import cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
@@ -34,7 +35,7 @@ def parse(text: str, file: str) -> Program:
 
 
 def _parse(text: str) -> Program:
-    tree: object = _parser().parse(text)
+    tree: object = _parser().parse(text)  # pyright: ignore[reportUnknownMemberType]
     assert isinstance(tree, Program)
     return tree
 
@@ -98,10 +99,11 @@ _EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "STRING", "LPAR", "LSQB", "LBRA
 
 def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     if isinstance(error, UnexpectedToken):
-        return _unexpected_token(error.token, error.accepts or error.expected, text)
+        token = cast(Token, error.token)  # pyright: ignore[reportUnknownMemberType]
+        return _unexpected_token(token, error.accepts or error.expected, text)
     pos = Pos(max(error.line, 1), max(error.column, 1))
     if isinstance(error, UnexpectedCharacters):
-        char = error.char
+        char = cast(str, error.char)  # pyright: ignore[reportUnknownMemberType]
         if char in "\"'":
             return SyntaxProblem("this quote is not closed on its line", pos)
         return SyntaxProblem(f"the character {char!r} has no meaning here", pos, _CHARACTERS.get(char))
@@ -118,7 +120,7 @@ _CHARACTERS = {
 def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProblem:
     pos = pos_of(token)
     found = _found(token)
-    if token.type in ("_NL", "$END", "_DEDENT") and token.type != "_INDENT":
+    if token.type in ("_NL", "$END", "_DEDENT"):
         pos = _end_of_line(token, text)
     hint = _hint(token, expected)
     wanted = _wanted(expected)

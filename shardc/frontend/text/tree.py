@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from lark import Token, Transformer, v_args
+from lark import Token, Transformer, v_args  # pyright: ignore[reportUnknownVariableType]
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.syntax import Pos, SyntaxProblem
@@ -26,7 +26,10 @@ def _present(items: Sequence[_T | None]) -> tuple[_T, ...]:
     return tuple(item for item in items if item is not None)
 
 
-@v_args(inline=True)
+_inline = cast(Callable[[type[_T]], type[_T]], v_args(inline=True))
+
+
+@_inline
 class TreeBuilder(Transformer[Token, s.Program]):
     """Called bottom-up while parsing, so nothing here recurses."""
 

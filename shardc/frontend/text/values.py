@@ -73,7 +73,9 @@ MeshAxes: TypeAlias = tuple[Axis, ...]
 Axes: TypeAlias = int | tuple[int, ...] | None
 """An axis argument: one dimension, several, or all."""
 
-Known: TypeAlias = Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields | None
+Known: TypeAlias = (
+    Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields | None
+)
 
 Value: TypeAlias = "Known | tuple[Value, ...]"
 """What an expression may be worth."""

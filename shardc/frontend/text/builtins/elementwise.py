@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import inf, log, pi, sqrt
 
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
@@ -54,8 +54,6 @@ def abs_(e: Emitter, x: Operand) -> Tensor:
 
 def exp2(e: Emitter, x: Operand) -> Tensor:
     """2**x as exp(x * log 2)."""
-    from math import log
-
     tensor = e.inexact(x)
     return e.op("stablehlo.exponential", e.op("stablehlo.multiply", *e.together(tensor, log(2))))
 
@@ -138,7 +136,8 @@ def truth(e: Emitter, x: Operand) -> Tensor:
     tensor = e.tensor(x)
     if tensor.dtype == "bool":
         return tensor
-    return comparison(e, *e.together(tensor, 0), "NE")
+    left, zero = e.together(tensor, 0)
+    return comparison(e, left, zero, "NE")
 
 
 def isnan(e: Emitter, x: Operand) -> Tensor:
@@ -148,7 +147,8 @@ def isnan(e: Emitter, x: Operand) -> Tensor:
 
 def isinf(e: Emitter, x: Operand) -> Tensor:
     magnitude = e.op("stablehlo.abs", e.inexact(x))
-    return comparison(e, *e.together(magnitude, float("inf")), "EQ")
+    left, infinity = e.together(magnitude, inf)
+    return comparison(e, left, infinity, "EQ")
 
 
 def isfinite(e: Emitter, x: Operand) -> Tensor:
@@ -208,7 +208,7 @@ def gelu(e: Emitter, x: Operand, approximate: bool = True) -> Tensor:
         if approximate:
             cube = _times(e, _times(e, tensor, tensor), tensor)
             inner = e.op("stablehlo.add", tensor, _times(e, cube, 0.044715))
-            bell = e.op("stablehlo.tanh", _times(e, inner, sqrt(2 / 3.141592653589793)))
+            bell = e.op("stablehlo.tanh", _times(e, inner, sqrt(2 / pi)))
         else:
             bell = e.op("chlo.erf", _times(e, tensor, sqrt(0.5)))
         half = _times(e, e.op("stablehlo.add", *e.together(bell, 1.0)), 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.builtins.indexing import wrapped
-from shardc.frontend.text.builtins.reductions import axis_of
+from shardc.frontend.text.builtins.reductions import axis_of, combiner
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dtype, Operand, Tensor, shape_text
 from shardc.graph.attrs import GatherDims, ScatterDims
@@ -69,7 +69,6 @@ def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: 
     expected = x.shape[:dim] + indices.shape + x.shape[dim + 1 :]
     if update.shape != expected:
         update = e.broadcast_to(update, expected)
-    scalar = TensorType((), x.dtype)
     with e.group("scatter_add"):
         places = wrapped(e, _indices(e, "scatter_add", indices), x.shape[dim])
         window = (*range(dim), *range(dim + indices.rank, len(expected)))
@@ -78,7 +77,7 @@ def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: 
             x,
             e.reshape(places, (*places.shape, 1)),
             update,
-            regions=[((scalar, scalar), lambda a, b: [e.op("stablehlo.add", a, b)])],
+            regions=[combiner(e, "stablehlo.add", x.dtype)],
             weak=x.weak,
             scatter_dimension_numbers=ScatterDims(window, (dim,), (), (), (dim,), places.rank),
             indices_are_sorted=False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import promote
@@ -31,9 +32,9 @@ def op(
     """
     if not name.startswith(_DIALECTS) or name in _OWN_FORM:
         raise e.error(f'"{name}" is no operation that op(…) can build', "stablehlo.… and chlo.…")
-    fields = operands[-1] if operands and isinstance(operands[-1], Fields) else Fields(())
-    tensors = _tensors(e, name, operands[:-1] if operands and operands[-1] is fields else operands)
-    attrs = {key: _attribute(e, name, key, value) for key, value in fields.entries}
+    record = operands[-1] if operands and isinstance(operands[-1], Fields) else Fields(())
+    tensors = _tensors(e, name, operands[:-1] if operands and operands[-1] is record else operands)
+    attrs = {key: _attribute(e, name, key, value) for key, value in record.entries}
     functions = [f for f in (body if isinstance(body, tuple) else (body,)) if isinstance(f, FunctionName)]
     try:
         values = e.ops(
@@ -80,8 +81,8 @@ def _attribute(e: Emitter, name: str, key: str, value: Value) -> object:
         try:
             return structure(**{field: _attribute(e, name, field, one) for field, one in value.entries})
         except TypeError:
-            fields = ", ".join(structure.__dataclass_fields__)
-            raise e.error(f"these are not the fields of {key}", f"it has {fields}") from None
+            names = ", ".join(field.name for field in fields(structure))
+            raise e.error(f"these are not the fields of {key}", f"it has {names}") from None
     if isinstance(value, tuple):
         return tuple(_attribute(e, name, key, item) for item in value)
     if isinstance(value, bool | int | float | str):

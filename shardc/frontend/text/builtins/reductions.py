@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import inf
 from math import prod as product
 
 import numpy as np
 
 from shardc.frontend.text.builtins.elementwise import comparison, truth
-from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.values import Axes, Operand, Scalar, Tensor
+from shardc.frontend.text.emitter import Emitter, Region
+from shardc.frontend.text.values import Axes, Scalar, Tensor
 from shardc.graph.types import TensorType, is_float
 
 _OPS = {
@@ -40,19 +41,28 @@ def identity(kind: str, dtype: str) -> Scalar:
 def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdims: bool = False) -> Tensor:
     """One stablehlo.reduce; no operation over no dimension."""
     if dims:
-        scalar = TensorType((), tensor.dtype)
-        init = e.splat(identity(kind, tensor.dtype), scalar)
+        init = e.splat(identity(kind, tensor.dtype), TensorType((), tensor.dtype))
         (result,) = e.ops(
             "stablehlo.reduce",
             tensor,
             init,
-            regions=[((scalar, scalar), lambda a, b: [e.op(_OPS[kind], a, b)])],
+            regions=[combiner(e, _OPS[kind], tensor.dtype)],
             weak=tensor.weak,
             dimensions=dims,
         )
     else:
         result = tensor
     return restore(e, result, tensor.shape, dims) if keepdims else result
+
+
+def combiner(e: Emitter, op: str, dtype: str) -> Region:
+    """A body that combines two scalars with one operation."""
+    scalar = TensorType((), dtype)
+
+    def body(*args: Tensor) -> list[Tensor]:
+        return [e.op(op, *args)]
+
+    return (scalar, scalar), body
 
 
 def restore(e: Emitter, tensor: Tensor, shape: tuple[int, ...], dims: tuple[int, ...]) -> Tensor:
@@ -122,7 +132,7 @@ def _not_empty(e: Emitter, name: str, x: Tensor, dims: tuple[int, ...]) -> None:
         raise e.error(f"{name} of no elements: {x.type}")
 
 
-def _logical(kind: str) -> Callable[[Emitter, Operand, Axes, bool], Tensor]:
+def _logical(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
     def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
         return reduce(e, kind, truth(e, x), axes_of(e, axis, x.rank), keepdims)
 
@@ -169,8 +179,9 @@ def std(e: Emitter, x: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool 
 def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
     direction = "GT" if kind == "max" else "LT"
 
-    def better(e: Emitter, a: Tensor, i: Tensor, b: Tensor, j: Tensor) -> list[Tensor]:
+    def better(e: Emitter, *args: Tensor) -> list[Tensor]:
         """The more extreme value; NaN before all others, then the smaller index."""
+        a, i, b, j = args
         wins = comparison(e, a, b, direction)
         if is_float(a.dtype):
             wins = e.op("stablehlo.or", wins, comparison(e, a, a, "NE"))
@@ -193,7 +204,7 @@ def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
                 x,
                 index,
                 *start,
-                regions=[((value, number, value, number), lambda a, i, b, j: better(e, a, i, b, j))],
+                regions=[((value, number, value, number), partial(better, e))],
                 weak=False,
                 dimensions=(dim,),
             )

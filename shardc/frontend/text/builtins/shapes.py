@@ -154,9 +154,7 @@ def split(e: Emitter, x: Tensor, sections: int | tuple[int, ...], axis: int = 0)
             raise e.error(f"dimension {dim} of {x.type} has size {size} and cannot be split into {sections}")
         sections = tuple(range(size // sections, size, size // sections))
     bounds = [min(max(bound + size if bound < 0 else bound, 0), size) for bound in (0, *sections)] + [size]
-    return tuple(
-        slice_dim(e, x, dim, start, max(start, stop)) for start, stop in pairwise(bounds)
-    )
+    return tuple(slice_dim(e, x, dim, start, max(start, stop)) for start, stop in pairwise(bounds))
 
 
 def slice_dim(e: Emitter, x: Tensor, dim: int, start: int, stop: int) -> Tensor:

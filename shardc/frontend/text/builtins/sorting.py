@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import nan
 
 from shardc.frontend.text.builtins.elementwise import comparison
-from shardc.frontend.text.builtins.reductions import axis_of
+from shardc.frontend.text.builtins.reductions import axis_of, combiner
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType, is_float
@@ -65,13 +65,12 @@ def cumsum(e: Emitter, x: Tensor, axis: int | None = None) -> Tensor:
         return x
     with e.group("cumsum"):
         x = e.cast(x, "i32") if x.dtype == "bool" else x
-        scalar = TensorType((), x.dtype)
         ones = (1,) * x.rank
         (result,) = e.ops(
             "stablehlo.reduce_window",
             x,
-            e.splat(0, scalar),
-            regions=[((scalar, scalar), lambda a, b: [e.op("stablehlo.add", a, b)])],
+            e.splat(0, TensorType((), x.dtype)),
+            regions=[combiner(e, "stablehlo.add", x.dtype)],
             weak=x.weak,
             window_dimensions=tuple(size if i == dim else 1 for i, size in enumerate(x.shape)),
             window_strides=ones,
