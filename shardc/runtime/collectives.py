@@ -13,6 +13,8 @@ import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.semantics.blocks import combine
+
 Array = NDArray[Any]
 Params = Mapping[str, Any]
 Collective = Callable[[Sequence[Array], Params], list[Array]]
@@ -20,7 +22,7 @@ Collective = Callable[[Sequence[Array], Params], list[Array]]
 
 def read_only(array: Array) -> Array:
     """A view that cannot be written through; what is shared between devices is handed out so."""
-    view = array.view()
+    view = np.asarray(array).view()
     view.flags.writeable = False
     return view
 
@@ -38,11 +40,11 @@ def pmean(blocks: Sequence[Array], params: Params) -> list[Array]:
 
 
 def pmax(blocks: Sequence[Array], params: Params) -> list[Array]:
-    return _shared(_fold(np.maximum, blocks), len(blocks))
+    return _shared(combine(blocks, "max"), len(blocks))
 
 
 def pmin(blocks: Sequence[Array], params: Params) -> list[Array]:
-    return _shared(_fold(np.minimum, blocks), len(blocks))
+    return _shared(combine(blocks, "min"), len(blocks))
 
 
 def psum_scatter(blocks: Sequence[Array], params: Params) -> list[Array]:
@@ -89,19 +91,9 @@ def split(block: Array, axis: int, parts: int) -> list[Array]:
 
 
 def _sum(blocks: Sequence[Array]) -> Array:
-    dtype = blocks[0].dtype
-    if dtype == np.bool_:
-        return _fold(np.add, blocks, np.dtype(np.int32))
-    if dtype.itemsize == 2 and _is_inexact(dtype):
-        return _fold(np.add, blocks, np.dtype(np.float32)).astype(dtype)
-    return _fold(np.add, blocks)
-
-
-def _fold(combine: np.ufunc, blocks: Sequence[Array], dtype: np.dtype[Any] | None = None) -> Array:
-    total = blocks[0].astype(dtype or blocks[0].dtype, copy=True)
-    for block in blocks[1:]:
-        combine(total, block, out=total, casting="unsafe")
-    return total
+    if blocks[0].dtype == np.bool_:
+        return combine([block.astype(np.int32) for block in blocks], "sum")
+    return combine(blocks, "sum")
 
 
 def _shared(result: Array, positions: int) -> list[Array]:

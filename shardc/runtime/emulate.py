@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike
 
 from shardc import layout
 from shardc.layout import LayoutError, Sharding
-from shardc.runtime.blocks import assemble, cut
-from shardc.runtime.collectives import Array
+from shardc.runtime.blocks import join
+from shardc.runtime.collectives import Array, read_only
 from shardc.runtime.groups import MeshGroups
 from shardc.runtime.mesh import Axes, Entry, names_of, sharding_of
 from shardc.runtime.scheduler import EmulatedComm, Scheduler
+from shardc.semantics.blocks import cut
 
 Spec = Sequence[Entry]
 Partials = Mapping[int, tuple[Axes, str]]
@@ -27,7 +28,6 @@ def emulate(
     in_specs: Sequence[Spec],
     out_specs: Sequence[Spec],
     *,
-    partial_in: Partials | None = None,
     partial_out: Partials | None = None,
     out_shapes: Mapping[int, Sequence[int]] | None = None,
 ) -> Callable[..., Any]:
@@ -35,21 +35,20 @@ def emulate(
 
     One spec per argument and per result. A dimension that its axes don't divide is cut into blocks of the
     ceiling size, the last ones filled up with zeros; for such a result `out_shapes` says the global shape.
-    `partial_in` and `partial_out` give (axes, kind) for the arguments and results, by number, of which each
-    device holds a partial result: the global array is their combination. The function returns one array if
-    device_main does, else a tuple.
+    `partial_out` gives (axes, kind) for the results, by number, of which each device holds a partial result:
+    the global array is their combination. The function returns one array if device_main does, else a tuple.
 
     Raises DivergenceError if devices don't meet in the same collectives, LayoutError if arrays don't fit the
     specs, ReplicationError if devices differ in a result that its spec says is equal on them; an exception of
     a device comes through, with a note that names the device.
     """
-    partial_in, partial_out, out_shapes = partial_in or {}, partial_out or {}, out_shapes or {}
+    partial_out, out_shapes = partial_out or {}, out_shapes or {}
 
     def main(*arrays: ArrayLike) -> Any:
         if len(arrays) != len(in_specs):
             raise TypeError(f"there are {len(in_specs)} in_specs, but {len(arrays)} arrays")
         blocks = [
-            cut(np.asarray(x), _sharding(mesh, spec, np.ndim(x), partial_in.get(i), f"argument {i}"))
+            _blocks(np.asarray(x), _sharding(mesh, spec, np.ndim(x), None, f"argument {i}"))
             for i, (x, spec) in enumerate(zip(arrays, in_specs, strict=True))
         ]
 
@@ -65,9 +64,13 @@ def emulate(
     def _whole(blocks: list[Array], i: int, spec: Spec) -> Array:
         sharding = _sharding(mesh, spec, blocks[0].ndim, partial_out.get(i), f"result {i}")
         even = [n * dim.parts for n, dim in zip(blocks[0].shape, sharding.dims, strict=True)]
-        return assemble(blocks, sharding, out_shapes.get(i, even), f"result {i}")
+        return join(blocks, sharding, tuple(out_shapes.get(i, even)), f"result {i}")
 
     return main
+
+
+def _blocks(x: Array, sharding: Sharding) -> list[Array]:
+    return [read_only(block) for block in cut(x, sharding)]
 
 
 def _sharding(

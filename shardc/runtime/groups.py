@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shardc import layout
+from shardc.semantics.blocks import groups, positions
 
 Names = tuple[str, ...]
 
@@ -15,9 +17,9 @@ Names = tuple[str, ...]
 class Groups:
     """For each mesh position its group and its place in it; for each group its mesh positions, in order."""
 
-    group: list[int]
-    place: list[int]
-    members: list[list[int]]
+    group: Sequence[int]
+    place: Sequence[int]
+    members: Sequence[Sequence[int]]
 
     @property
     def size(self) -> int:
@@ -46,17 +48,12 @@ class MeshGroups:
 
 
 def _groups(mesh: layout.Mesh, names: Names) -> Groups:
-    for name in names:
-        mesh.axis(name)
-        if names.count(name) > 1:
-            raise layout.LayoutError(f"axis {name} is used twice")
-    order = [list(mesh.sizes).index(name) for name in names]
-    others = [index for index in range(len(mesh.axes)) if index not in order]
-    size = layout.size_of(mesh.axis(name) for name in names)
-    grid = np.arange(mesh.size).reshape(mesh.devices.shape)
-    members = grid.transpose(others + order).reshape(-1, size)
-    group = np.empty(mesh.size, np.int64)
-    place = np.empty(mesh.size, np.int64)
-    group[members] = np.arange(len(members))[:, None]
-    place[members] = np.arange(size)
-    return Groups(group.tolist(), place.tolist(), members.tolist())
+    axes = tuple(mesh.axis(name) for name in names)
+    if len(set(names)) < len(names):
+        raise layout.LayoutError(f"axes {', '.join(names)}: one is used twice")
+    members = groups(mesh, axes)
+    group = [0] * mesh.size
+    for number, positions_of_group in enumerate(members):
+        for position in positions_of_group:
+            group[position] = number
+    return Groups(group, positions(mesh, axes), members)

@@ -15,9 +15,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.slices import replicas, slices
-from shardc.runtime.blocks import ReplicationError, same_values
+from shardc.runtime.blocks import ReplicationError
 from shardc.runtime.collectives import Array
 from shardc.runtime.process_shapes import check_even, global_shape_of, legal_shapes, uniformity
+from shardc.semantics.blocks import same
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,7 @@ class DistributedArray:
         first: dict[int, Shard] = {}
         for number, shard in zip(replicas(self.sharding).tolist(), self.shards, strict=True):
             other = first.setdefault(number, shard)
-            if not same_values(other.data, shard.data):
+            if not same(other.data, shard.data):
                 process = self.sharding.mesh.process_of
                 raise ReplicationError(
                     f"device {other.device} of process {process(other.device)} and device {shard.device} of "

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.layout.slices import replicas, slices
-from shardc.runtime.blocks import assemble, cut
+from shardc.runtime.blocks import join
+from shardc.semantics.blocks import cut
 
 
 @st.composite
@@ -45,7 +46,7 @@ def test_blocks_join_to_the_array_they_were_cut_from(sharding: Sharding, sizes: 
     blocks = cut(x, sharding)
     assert len(blocks) == sharding.mesh.size
     assert {block.shape for block in blocks} == {sharding.local_shape(shape)}
-    np.testing.assert_array_equal(assemble(blocks, sharding, shape, "x"), x)
+    np.testing.assert_array_equal(join(blocks, sharding, shape, "x"), x)
 
 
 @settings(max_examples=200, deadline=None)

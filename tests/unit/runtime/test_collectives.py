@@ -126,7 +126,7 @@ def test_no_device_can_write_what_another_one_has():
     ("f", "message"),
     [
         (lambda c, x: c.psum(x, "k"), "mesh mesh has no axis k; it has i, j"),
-        (lambda c, x: c.psum(x, ("i", "i")), "axis i is used twice"),
+        (lambda c, x: c.psum(x, ("i", "i")), "axes i, i: one is used twice"),
         (
             lambda c, x: c.psum_scatter(x[:3], "i"),
             "psum_scatter: dimension 0 of [3, 16] is not divisible by the 4 positions over i",

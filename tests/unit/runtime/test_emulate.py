@@ -64,19 +64,17 @@ def test_uneven_blocks_are_filled_up_with_zeros(size: int):
     assert seen[:, 1].sum() == x.sum()
 
 
-def test_partial_results_in_and_out():
-    mesh = Mesh({"i": 2, "j": 3})
+def test_partial_results_are_combined():
     main = emulate(
-        lambda c, x, m: (2 * x, c.pmax(m, "j")),
-        mesh,
+        lambda c, x: (x, c.position + x),
+        Mesh({"i": 2, "j": 3}),
+        (P("i"),),
         (P("i"), P()),
-        (P("i"), P()),
-        partial_in={0: ("j", "sum"), 1: ("j", "max")},
-        partial_out={0: ("j", "sum")},
+        partial_out={0: ("j", "sum"), 1: (("i", "j"), "max")},
     )
-    doubled, most = main(np.arange(4), np.array([-5, 7]))
-    assert doubled.tolist() == [0, 2, 4, 6]
-    assert most.tolist() == [-5, 7]
+    total, most = main(np.arange(4))
+    assert total.tolist() == [0, 3, 6, 9]
+    assert most.tolist() == [7, 8]
 
 
 def test_a_thousand_devices():
