@@ -12,7 +12,13 @@ from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from typing import Any
 
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, UnknownLoc
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    ModuleOp,
+    TensorType,
+    UnknownLoc,
+    UnrankedTensorType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
 from xdsl.parser import Parser
@@ -22,6 +28,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
 from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader
 from shardc.graph.types import Location
 
@@ -55,12 +62,45 @@ def read(text: str, file: str = "<stdin>") -> ModuleOp:
 
 
 def verify(module: ModuleOp) -> None:
-    """Raise ShardcError, with its location, for the first operation that is wrong."""
+    """Raise ShardcError, with its location, for the first operation that is wrong.
+
+    Of operations that share class, types and attributes, one is checked.
+    """
+    seen: set[tuple[object, ...]] = set()
     for op in module.walk():
+        key = _look(op)
+        if key is not None and key in seen:
+            continue
         try:
+            _check_shapes(op)
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
             raise ShardcError(_first_line(str(error)), location_of(op.location)) from None
+        if key is not None:
+            seen.add(key)
+
+
+def _look(op: Operation) -> tuple[object, ...] | None:
+    """What decides whether the operation is right; None if what is around it or in it does too."""
+    if op.regions or not op.name.startswith(("stablehlo.", "chlo.")) or not op.results:
+        return None
+    return (
+        type(op),
+        *(id(value.type) for value in op.operands),
+        None,
+        *(id(result.type) for result in op.results),
+        *op.properties,
+        *map(id, op.properties.values()),
+    )
+
+
+def _check_shapes(op: Operation) -> None:
+    """Raise VerifyException for tensors whose sizes are not known."""
+    arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
+    for type in (*op.result_types, *(arg.type for arg in arguments)):
+        unranked = isinstance(type, UnrankedTensorType)
+        if unranked or (isinstance(type, TensorType) and DYNAMIC_INDEX in type.get_shape()):
+            raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
 
 
 def _first_line(text: str) -> str:
@@ -86,6 +126,7 @@ class ModuleParser(Parser):
         self.text = text
         self.file = file
         self.locations = LocationReader(text)
+        self._reader = LineReader(text, file, self.locations)
         self._lines = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
         super().__init__(make_context(), text, file)
 
@@ -117,6 +158,23 @@ class ModuleParser(Parser):
             )
         else:
             super()._parse_alias_def()
+
+    # Operations
+
+    def _parse_block_body(self, block: Block) -> None:
+        while True:
+            start = self.pos
+            line = bisect_right(self._lines, start)
+            pending = self.forward_ssa_references
+            following = self._reader.read(block, start, line, self.ssa_values, pending)
+            if following != start:
+                self._resume_from(following)
+            start = self.pos
+            op = self.parse_optional_operation()
+            if op is None:
+                return
+            block.add_op(op)
+            self._reader.learn(start, self.pos, op, self.ssa_values)
 
     def parse_operation(self) -> Operation:
         position = self.pos
@@ -163,9 +221,8 @@ class ModuleParser(Parser):
 
 def _drop_empty(func: FuncOp) -> None:
     """Forget lists of empty dictionaries, which the generic form of a function may have."""
-    for key in ("arg_attrs", "res_attrs"):
-        attr = func.properties.get(key)
-        if isinstance(attr, ArrayAttr) and not any(entry.data for entry in attr):
+    for key, attr in (("arg_attrs", func.arg_attrs), ("res_attrs", func.res_attrs)):
+        if attr is not None and not any(entry.data for entry in attr):
             del func.properties[key]
 
 
