@@ -127,8 +127,10 @@ class _Localize:
     def _mark_partial(self, node: Node, layout: Sharding, op: Operation) -> None:
         if not layout.unreduced or not op.name.startswith(("stablehlo.", "chlo.")):
             return
-        held = {axis for v in node.operands for axis in self.localizer.layout(v).unreduced}
-        new = tuple(text_of(axis, self.mesh) for axis in layout.unreduced if axis not in held)
+        split = [a for v in node.operands for dim in self.localizer.layout(v).dims for a in dim.axes]
+        new = tuple(
+            text_of(axis, self.mesh) for axis in layout.unreduced if any(axis.overlaps(a) for a in split)
+        )
         if new:
             op.attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, new)
 

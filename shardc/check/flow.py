@@ -21,9 +21,10 @@ def plain(site: Site) -> list[State]:
     rule = rule_of(site.graph.op(site.node))
     varies = frozenset(axis for state in site.states for axis in state.varies)
     partial = frozenset(axis for state in site.states for axis in state.partial)
-    kinds = {axis: _through(site, rule, axis) for axis in sorted(partial, key=site.parts.mesh.order)}
-    for axis in site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ()))):
-        kinds.setdefault(axis, (rule and rule.reduction) or "sum")
+    marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
+    flowing = sorted(partial.difference(marked), key=site.parts.mesh.order)
+    kinds = {axis: _through(site, rule, axis) for axis in flowing}
+    kinds |= {axis: (rule and rule.reduction) or "sum" for axis in sorted(marked)}
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
         raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
