@@ -6,6 +6,7 @@ use is visited once, and removed after them. Graphs keep theirs: here they just 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardc.graph import Graph, Node, Region
@@ -55,18 +56,27 @@ def _removable(node: Node, graph: Graph) -> bool:
 class Dead:
     """The dead links of a flow, by number.
 
-    `users[n]` are the dead links that use results of n, `makers[n]` those whose results n uses; `frees[n]`
-    are the links that may share no operand any more once n is gone.
+    `users[n]` are the dead links that use results of n. `makers[n]` are the links that made operands of n,
+    each with the other users of that operand: how many stay, and which are dead. `frees[n]` are the links
+    that may share no operand any more once n is gone.
     """
 
     users: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
-    makers: dict[int, tuple[int, ...]] = field(default_factory=dict[int, tuple[int, ...]])
+    makers: dict[int, list[tuple[int, int, set[int]]]] = field(
+        default_factory=dict[int, "list[tuple[int, int, set[int]]]"]
+    )
     frees: dict[int, list[int]] = field(default_factory=dict[int, list[int]])
     gone: set[int] = field(default_factory=set[int])
 
-    def remove(self, number: int) -> tuple[int, ...] | None:
-        """Remove a link if no user is left; the links that may go next, or None if it has to stay for now."""
+    def remove(self, number: int) -> bool:
+        """Remove a link if no user is left; whether it is gone."""
         if self.users[number] - self.gone:
-            return None
+            return False
         self.gone.add(number)
-        return tuple(maker for maker in self.makers[number] if maker not in self.gone)
+        return True
+
+    def revisited(self, number: int) -> Iterator[int]:
+        """The links to visit again after a removal: what made operands that have at most one other user."""
+        for maker, staying, dead in self.makers[number]:
+            if staying + len(dead - self.gone) <= 1 and maker not in self.gone:
+                yield maker

@@ -112,11 +112,10 @@ def _manual(node: Node, graph: Graph) -> Edges:
 
 def _named(node: Node, graph: Graph) -> Edges:
     (body,) = node.regions
+    inputs = node.attrs.get("in_shardings") or [graph.values[arg].sharding for arg in body.args]
+    outputs = node.attrs.get("out_shardings") or [graph.values[result].sharding for result in node.results]
     return _inlined(
-        node,
-        body,
-        _shardings(node, "in_shardings", body.args),
-        _shardings(node, "out_shardings", node.results),
+        node, body, cast("Sequence[Sharding | None]", inputs), cast("Sequence[Sharding | None]", outputs)
     )
 
 

@@ -94,16 +94,20 @@ def build(graph: Graph, rules: Rules) -> Flow:
     return builder.finish()
 
 
+_Use = tuple[Link | None, int]
+
+
 @dataclass(slots=True, eq=False)
 class _Value:
     """A value of one instance: its place, the link that made it, and the links that use it.
 
-    `uses` is in the order in which the operations were built; None is a use that propagates nothing.
+    `uses` is in the order in which the operations were built: the link, or None if the use propagates
+    nothing, and the id of the node.
     """
 
     place: int
     made_by: Link | None = None
-    uses: list[Link | None] = field(default_factory=list["Link | None"])
+    uses: list[_Use] = field(default_factory=list["_Use"])
 
 
 @dataclass(slots=True)
@@ -166,17 +170,21 @@ class _Builder:
         """Find out which links share operands, and how the dead ones hang together."""
         dead = Dead({number[link]: set() for link in self._links if link.dead})
         for link, operands, wide in self._reads:
-            others = [user for value in wide for user in _others(value.uses, link)]
+            others = [user for value in wide for user in _others(value, link)]
             link.shared = any(user is None or user is link or not user.dead for user in others)
             until = [number[user] for user in others if user is not None and user.dead]
             link.shared_until = () if link.shared else tuple(until)
             for user in link.shared_until:
                 dead.frees.setdefault(user, []).append(number[link])
             if link.dead:
-                makers = [value.made_by for value in operands if value.made_by and value.made_by.dead]
-                dead.makers[number[link]] = tuple(number[maker] for maker in makers)
-                for maker in makers:
-                    dead.users[number[maker]].add(number[link])
+                for value in operands:
+                    if value.made_by and value.made_by.dead:
+                        dead.users[number[value.made_by]].add(number[link])
+                dead.makers[number[link]] = [
+                    (number[value.made_by], *_other_users(value, link, number))
+                    for value in operands
+                    if value.made_by
+                ]
         return dead
 
     def _peers(self) -> dict[int, tuple[int, ...]]:
@@ -215,13 +223,13 @@ class _Builder:
     def _use(self, node: Node, scope: _Scope, feeds: dict[tuple[int, int], Link]) -> None:
         """Record what an operation without a link of its own uses, and the edges that its operands feed."""
         for number, operand in enumerate(node.operands):
-            scope.values[operand].uses.append(feeds.get((node.id, number)))
+            scope.values[operand].uses.append((feeds.get((node.id, number)), node.id))
 
     def _operation(self, node: Node, scope: _Scope) -> None:
         link = self._link(node)
         operands = [scope.values[operand] for operand in node.operands]
         for operand in operands:
-            operand.uses.append(link)
+            operand.uses.append((link, node.id))
         results = [self._value(result, scope, self._annotation(node, result)) for result in node.results]
         if node.name == "sdy.sharding_group":
             self._groups.setdefault(cast(int, node.attrs["group_id"]), []).extend(operands)
@@ -294,17 +302,24 @@ def _notified(values: list[_Value]) -> dict[Link, None]:
     """
     owner, *others = values or [_Value(-1)]
     owned = owner.made_by is not None and owner.made_by.kind == EDGE
-    links = [link for other in others for link in reversed(other.uses)]
+    links = [link for other in others for link, _ in reversed(other.uses)]
     links.append(owner.made_by)
-    links.extend(owner.uses if owned else reversed(owner.uses))
+    links.extend(link for link, _ in (owner.uses if owned else reversed(owner.uses)))
     return dict.fromkeys(link for link in links if link is not None)
 
 
-def _others(uses: list[Link | None], link: Link) -> list[Link | None]:
+def _others(value: _Value, link: Link) -> list[Link | None]:
     """The uses of a value but for one use by the link."""
-    others = uses.copy()
+    others = [user for user, _ in value.uses]
     others.remove(link)
     return others
+
+
+def _other_users(value: _Value, link: Link, number: dict[Link, int]) -> tuple[int, set[int]]:
+    """The users of a value other than the link: how many stay, and the numbers of the dead ones."""
+    users = {node: user for user, node in value.uses if user is not link}
+    dead = {number[user] for user in users.values() if user is not None and user.dead}
+    return len(users) - len(dead), dead
 
 
 def _no_rule(node: Node) -> FactorRule:

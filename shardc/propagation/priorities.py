@@ -14,7 +14,10 @@ ROUNDS = 5
 
 EDGE = "sdy.data_flow_edge"
 
-ELEMENTWISE = (frozenset(elementwise.RULES) - {"stablehlo.map"}) | {"sdy.sharding_constraint"}
+ELEMENTWISE = (frozenset(elementwise.RULES) - {"stablehlo.map"}) | {
+    "sdy.propagation_barrier",
+    "sdy.sharding_constraint",
+}
 
 _BOTH_WAYS = ELEMENTWISE | {"stablehlo.reshape", "stablehlo.transpose", EDGE, "MoveToHost", "MoveToDevice"}
 _FORWARD = frozenset({"stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"})

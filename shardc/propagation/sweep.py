@@ -85,10 +85,9 @@ class State:
     ) -> bool:
         """Remove a dead link if that is possible by now. It stays marked as queued, so nobody queues it."""
         dead = self.flow.dead
-        makers = dead.remove(number)
-        if makers is None:
+        if not dead.remove(number):
             return False
-        for maker in makers:
+        for maker in dead.revisited(number):
             if not queued[maker]:
                 queued[maker] = 1
                 waiting.append(maker)

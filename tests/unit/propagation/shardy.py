@@ -275,7 +275,7 @@ class _Reader:
         if "group_id" in given:
             attrs["group_id"] = ir.IntegerAttr(given["group_id"]).value
         if "manual_axes" in given:
-            attrs["manual_axes"] = tuple(ir.StringAttr(a).value for a in sdy.ManualAxesAttr(given["manual_axes"]))
+            attrs["manual_axes"] = tuple(_string(a) for a in sdy.ManualAxesAttr(given["manual_axes"]))
         if "allowed_direction" in given:
             number = ir.IntegerAttr(given["allowed_direction"]).value
             attrs["allowed_direction"] = ("NONE", "FORWARD", "BACKWARD", "BOTH")[number]
@@ -302,3 +302,7 @@ def _rule(rule: Any) -> FactorRule:
         for mappings in (rule.operand_mappings, rule.result_mappings)
     ]
     return FactorRule(factors, sides[0], sides[1])
+
+
+def _string(value: Any) -> str:
+    return value if isinstance(value, str) else ir.StringAttr(value).value

@@ -1,0 +1,102 @@
+"""Every use of a constant gets a copy of its own, so that one use's sharding says nothing about another's.
+
+    %c = stablehlo.constant dense<1.0>         %c = …; %0 = stablehlo.add %x, %c
+    %0 = stablehlo.add %x, %c             ->   %c_1 = …; %1 = stablehlo.add %y, %c_1
+    %1 = stablehlo.add %y, %c
+
+What is computed from constants alone (elementwise, broadcasts, reshapes, slices, iota, and calls of functions
+that do nothing else) is copied as a whole, and so is a scalar's broadcast. Scalars themselves cannot be
+sharded and stay.
+"""
+
+from __future__ import annotations
+
+from shardc.graph import Function, Node, Region, walk
+from shardc.propagation.editing import Editor
+from shardc.propagation.priorities import ELEMENTWISE
+
+_SOURCES = frozenset({"stablehlo.constant", "stablehlo.iota", "sdy.constant"})
+_KEEPING = ELEMENTWISE - {"sdy.sharding_constraint"} | {
+    "stablehlo.broadcast_in_dim",
+    "stablehlo.reshape",
+    "stablehlo.slice",
+}
+
+
+def split_constants(editor: Editor) -> None:
+    """Give every use its copy; the last use in program order keeps the original."""
+    for function in editor.graph.functions.values():
+        _Splitter(editor, function).run()
+
+
+class _Splitter:
+    def __init__(self, editor: Editor, function: Function) -> None:
+        self._editor = editor
+        self._body = function.body
+        self._constant: dict[int, Node] = {}
+        self._groups: dict[int, list[Node]] = {}
+        self._taken: set[int] = set()
+        self._before: dict[int, list[Node]] = {}  # copies to stand before a node, last one first
+
+    def run(self) -> None:
+        uses = [(node, number) for node in walk(self._body) for number in self._constant_operands(node)]
+        for node, number in reversed(uses):
+            copy = self._copy(node.operands[number], {})
+            node.operands = (*node.operands[:number], copy, *node.operands[number + 1 :])
+        if self._before:
+            self._insert(self._body)
+
+    def _constant_operands(self, node: Node) -> list[int]:
+        """Take note of a node if it is a constant; else the numbers of its operands that need copies."""
+        if node.name == "sdy.sharding_group":
+            self._groups.setdefault(node.operands[0], []).append(node)
+            return []
+        if self._is_constant(node):
+            self._constant.update((result, node) for result in node.results)
+            return []
+        return [
+            number
+            for number, operand in enumerate(node.operands)
+            if operand in self._constant and self._editor.graph.type(operand).rank
+        ]
+
+    def _is_constant(self, node: Node) -> bool:
+        if node.name in _SOURCES:
+            return True
+        if node.name == "stablehlo.broadcast_in_dim" and not self._editor.graph.type(node.operands[0]).rank:
+            return True
+        return self._keeps(node) and all(operand in self._constant for operand in node.operands)
+
+    def _keeps(self, node: Node) -> bool:
+        """Whether the results are constants if the operands are."""
+        if node.name == "func.call":
+            body = self._editor.graph.functions[str(node.attrs["callee"])].body
+            return all(inner.name in _SOURCES or self._keeps(inner) for inner in body.nodes[:-1])
+        return node.name in _KEEPING
+
+    def _copy(self, value: int, done: dict[int, int]) -> int:
+        """A copy of a constant and of what it is made of; the original, the first time."""
+        node = self._constant.get(value)
+        if node is None or not self._editor.graph.type(value).rank:
+            return value
+        if value in done:
+            return done[value]
+        operands = tuple(reversed([self._copy(operand, done) for operand in reversed(node.operands)]))
+        made = node
+        if node.id in self._taken:
+            made = self._editor.copy(node, operands)
+            groups = [self._editor.copy(group, made.results) for group in self._groups.get(value, ())]
+            self._before.setdefault(node.id, []).extend([*reversed(groups), made])
+        self._taken.add(node.id)
+        made.operands = operands
+        done.update(zip(node.results, made.results, strict=True))
+        return done[value]
+
+    def _insert(self, region: Region) -> None:
+        nodes: list[Node] = []
+        for node in region.nodes:
+            nodes.extend(reversed(self._before.get(node.id, ())))
+            nodes.append(node)
+            for inner in node.regions:
+                self._insert(inner)
+        region.nodes[:] = nodes
