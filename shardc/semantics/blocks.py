@@ -123,11 +123,22 @@ def assemble(
             first[place], wholes[place] = group[0], inside
             result[slices] = inside
         elif check and not same(wholes[place], inside):
-            raise BlockError(
-                f"devices at positions {first[place]} and {group[0]} of mesh {mesh} hold different values "
-                f"where {sharding} says they hold copies"
-            )
+            raise _disagreement(sharding, (first[place], group[0]), (wholes[place], inside))
     return result
+
+
+def _disagreement(sharding: Sharding, where: tuple[int, int], arrays: tuple[Array, Array]) -> BlockError:
+    left, right = (_coordinates(sharding.mesh, position) for position in where)
+    index = tuple(np.argwhere(~_equal(*arrays))[0].tolist())
+    return BlockError(
+        f"{left} and {right} hold different values where {sharding} says they hold copies: "
+        f"{arrays[0][index]} and {arrays[1][index]} at {list(index)} of their blocks"
+    )
+
+
+def _coordinates(mesh: Mesh, position: int) -> str:
+    """x=0, y=3 for a position."""
+    return ", ".join(f"{name}={mesh.coordinates(mesh.axis(name))[position]}" for name in mesh.sizes)
 
 
 def _check_shape(block: Array, local: tuple[int, ...], position: int) -> None:
@@ -137,7 +148,8 @@ def _check_shape(block: Array, local: tuple[int, ...], position: int) -> None:
 
 def same(left: Array, right: Array) -> bool:
     """Whether two arrays have the same elements; NaN is the same as NaN."""
-    if left is right:
-        return True
-    equal = (left == right) | ((left != left) & (right != right))
-    return bool(np.all(equal))
+    return left is right or bool(np.all(_equal(left, right)))
+
+
+def _equal(left: Array, right: Array) -> Array:
+    return (left == right) | ((left != left) & (right != right))

@@ -18,6 +18,7 @@ from shardc.layout import Dim, LayoutError, Mesh, Sharding
 from shardc.semantics.arrays import Array, Body, quiet
 from shardc.semantics.blocks import BlockError, assemble, cut, same
 from shardc.semantics.collectives import COLLECTIVES, Blocks, Place
+from shardc.semantics.liveness import captures, deaths
 from shardc.semantics.table import SEMANTICS
 
 Trace = Callable[[Node, list[Blocks]], None]
@@ -42,15 +43,20 @@ class Lockstep:
         self.check = check
         self.trace = trace
         self._ops: dict[int, Op] = {}
+        self._deaths: dict[int, list[list[int]]] = {}
 
     def run(self, region: Region, args: Sequence[Blocks], env: Env) -> list[Blocks]:
-        """The values the region returns; `env` holds the values around it, and gets those of the region."""
+        """The values the region returns; `env` holds those around it, and the region's own while they live."""
+        if id(region) not in self._deaths:
+            self._deaths[id(region)] = deaths(region)
         env.update(zip(region.args, args, strict=True))
-        for node in region.nodes[:-1]:
+        for node, dying in zip(region.nodes[:-1], self._deaths[id(region)], strict=False):
             values = self.node(node, [env[operand] for operand in node.operands], env)
             env.update(zip(node.results, values, strict=True))
             if self.trace is not None:
                 self.trace(node, values)
+            for value in dying:
+                del env[value]
         return [env[result] for result in region.results]
 
     @quiet
@@ -184,14 +190,6 @@ class Lockstep:
             assemble(result, manual_part(sharding, place.mesh), type.shape, self.check)
             for result, sharding, type in zip(results, outs, types, strict=True)
         ]
-
-
-def captures(node: Node) -> list[int]:
-    """The values from around a node that its regions use, in order of use."""
-    inside = [inner for region in node.regions for inner in walk(region)]
-    own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
-    own |= {value for inner in inside for value in inner.results}
-    return list(dict.fromkeys(v for inner in inside for v in inner.operands if v not in own))
 
 
 def manual_place(node: Node, graph: Graph) -> Place:

@@ -33,14 +33,17 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 
 @quiet
 def reduce(operand: Array, init: Array, *, dimensions: Iterable[int], kind: str) -> Array:
-    """The elements along the dimensions combined by `kind`, and with `init`; 16-bit floats summed in f32."""
-    wide, axes = widen(operand), tuple(dimensions)
+    """The elements along the dimensions combined by `kind`, and with `init`, whose dtype the result has.
+
+    16-bit floats are summed in f32.
+    """
+    wide, axes = widen(operand.astype(np.result_type(operand, init), copy=False)), tuple(dimensions)
     function = UFUNCS[kind]
     if wide.dtype == np.bool_ and kind in ("sum", "prod"):
         function = UFUNCS["or" if kind == "sum" else "and"]
     initial = np.asarray(init).astype(wide.dtype)[()]
     total = function.reduce(wide, axis=axes, dtype=wide.dtype, initial=initial)
-    return np.asarray(total, operand.dtype)
+    return np.asarray(total, init.dtype)
 
 
 @quiet

@@ -40,13 +40,14 @@ def lgamma(operand: Array) -> Array:
 def digamma(operand: Array) -> Array:
     """The logarithmic derivative of the gamma function; NaN at its poles."""
     pole = (operand <= 0) & (operand == np.floor(operand))
-    return np.where(pole, operand.dtype.type(np.nan), _special.psi(operand))
+    return np.where(pole, np.asarray(np.nan, operand.dtype), np.asarray(_special.psi(operand), operand.dtype))
 
 
 @widened
 def polygamma(order: Array, operand: Array) -> Array:
     """The derivative of digamma of the given order."""
-    return np.asarray(_special.polygamma(order.astype(np.int64), operand), operand.dtype)
+    result: Any = _special.polygamma(order.astype(np.int64), operand)
+    return np.asarray(result, operand.dtype)
 
 
 @widened

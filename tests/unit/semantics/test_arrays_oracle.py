@@ -27,8 +27,8 @@ def floats(*shape, dtype=np.float32):
     return RNG.standard_normal(shape).astype(dtype)
 
 
-def ints(*shape, low=-5, high=6, dtype=np.int32):
-    return RNG.integers(low, high, shape).astype(dtype)
+def ints(*shape, low=-5, high=6):
+    return RNG.integers(low, high, shape).astype(np.int32)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, jnp.bfloat16, np.float16, np.int32, np.uint8])
@@ -182,7 +182,7 @@ def test_pad(check, config):
 
 def test_bitcasts(check):
     check(lambda x: [lax.bitcast_convert_type(x, t) for t in (np.int32, np.uint16, np.uint8)], floats(3, 2))
-    check(lambda x: lax.bitcast_convert_type(x, np.float32), ints(3, 4, low=0, high=255, dtype=np.uint8))
+    check(lambda x: lax.bitcast_convert_type(x, np.float32), ints(3, 4, low=0, high=255).astype(np.uint8))
 
 
 def test_dynamic_slices_clamp_their_starts(check):

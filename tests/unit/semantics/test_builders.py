@@ -145,3 +145,19 @@ def test_map_applies_its_region():
         regions=[([F32], lambda b, v: [b.one("stablehlo.multiply", v, v)])],
     )
     np.testing.assert_array_equal(result, x * x)
+
+
+def test_a_reduction_may_widen():
+    jnp = pytest.importorskip("jax").numpy
+    x = np.full((3, 1000), 0.1, jnp.bfloat16)
+    add = ([F32, F32], lambda b, left, right: [b.one("stablehlo.add", left, right)])
+    (result,) = ArrayBuilder().op(
+        "stablehlo.reduce",
+        x,
+        np.zeros((), np.float32),
+        results=[F32.with_shape((3,))],
+        dimensions=(1,),
+        regions=[add],
+    )
+    assert result.dtype == np.float32
+    np.testing.assert_allclose(result, x.astype(np.float32).sum(1), rtol=1e-6)

@@ -1,0 +1,27 @@
+"""Which values a region still needs: so that arrays are freed as soon as nothing will read them."""
+
+from __future__ import annotations
+
+from shardc.graph.program import Node, Region, walk
+
+
+def captures(node: Node) -> list[int]:
+    """The values from around a node that its regions use, in order of use."""
+    inside = [inner for region in node.regions for inner in walk(region)]
+    own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
+    own |= {value for inner in inside for value in inner.results}
+    return list(dict.fromkeys(v for inner in inside for v in inner.operands if v not in own))
+
+
+def deaths(region: Region) -> list[list[int]]:
+    """For every node of the region, those of the region's own values that no later node reads."""
+    last = {value: index for index, node in enumerate(region.nodes) for value in node.results}
+    last |= dict.fromkeys(region.args, 0)
+    for index, node in enumerate(region.nodes):
+        for value in (*node.operands, *captures(node)):
+            if value in last:
+                last[value] = index
+    dying: list[list[int]] = [[] for _ in region.nodes]
+    for value, index in last.items():
+        dying[index].append(value)
+    return dying
