@@ -1,4 +1,4 @@
-"""The reader of .shard programs: text -> syntax tree -> IR. The language is described in grammar/README.md."""
+"""The reader of .shard programs: text -> syntax tree -> IR. grammar/README.md describes the language."""
 
 from shardc.frontend.text.parser import parse
 from shardc.frontend.text.program import read

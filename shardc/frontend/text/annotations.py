@@ -217,16 +217,17 @@ class Types:
         for i in sharding.uneven(type.shape):
             size, parts = type.shape[i], sharding.dims[i].parts
             names = ", ".join(axis.name for axis in sharding.dims[i].axes)
+            uneven = f"{names} ({parts} devices) does not divide dimension {i} of {type}"
             block, pos = -(-size // parts), written.dims[i].pos
             if blocks:
                 raise self.e.error(
-                    f"dimension {i} of {type} has size {size}, which {names} ({parts} devices) does not divide",
+                    uneven,
                     f"per-device code needs equal blocks: pad the dimension to {block * parts}",
                     pos,
                 )
             warn(
-                f"dimension {i} of {type} has size {size}, which {names} ({parts} devices) does not divide:"
-                f" blocks have size {block}, and {block * parts - size} of {block * parts} places are padding",
+                f"{uneven}: blocks have size {block},"
+                f" and {block * parts - size} of {block * parts} places are padding",
                 Location(self.e.loc.file, *pos),
             )
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.depth import children
-from shardc.frontend.text.expressions import evaluate
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import Tensor, Value, describe
 from shardc.graph.types import TensorType
@@ -74,7 +73,7 @@ def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
 
 
 def _argument_names(statement: s.For, stacks: int, outside: list[str]) -> list[str]:
-    """What the body's arguments are called: stacks and outside values as outside, the counter, the carried."""
+    """What the body's arguments are called: as outside; the counter of a stack is i."""
     expr = statement.stacks
     exprs = expr.items if isinstance(expr, s.Sequence) else (expr,)
     names = [one.id if isinstance(one, s.Name) else "stack" for one in exprs] if stacks else []
@@ -100,14 +99,14 @@ def _stacks(scope: Scope, statement: s.For) -> tuple[int, list[Tensor]]:
         raise e.error(f"{len(statement.targets)} names for {len(exprs)} stacks", pos=statement.pos)
     stacks: list[Tensor] = []
     for one in exprs:
-        stack = evaluate(scope, one)
+        stack = scope.value(one)
         if not isinstance(stack, Tensor) or stack.rank == 0:
             raise e.error(f"a loop runs over stacks of layers, not over {describe(stack)}", pos=one.pos)
         if stack.sharding is not None and stack.sharding.dims[0].axes:
             names = ", ".join(axis.name for axis in stack.sharding.dims[0].axes)
             raise e.error(
-                f"this stack is split over {names} along its layer dimension, and each turn needs one layer whole",
-                "split another dimension of the stack",
+                f"this stack is split over {names} along its layer dimension",
+                "each turn needs one layer on all devices: split another dimension of the stack",
                 one.pos,
             )
         if stacks and stack.shape[0] != stacks[0].shape[0]:
@@ -122,7 +121,7 @@ def _count(scope: Scope, statement: s.For, call: s.Call) -> int:
         raise e.error("range takes one number: range(N) counts from 0 to N - 1", pos=call.pos)
     if len(statement.targets) != 1:
         raise e.error(f"{len(statement.targets)} names for the counter of range", pos=statement.pos)
-    count = evaluate(scope, call.args[0])
+    count = scope.value(call.args[0])
     if not isinstance(count, int) or isinstance(count, bool):
         raise e.error(
             f"range takes a whole number known while compiling, not {describe(count)}", pos=call.args[0].pos
@@ -165,7 +164,7 @@ def _carried(inner: Scope, target: s.Target, start: Tensor) -> Tensor:
     if value.type != start.type and not (value.weak and value.shape == start.shape):
         hint = "carried values keep their type"
         if value.shape == start.shape:
-            hint += f": start with a value of dtype {value.dtype}, or end with astype({target.name}, {start.dtype})"
+            hint += f": start with {value.dtype}, or end with astype({target.name}, {start.dtype})"
         raise inner.e.error(
             f"{target.name} is {start.type} before the loop and {value.type} after a turn", hint, target.pos
         )

@@ -55,7 +55,8 @@ def _mesh(e: Emitter, function: s.Function, meshes: dict[str, Mesh], types: list
             continue
         if found is not None and annotated.sharding.mesh != found:
             raise e.error(
-                f"this type is on mesh {annotated.sharding.mesh.name}, and others of {function.name} are on {found.name}",
+                f"this type is on mesh {annotated.sharding.mesh.name},"
+                f" and others of {function.name} are on {found.name}",
                 "per-device code runs on one mesh",
                 annotated.pos,
             )
@@ -93,7 +94,7 @@ def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
 
 
 def _spec(e: Emitter, mesh: Mesh, axes: tuple[str, ...], whole: bool, annotated: Annotated) -> Sharding:
-    """The sharding of a parameter or result as an in or out spec. Without annotation: whole on every device."""
+    """The sharding of a parameter or result as in or out spec. Without annotation: whole on every device."""
     if annotated.sharding is None:
         return Sharding(mesh, (Dim(open=not whole),) * annotated.type.rank)
     sharding = annotated.sharding

@@ -14,6 +14,7 @@ from shardc.frontend.text.annotations import Annotated, Types, close_match
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.expressions import evaluate
 from shardc.frontend.text.manual import Manual, manual_of
 from shardc.frontend.text.parser import parse
 from shardc.frontend.text.scope import Scope
@@ -53,6 +54,8 @@ class Signature:
 
 class ProgramReader:
     """Builds the functions of one program."""
+
+    evaluate = staticmethod(evaluate)
 
     def __init__(self, program: s.Program, defines: Mapping[str, int]) -> None:
         self.program = program

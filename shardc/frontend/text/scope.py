@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from math import inf, nan, pi
 from typing import TYPE_CHECKING
 
+from shardc.frontend.text import syntax as s
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Dtype, Value
@@ -40,6 +41,10 @@ class Scope:
     names: dict[str, Value] = field(default_factory=dict[str, Value])
     lost: dict[str, Pos] = field(default_factory=dict[str, Pos])
     manual: tuple[Mesh, tuple[str, ...]] | None = None
+
+    def value(self, expr: s.Expr) -> Value:
+        """The value of an expression here."""
+        return self.program.evaluate(self, expr)
 
     def inner(self) -> Scope:
         """The scope of a loop's body: what is assigned there stays there."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
-from shardc.frontend.text.expressions import as_type, evaluate
+from shardc.frontend.text.invocations import as_type
 from shardc.frontend.text.loops import loop
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import Tensor, Value, describe
@@ -26,7 +26,7 @@ def run(scope: Scope, function: s.Function) -> tuple[Value, s.Return]:
         raise scope.e.error(
             f"function {function.name} ends without a return", "its last statement is return …", last.pos
         )
-    return evaluate(scope, last.value), last
+    return scope.value(last.value), last
 
 
 def execute(scope: Scope, statement: s.Statement) -> None:
@@ -46,7 +46,7 @@ def assign(scope: Scope, statement: s.Assign) -> None:
     for i, target in enumerate(targets):
         if any(target.name == other.name for other in targets[:i]):
             raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
-    value = evaluate(scope, statement.value)
+    value = scope.value(statement.value)
     if len(targets) == 1:
         values: tuple[Value, ...] = (value,)
     else:

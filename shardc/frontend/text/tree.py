@@ -26,7 +26,9 @@ def _present(items: Sequence[_T | None]) -> tuple[_T, ...]:
     return tuple(item for item in items if item is not None)
 
 
-_inline = cast(Callable[[type[_T]], type[_T]], v_args(inline=True))
+def _inline(cls: type[_T]) -> type[_T]:
+    """Callbacks get children as arguments."""
+    return cast(Callable[[type[_T]], type[_T]], v_args(inline=True))(cls)
 
 
 @_inline

@@ -68,8 +68,8 @@ def all_gather(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0, tiled:
 def all_to_all(
     e: Emitter, x: Tensor, axis_name: MeshAxes, split_axis: int, concat_axis: int, tiled: bool = False
 ) -> Tensor:
-    """Part i of split_axis goes to device i; what arrives is joined along concat_axis. Untiled, split_axis has
-    the size of the axes and is dropped, and concat_axis is a new dimension.
+    """Part i of split_axis goes to device i; what arrives is joined along concat_axis. Untiled, split_axis
+    has the size of the axes and is dropped, and concat_axis is a new dimension.
     """
     split, parts = axis_of(e, split_axis, x.rank), size_of(axis_name)
     _check_parts(e, "all_to_all", x, split, parts, tiled)

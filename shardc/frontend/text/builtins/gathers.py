@@ -63,7 +63,7 @@ def take_along_axis(e: Emitter, x: Tensor, indices: Tensor, axis: int = -1) -> T
 
 
 def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: int = 0) -> Tensor:
-    """x with updates added at `indices` along `axis`: x.at[indices].add(updates). Those out of range are dropped."""
+    """x.at[indices].add(updates), along any axis. Updates out of range are dropped."""
     dim = axis_of(e, axis, x.rank)
     update = e.tensor(updates, x.dtype)
     expected = x.shape[:dim] + indices.shape + x.shape[dim + 1 :]

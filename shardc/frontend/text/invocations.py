@@ -1,0 +1,215 @@
+"""Calls: of built-in functions, of functions of the program, and of x.sum(axis=0)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from difflib import get_close_matches
+from typing import Any, cast
+
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.calls import MESH_AXES, bind, convert, kind_of, signature
+from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.graph.types import TensorType
+from shardc.layout.axes import Axis
+
+
+def call(scope: Scope, expr: s.Call) -> Value:
+    """The value of a call. Raises ShardcError at the argument or name that is wrong."""
+    function = expr.function
+    if isinstance(function, s.Attribute):
+        return _method(scope, expr, function)
+    if not isinstance(function, s.Name):
+        raise scope.e.error("this is no function", pos=expr.pos)
+    name = function.id
+    if name in scope.names:
+        raise scope.e.error(f"{name} is a value here, not a function", pos=expr.pos)
+    if name in scope.program.functions:
+        return _call_function(scope, name, expr)
+    if name not in BUILTINS:
+        known = (*BUILTINS, *scope.program.functions)
+        hint = did_you_mean(name, known) or _ELSEWHERE.get(name)
+        raise scope.e.error(f"unknown function {name}", hint, expr.pos)
+    return _builtin(scope, name, expr, ())
+
+
+_ELSEWHERE = {
+    "range": "range(N) stands in loops: for i in range(N) carrying x:",
+    "len": "x.shape[0] is the size of the first dimension",
+    "print": "programs print nothing; --run --outputs saves the results",
+}
+
+
+def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
+    """x.sum(axis=0) is sum(x, axis=0)."""
+    module = function.value
+    if isinstance(module, s.Attribute | s.Name) and _root(module) in ("jnp", "np", "jax", "lax", "numpy"):
+        if _root(module) not in scope.names:
+            raise scope.e.error(
+                f"functions have no module in front: write {function.name}(…)", pos=module.pos
+            )
+    value = scope.value(module)
+    if not isinstance(value, Tensor):
+        raise scope.e.error(f"{describe(value)} has no function {function.name}", pos=function.pos)
+    if function.name not in BUILTINS:
+        raise scope.e.error(
+            f"unknown function {function.name}", did_you_mean(function.name, tuple(BUILTINS)), function.pos
+        )
+    return _builtin(scope, function.name, expr, (value,))
+
+
+def _root(expr: s.Expr) -> str:
+    while isinstance(expr, s.Attribute):
+        expr = expr.value
+    return expr.id if isinstance(expr, s.Name) else ""
+
+
+def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -> Value:
+    """Bind the arguments, evaluate each as its parameter wants it, and build."""
+    function = BUILTINS[name]
+    pos = expr.function.pos
+    keywords: dict[str, object] = {}
+    for keyword in expr.keywords:
+        if keyword.name in keywords:
+            raise scope.e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        keywords[keyword.name] = keyword.value
+    with scope.e.at(pos):
+        bound = bind(scope.e, name, function, (*first, *expr.args), keywords)
+    arguments: list[object] = []
+    named: dict[str, object] = {}
+    for parameter in signature(function).parameters.values():
+        if parameter.name not in bound:
+            continue
+        given = bound[parameter.name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            arguments += [_argument(scope, name, parameter, one) for one in cast(tuple[object, ...], given)]
+        else:
+            named[parameter.name] = _argument(scope, name, parameter, given)
+    with scope.e.at(pos):
+        if arguments:
+            positional = [
+                named.pop(p) for p in signature(function).parameters if p in named and _before(function, p)
+            ]
+            return function(scope.e, *positional, *arguments, **named)
+        return function(scope.e, **named)
+
+
+def _before(function: Callable[..., object], name: str) -> bool:
+    return signature(function).parameters[name].kind.name == "POSITIONAL_OR_KEYWORD"
+
+
+def _argument(scope: Scope, name: str, parameter: Any, given: object) -> object:
+    """One argument: axes unevaluated, everything else as a value of the parameter's kind."""
+    if isinstance(given, Tensor):
+        return convert(scope.e, name, parameter, given)
+    expr = cast(s.Expr, given)
+    if kind_of(parameter) == MESH_AXES:
+        return mesh_axes(scope, name, expr)
+    value = scope.value(expr)
+    with scope.e.at(expr.pos):
+        return convert(scope.e, name, parameter, value)
+
+
+def mesh_axes(scope: Scope, name: str, expr: s.Expr) -> tuple[Axis, ...]:
+    """An axis_name argument: axes of the mesh that this per-device code is manual over."""
+    if scope.manual is None:
+        raise scope.e.error(
+            f"{name} is per-device code, and this function is not",
+            "put @shard_map above the function; outside, the compiler finds the communication",
+            expr.pos,
+        )
+    mesh, manual = scope.manual
+    axes: list[Axis] = []
+    for item in expr.items if isinstance(expr, s.Sequence) else (expr,):
+        if not isinstance(item, s.Name):
+            raise scope.e.error(
+                f"{name}: axis_name is a bare axis name or a tuple of them",
+                f"without quotes: {item.value}" if isinstance(item, s.String) else None,
+                item.pos,
+            )
+        if item.id not in mesh.sizes:
+            known = tuple(mesh.sizes)
+            hint = did_you_mean(item.id, known) or f"the axes of {mesh.name} are {', '.join(known)}"
+            raise scope.e.error(f"mesh {mesh.name} has no axis {item.id}", hint, item.pos)
+        if item.id not in manual:
+            raise scope.e.error(
+                f"axis {item.id} is not manual in this function",
+                f"@shard_map(axes=({', '.join((*manual, item.id))})) makes it so",
+                item.pos,
+            )
+        if any(axis.name == item.id for axis in axes):
+            raise scope.e.error(f"axis {item.id} stands twice", pos=item.pos)
+        axes.append(mesh.axis(item.id))
+    if not axes:
+        raise scope.e.error(f"{name} over no axis", pos=expr.pos)
+    return tuple(axes)
+
+
+def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
+    """A call of a function of the program."""
+    e, callee = scope.e, scope.program.signature(name)
+    e_pos = expr.function.pos
+    if scope.manual is not None and callee.annotated:
+        raise e.error(
+            f"{name} is called from per-device code, and its types carry shardings",
+            "a function for both kinds of code has plain types",
+            e_pos,
+        )
+    if len(expr.args) > len(callee.names):
+        raise e.error(f"{name} takes {len(callee.names)} arguments, and here are {len(expr.args)}", pos=e_pos)
+    given = dict(zip(callee.names, expr.args, strict=False))
+    for keyword in expr.keywords:
+        if keyword.name not in callee.names:
+            hint = did_you_mean(keyword.name, callee.names)
+            raise e.error(f"{name} has no parameter {keyword.name}", hint, keyword.pos)
+        if keyword.name in given:
+            raise e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        given[keyword.name] = keyword.value
+    missing = [parameter for parameter in callee.names if parameter not in given]
+    if missing:
+        raise e.error(f"{name} is called without {', '.join(missing)}", pos=e_pos)
+    operands = [
+        as_type(
+            scope,
+            scope.value(given[parameter]),
+            type,
+            f"argument {parameter} of {name}",
+            given[parameter].pos,
+        )
+        for parameter, type in zip(callee.names, callee.parameters, strict=True)
+    ]
+    with e.at(e_pos):
+        results = e.ops("func.call", *operands, results=callee.results, weak=False, callee=name)
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def as_type(scope: Scope, value: Value, type: TensorType, what: str, pos: s.Pos) -> Tensor:
+    """A value as a tensor of exactly this type: numbers and weak dtypes adapt, nothing else does."""
+    e = scope.e
+    with e.at(pos):
+        if isinstance(value, bool | int | float):
+            if type.shape == () and (type.dtype[0] not in "iub" or not isinstance(value, float)):
+                return e.splat(value, type)
+            raise e.error(f"{what} is the number {value}, and should be {type}")
+        if not isinstance(value, Tensor):
+            raise e.error(f"{what} is {describe(value)}, and should be {type}")
+        if value.shape == type.shape and (value.dtype == type.dtype or _adapts(value, type.dtype)):
+            return e.cast(value, type.dtype)
+        hint = None
+        if value.shape == type.shape:
+            hint = f"astype(x, {type.dtype}) converts"
+        raise e.error(f"{what} is {value.type}, and should be {type}", hint)
+
+
+def _adapts(value: Tensor, dtype: str) -> bool:
+    """Whether a weak dtype may become this one: i32 any number, f32 any float."""
+    if not value.weak:
+        return False
+    return dtype in ("f64", "f32", "bf16", "f16") or (value.dtype == "i32" and dtype != "bool")
+
+
+def did_you_mean(word: str, known: tuple[str, ...]) -> str | None:
+    """A hint, if a known word is close."""
+    matches = get_close_matches(word, known, 1)
+    return f"did you mean {matches[0]}?" if matches else None

@@ -1,0 +1,159 @@
+"""The syntax tree as text, for --emit ast: one line per statement, expressions as nested trees."""
+
+from __future__ import annotations
+
+from shardc.frontend.text import syntax as s
+
+
+def print_ast(program: s.Program) -> str:
+    """The tree, with the line and column of every declaration and statement."""
+    lines: list[str] = []
+    for mesh in program.meshes:
+        axes = ", ".join(f"{name}={_inline(size)}" for name, size in mesh.axes)
+        devices = f" devices {list(mesh.devices)}" if mesh.devices is not None else ""
+        processes = f" processes {mesh.processes}" if mesh.processes is not None else ""
+        lines.append(f"mesh {mesh.name}[{axes}]{devices}{processes}{_at(mesh.pos)}")
+    for size in program.sizes:
+        lines.append(f"size {size.name} = {_inline(size.value)}{_at(size.pos)}")
+    for function in program.functions:
+        lines += _function(function)
+    return "\n".join(lines) + "\n"
+
+
+def _function(function: s.Function) -> list[str]:
+    lines = [f"function {function.name}{_at(function.pos)}"]
+    decorator = function.decorator
+    if decorator is not None:
+        axes = "".join(f" {keyword.name}={_inline(keyword.value)}" for keyword in decorator.keywords)
+        lines.append(f"  decorator {decorator.name}{axes}")
+    lines += [f"  parameter {p.name}: {type_text(p.type)}" for p in function.parameters]
+    lines += [f"  result {type_text(type)}" for type in function.results or ()]
+    for statement in function.body:
+        lines += _statement(statement, "  ")
+    return lines
+
+
+def _statement(statement: s.Statement, indent: str) -> list[str]:
+    match statement:
+        case s.Assign():
+            names = ", ".join(_target(target) for target in statement.targets)
+            return [f"{indent}assign {names}{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]
+        case s.Return():
+            return [f"{indent}return{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]
+        case s.For():
+            names = ", ".join(target.name for target in statement.targets)
+            carried = ", ".join(target.name for target in statement.carrying)
+            lines = [f"{indent}for {names} carrying {carried}{_at(statement.pos)}"]
+            lines += [f"{indent}  in", *_tree(statement.stacks, indent + "    "), f"{indent}  do"]
+            for inner in statement.body:
+                lines += _statement(inner, indent + "    ")
+            return lines
+
+
+def _target(target: s.Target) -> str:
+    return target.name if target.type is None else f"{target.name}: {type_text(target.type)}"
+
+
+def _at(pos: s.Pos) -> str:
+    return f"  # {pos.line}:{pos.col}"
+
+
+# ---- types
+
+
+def type_text(type: s.Type) -> str:
+    """A type as it is written."""
+    dims = ", ".join(_dim(dim) for dim in type.dims)
+    return f"{type.dtype}[{dims}]" + "".join(f" {_suffix(suffix)}" for suffix in type.suffixes)
+
+
+def _dim(dim: s.DimType) -> str:
+    size = _inline(dim.size)
+    if not dim.annotated:
+        return size
+    axes = [_axis(axis) for axis in dim.axes]
+    split = axes[0] if len(axes) == 1 else f"({', '.join(axes)})" if axes else ""
+    priority = "" if dim.priority is None else f":p{dim.priority}"
+    return f"{size}@{split}{'?' if dim.open else ''}{priority}"
+
+
+def _axis(axis: s.AxisRef) -> str:
+    return axis.name if axis.part is None else f"{axis.name}:({axis.part[0]}){axis.part[1]}"
+
+
+def _suffix(suffix: s.Replicated | s.Partial | s.On) -> str:
+    match suffix:
+        case s.On():
+            return f"on {suffix.mesh}"
+        case s.Partial():
+            return f"partial({suffix.kind}: {', '.join(map(_axis, suffix.axes))})"
+        case s.Replicated():
+            return "replicated" + (f"({', '.join(map(_axis, suffix.axes))})" if suffix.axes else "")
+
+
+# ---- expressions
+
+
+def _tree(root: s.Expr, indent: str) -> list[str]:
+    """An expression with its operands indented below it. A stack, because chains may be long."""
+    lines: list[str] = []
+    todo: list[tuple[s.Expr | s.Keyword | s.Slice | str, str]] = [(root, indent)]
+    while todo:
+        node, indent = todo.pop()
+        if isinstance(node, str):
+            lines.append(indent + node)
+            continue
+        label, inner = _label(node)
+        lines.append(indent + label)
+        todo += [(one, indent + "  ") for one in reversed(inner)]
+    return lines
+
+
+def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Keyword | s.Slice | str]]:
+    """What a node is called, and what stands below it."""
+    match node:
+        case s.Name():
+            return node.id, []
+        case s.Number():
+            return str(node.value), []
+        case s.String():
+            return f'"{node.value}"', []
+        case s.Dots():
+            return "...", []
+        case s.Sequence():
+            return "tuple", list(node.items)
+        case s.Record():
+            return "record", list(node.entries)
+        case s.Unary():
+            return f"unary {node.op}", [node.operand]
+        case s.Binary():
+            return node.op, [node.left, node.right]
+        case s.Attribute():
+            return f"attribute {node.name}", [node.value]
+        case s.Keyword():
+            return f"{node.name} =", [node.value]
+        case s.Call():
+            return "call", [node.function, *node.args, *node.keywords]
+        case s.Slice():
+            return "slice", [part or "-" for part in (node.start, node.stop, node.step)]
+        case s.Index():
+            return "index", [node.value, *node.subscripts]
+
+
+def _inline(expr: s.Expr) -> str:
+    """A size or a tuple of axes on one line."""
+    parts: list[str] = []
+    while isinstance(expr, s.Binary):
+        right = _inline(expr.right)
+        parts.append(f" {expr.op} " + (f"({right})" if isinstance(expr.right, s.Binary) else right))
+        expr = expr.left
+    if isinstance(expr, s.Sequence):
+        return f"({', '.join(map(_inline, expr.items))})"
+    label, _ = _label(expr)
+    if len(parts) > 1 and _loose(parts[-1]) and any(not _loose(part) for part in parts):
+        return f"({label}{parts[-1]}){''.join(reversed(parts[:-1]))}"
+    return label + "".join(reversed(parts))
+
+
+def _loose(part: str) -> bool:
+    return part.startswith((" + ", " - "))
