@@ -64,6 +64,8 @@ def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
     """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
     (state,) = site.states
     name, over = REDUCERS.get(kind, kind), site.parts.text(axes)
+    if site.op_name == "reduce_scatter":
+        name += "_scatter"
     if state.partial and state.kind != kind:
         raise site.error(
             f"{name} over {over} of a partial {state.kind}: {site.operands()}",

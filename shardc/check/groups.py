@@ -49,11 +49,6 @@ def collective_permute(site: Site) -> list[State]:
     return [moved(site, frozenset(axis for axis in site.parts.all if _differ(site, axis, pairs)))]
 
 
-def device_number(site: Site) -> list[State]:
-    """-> varying over every axis."""
-    return [State(frozenset(axis for axis in site.parts.all if axis.name in site.manual))]
-
-
 def _group_axes(site: Site) -> frozenset[Axis]:
     """The axes along which the members of a group differ; ShardcError if the groups are not those of axes."""
     groups = _numbers(site, "replica_groups")
@@ -83,6 +78,5 @@ GROUPED: dict[str, Callable[[Site], list[State]]] = {
     "stablehlo.all_reduce": all_reduce,
     "stablehlo.all_to_all": all_to_all,
     "stablehlo.collective_permute": collective_permute,
-    "stablehlo.partition_id": device_number,
     "stablehlo.reduce_scatter": reduce_scatter,
 }

@@ -1,6 +1,6 @@
 """Integers computed from the device's number: how JAX prints axis_index, as partition_id / 2 % 4.
 
-Their values on all devices are computed, so that they vary over the axes along which they differ, and no others.
+Their values on all devices are computed, so they vary over the axes along which they differ, and no others.
 """
 
 from __future__ import annotations
@@ -18,47 +18,42 @@ from shardc.graph import Dense, is_integer
 
 Numbers = NDArray[np.int64]
 
+_LIMIT = 2**31
+
 
 def device_number(site: Site) -> list[State]:
     """partition_id: the position in the mesh."""
-    return [_state(site, np.arange(site.parts.mesh.size))]
+    return [_known(site, np.arange(site.parts.mesh.size))]
 
 
 def constant(site: Site) -> list[State]:
     """The same everywhere; a splat of 0 is a partial sum of itself too, and a scalar integer is known."""
     value = cast(Dense, site.node.attrs["value"])
-    (type,) = site.graph.types(site.node.results)
-    zero = value.is_splat and not value.data
-    if type.rank or not is_integer(type.dtype):
-        return [State(zero=zero)]
-    return [State(zero=zero, numbers=(int(cast(Any, value.data)),) * site.parts.mesh.size)]
+    known = (int(cast(Any, value.data)),) if not value.shape and _gives_integer(site) else None
+    return [State(zero=value.is_splat and not value.data, numbers=known)]
 
 
 def arithmetic(site: Site) -> list[State]:
-    """An operation on known numbers; `plain` where one is not known."""
-    known = [state.numbers for state in site.states]
-    if not all(numbers is not None for numbers in known):
+    """An operation on known numbers, as long as nothing rounds or wraps; else `plain`."""
+    known = [np.array(state.numbers) for state in site.states if state.numbers is not None]
+    if len(known) < len(site.states) or not _gives_integer(site):
         return plain(site)
-    return [_state(site, ARITHMETIC[site.node.name](*map(np.array, known)))]
+    with np.errstate(divide="ignore"):
+        numbers = np.broadcast_to(ARITHMETIC[site.node.name](*known), site.parts.mesh.size)
+    in_range = numbers.min() >= 0 and numbers.max() < _LIMIT
+    return [_known(site, numbers)] if in_range else plain(site)
 
 
-def _state(site: Site, numbers: Numbers) -> State:
+def _known(site: Site, numbers: Numbers) -> State:
     grid = numbers.reshape(site.parts.mesh.devices.shape)
-    varies = frozenset(a for a in site.parts.all if a.name in site.manual and _changes(site, grid, a.name))
+    names = list(site.parts.mesh.sizes)
+    changing = {name for i, name in enumerate(names) if (grid != np.take(grid, [0], axis=i)).any()}
+    varies = frozenset(part for part in site.parts.all if part.name in changing & site.manual)
     return State(varies, numbers=tuple(numbers.tolist()))
 
 
-def _changes(site: Site, grid: Numbers, name: str) -> bool:
-    index = list(site.parts.mesh.sizes).index(name)
-    return bool((grid != np.take(grid, [0], axis=index)).any())
-
-
-def _quotient(a: Numbers, b: Numbers) -> Numbers:
-    return a // np.maximum(b, 1)
-
-
-def _remainder(a: Numbers, b: Numbers) -> Numbers:
-    return a % np.maximum(b, 1)
+def _gives_integer(site: Site) -> bool:
+    return is_integer(site.graph.type(site.node.results[0]).dtype)
 
 
 def _same(a: Numbers) -> Numbers:
@@ -68,8 +63,8 @@ def _same(a: Numbers) -> Numbers:
 ARITHMETIC: dict[str, Callable[..., Numbers]] = {
     "stablehlo.add": np.add,
     "stablehlo.convert": _same,
-    "stablehlo.divide": _quotient,
+    "stablehlo.divide": np.floor_divide,
     "stablehlo.multiply": np.multiply,
-    "stablehlo.remainder": _remainder,
+    "stablehlo.remainder": np.remainder,
     "stablehlo.subtract": np.subtract,
 }

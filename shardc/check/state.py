@@ -25,13 +25,15 @@ _PART = re.compile(r"(?P<name>[^:]+):\((?P<pre>\d+)\)(?P<size>\d+)")
 class State:
     """Axes over which a value varies, and axes over which each device holds a partial result, of one kind.
 
-    `zero`: all elements are known to be 0, so the value is a partial sum of itself over any axis.
+    `zero`: all elements are known to be 0, so the value is a partial sum of itself over any axis. `numbers`:
+    of an integer computed from the device's number, the value at every mesh position, or one for all.
     """
 
     varies: frozenset[Axis] = frozenset()
     partial: frozenset[Axis] = frozenset()
     kind: str = "sum"
     zero: bool = False
+    numbers: tuple[int, ...] | None = None
 
     def is_term(self, axis: Axis, kind: str) -> bool:
         """Whether the values along `axis` may be combined by `kind` into what is meant.

@@ -16,10 +16,11 @@ from shardc.check.boundary import entering, leaving
 from shardc.check.communication import COMMUNICATION
 from shardc.check.flow import not_partial, plain
 from shardc.check.groups import GROUPED
+from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import Site
 from shardc.check.state import AxisParts, State
 from shardc.explain.diagnostics import collecting
-from shardc.graph import Dense, Graph, Node, Region, walk
+from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis, Sharding
 
 
@@ -156,7 +157,8 @@ def _join(site: Site, what: str, a: State, b: State) -> State:
     if not one_kind or not all(state.is_term(axis, kind) for state in (a, b) for axis in partial):
         ways = " or ".join(f"{{{site.parts.state_text(state)}}}" for state in (a, b))
         raise site.error(f"{what} of {site.op_name} is {ways}, depending on the way taken")
-    return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero)
+    numbers = a.numbers if a.numbers == b.numbers else None
+    return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero, numbers)
 
 
 def _decided(site: Site, predicate: State, state: State) -> State:
@@ -172,12 +174,6 @@ def _decided(site: Site, predicate: State, state: State) -> State:
 def each(site: Site) -> list[State]:
     """Result i is operand i."""
     return list(site.states)
-
-
-def constant(site: Site) -> list[State]:
-    """The same everywhere; a splat of 0 is a partial sum of itself too."""
-    value = cast(Dense, site.node.attrs["value"])
-    return [State(zero=value.is_splat and not value.data)]
 
 
 def _shardings(node: Node) -> list[Sharding]:
@@ -213,11 +209,13 @@ def _reached(graph: Graph, region: Region, called: set[str]) -> Iterator[Node]:
 RULES: dict[str, Callable[[Site], list[State]]] = {
     **COMMUNICATION,
     **GROUPED,
+    **dict.fromkeys(ARITHMETIC, arithmetic),
     "sdy.propagation_barrier": each,
     "sdy.reshard": each,
     "sdy.sharding_constraint": each,
     "stablehlo.constant": constant,
     "stablehlo.optimization_barrier": each,
+    "stablehlo.partition_id": device_number,
 }
 
 CONTROL: dict[str, Callable[[_Checker, Node], list[State]]] = {

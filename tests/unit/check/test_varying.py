@@ -541,3 +541,54 @@ def test_replica_groups_that_are_no_axes():
 
     message, _ = told({"x": (f32(8, 32), lay([I], [J]))}, body, [(f32(16, 16), lay([I], None))])
     assert message == "the groups of all_gather are not the devices that differ along some mesh axes"
+
+
+@pytest.mark.parametrize(
+    ("divisor", "modulus", "text"),
+    [
+        (2, 4, "i32[]{varies: i}"),
+        (1, 2, "i32[]{varies: j}"),
+        (1, 8, "i32[]{varies: i, j}"),
+        (8, 2, "i32[]{same}"),
+    ],
+)
+def test_axis_index_as_jax_prints_it(divisor: int, modulus: int, text: str):
+    u32 = TensorType((), "u32")
+
+    def number(b: GraphBuilder, value: int) -> int:
+        return b.one("stablehlo.constant", result=u32, value=Dense(np.array(value, np.uint32), ()))
+
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        device = b.one("stablehlo.partition_id", result=u32)
+        place = b.one("stablehlo.divide", device, number(b, divisor))
+        place = b.one("stablehlo.remainder", place, number(b, modulus))
+        b.name(b.one("stablehlo.convert", place, result=TensorType((), "i32")), "index")
+        return []
+
+    assert check({"x": (f32(8, 32), lay([I], [J]))}, body, [])["index"] == text
+
+
+def test_floats_of_a_device_number_are_not_computed():
+    def body(b: GraphBuilder, x: int) -> list[int]:
+        device = b.one("stablehlo.partition_id", result=TensorType((), "u32"))
+        real = b.one("stablehlo.convert", device, result=f32())
+        b.name(b.one("stablehlo.divide", real, ones(b)), "quotient")
+        return []
+
+    assert check({"x": (f32(8, 32), lay([I], [J]))}, body, [])["quotient"] == "f32[]{varies: i, j}"
+
+
+def test_a_loop_counter_is_not_known():
+    def turn(b: GraphBuilder, k: int, p: int) -> list[int]:
+        one = b.one(
+            "stablehlo.constant", result=TensorType((), "i32"), value=Dense(np.array(1, np.int32), ())
+        )
+        return [b.one("stablehlo.add", k, one), b.one("stablehlo.add", p, p)]
+
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        zero = b.one(
+            "stablehlo.constant", result=TensorType((), "i32"), value=Dense(np.array(0, np.int32), ())
+        )
+        return [loop(b, [zero, y], turn)[1]]
+
+    check(XY, body, OUT)
