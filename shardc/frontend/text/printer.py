@@ -141,19 +141,24 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
 
 
 def _inline(expr: s.Expr) -> str:
-    """A size or a tuple of axes on one line."""
-    parts: list[str] = []
+    """A size or a tuple of axes on one line, with the brackets it needs. A chain is walked in a loop."""
+    chain: list[s.Binary] = []
     while isinstance(expr, s.Binary):
-        right = _inline(expr.right)
-        parts.append(f" {expr.op} " + (f"({right})" if isinstance(expr.right, s.Binary) else right))
+        chain.append(expr)
         expr = expr.left
+    text, sum_so_far = _leaf(expr), False
+    for node in reversed(chain):
+        right = _inline(node.right)
+        if isinstance(node.right, s.Binary):
+            right = f"({right})"
+        if sum_so_far and node.op not in "+-":
+            text = f"({text})"
+        text, sum_so_far = f"{text} {node.op} {right}", node.op in "+-"
+    return text
+
+
+def _leaf(expr: s.Expr) -> str:
     if isinstance(expr, s.Sequence):
-        return f"({', '.join(map(_inline, expr.items))})"
-    label, _ = _label(expr)
-    if len(parts) > 1 and _loose(parts[-1]) and any(not _loose(part) for part in parts):
-        return f"({label}{parts[-1]}){''.join(reversed(parts[:-1]))}"
-    return label + "".join(reversed(parts))
-
-
-def _loose(part: str) -> bool:
-    return part.startswith((" + ", " - "))
+        comma = "," if len(expr.items) == 1 else ""
+        return f"({', '.join(map(_inline, expr.items))}{comma})"
+    return _label(expr)[0]
