@@ -7,6 +7,7 @@ and a location for every operation. Errors are ShardcErrors that point at the te
 from __future__ import annotations
 
 import gc
+import re
 from bisect import bisect_right
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
@@ -16,7 +17,6 @@ from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     ModuleOp,
     TensorType,
-    UnknownLoc,
     UnrankedTensorType,
 )
 from xdsl.dialects.func import FuncOp
@@ -26,10 +26,10 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
-from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.locations import location_of
 from shardc.explain.diagnostics import ShardcError, register_source
 from shardc.frontend.mlir_lines import LineReader
-from shardc.frontend.mlir_locations import LocationReader
+from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.graph.types import Location
 
 
@@ -127,7 +127,7 @@ class ModuleParser(Parser):
         self.file = file
         self.locations = LocationReader(text)
         self._reader = LineReader(text, file, self.locations)
-        self._lines = [0, *(i + 1 for i, char in enumerate(text) if char == "\n")]
+        self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         super().__init__(make_context(), text, file)
 
     def place(self, position: int) -> Location:
@@ -181,23 +181,21 @@ class ModuleParser(Parser):
         op = super().parse_operation()
         if isinstance(op, FuncOp):
             _drop_empty(op)
-        if isinstance(op.location, UnknownLoc):
-            op.location = SourceLoc(self.place(position))  # pyright: ignore[reportAttributeAccessIssue]
+        set_location(op, placed(op.location, self.place(position)))
         return op
 
     def parse_optional_region(self, arguments: Iterable[Parser.Argument] | None = None) -> Region | None:
         if arguments is not None:
             arguments = list(arguments)
             for arg in arguments:
-                arg.location = arg.location or SourceLoc(self.place(arg.name.start))  # pyright: ignore[reportAttributeAccessIssue]
+                set_location(arg, placed(arg.location, self.place(arg.name.start)))
         return super().parse_optional_region(arguments)
 
     def _parse_optional_block_arg_list(self, block: Block) -> Block | None:
         place = self.place(self.pos)
         super()._parse_optional_block_arg_list(block)
         for arg in block.args:
-            if isinstance(arg.location, UnknownLoc):
-                arg.location = SourceLoc(place)  # pyright: ignore[reportAttributeAccessIssue]
+            set_location(arg, placed(arg.location, place))
         return block
 
     # Constants

@@ -12,10 +12,11 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from shardc.dialects.locations import SourceLoc
-from shardc.frontend.mlir_locations import LocationReader
+from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.graph.types import Location
 
 _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
@@ -73,7 +74,7 @@ class LineReader:
             op = self._build(template, parts[1::2], values, pending)
             if op is None:
                 return start
-            op.location = self._location(where, line, column)  # pyright: ignore[reportAttributeAccessIssue]
+            set_location(op, self._location(where, line, column))
             block.add_op(op)
             following = _SPACE.match(text, end)
             start = following.end() if following else end
@@ -111,7 +112,9 @@ class LineReader:
 
     def _location(self, where: str, line: int, column: int) -> Attribute:
         known = self._locations.read(where) if where else None
-        return SourceLoc(Location(self._file, line, column)) if known is None else known
+        if isinstance(known, SourceLoc) and known.data.file:
+            return known
+        return placed(known, Location(self._file, line, column))
 
     def learn(self, start: int, after: int, op: Operation, values: Values) -> None:
         """Make a template of the line at `start`, if `op` is all of it; `after` is where parsing goes on."""
@@ -134,8 +137,16 @@ class LineReader:
             tuple(result.type for result in op.results),
             dict(op.properties),
             dict(op.attributes),
-            tuple(region.clone() for region in op.regions),
+            tuple(map(_unlocated, op.regions)),
         )
+
+
+def _unlocated(region: Region) -> Region:
+    """A copy of a region, its operations without a location."""
+    copy = region.clone()
+    for inner in (*copy.block.args, *copy.block.ops):
+        inner.location = UNKNOWN_LOC
+    return copy
 
 
 def _lookup(name: str, values: Values) -> SSAValue | None:

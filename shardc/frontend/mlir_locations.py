@@ -18,9 +18,10 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnknownLoc,
 )
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.parser import Parser
 
-from shardc.dialects.locations import SourceLoc
+from shardc.dialects.locations import SourceLoc, location_of
 from shardc.graph.types import Location
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
@@ -158,6 +159,25 @@ def _unquoted(text: str) -> str:
         return body.encode("latin-1").decode("utf-8") if "\\" in text else body
     except (UnicodeDecodeError, UnicodeEncodeError):
         return body
+
+
+def placed(loc: Attribute | None, place: Location) -> Attribute:
+    """The location, with its place in the text if it has none of its own."""
+    if loc is None:
+        return SourceLoc(place)
+    known = location_of(loc)
+    return loc if known.file else SourceLoc(place.named(known.name))
+
+
+def set_location(target: Operation | BlockArgument | Parser.Argument, loc: Attribute) -> None:
+    """Set a location; what a one-line body contains is at the same place."""
+    setattr(target, "location", loc)
+    if isinstance(target, Operation):
+        for region in target.regions:
+            first = region.blocks[0].first_op if region.blocks else None
+            if first is not None and isinstance(first.location, UnknownLoc):
+                for inner in (*region.blocks[0].args, *region.blocks[0].ops):
+                    setattr(inner, "location", loc)
 
 
 def _simplified(loc: Any) -> Attribute | None:
