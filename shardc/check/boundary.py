@@ -80,6 +80,7 @@ class _Result:
             raise self.error(f"is the same over {over}", f"varies over {over}", self.fix(wrong, over))
 
     def fix(self, wrong: frozenset[Axis], over: str) -> str:
+        """What makes the value the same, or the type one that lets it vary."""
         if not self.type.rank:
             return f"psum over {over} first; a scalar cannot be split"
         free = [i for i, dim in enumerate(self.sharding.dims) if not dim.axes]

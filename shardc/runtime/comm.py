@@ -7,6 +7,7 @@ one shape and dtype. Dimensions may be negative. Wrong arguments raise ValueErro
 
 from __future__ import annotations
 
+import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from shardc.runtime.collectives import Array, split
 from shardc.runtime.groups import MeshGroups, Names
 from shardc.runtime.mesh import Axes, names_of
 
-_HERE = str(Path(__file__).parent)
+_HERE = str(Path(__file__).parent) + os.sep
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 

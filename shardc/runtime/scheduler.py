@@ -53,6 +53,7 @@ class Scheduler:
         self.groups = groups
         size = groups.mesh.size
         self._task = task
+        self._context = contextvars.copy_context()
         self._ready = deque(range(size))
         self._batons = [Lock() for _ in range(size)]
         self._threads: list[Thread | None] = [None] * size
@@ -131,7 +132,7 @@ class Scheduler:
             self._stop(DivergenceError(self._deadlock()))
 
     def _start(self, position: int) -> None:
-        run = contextvars.copy_context().run
+        run = self._context.copy().run
         thread = Thread(target=run, args=(self._live, position), name=f"device {position}", daemon=True)
         self._threads[position] = thread
         thread.start()

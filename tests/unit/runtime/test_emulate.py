@@ -120,6 +120,17 @@ def test_numpy_settings_of_the_caller_hold_on_devices():
         assert main(np.zeros(2)).tolist() == [np.inf]
 
 
+def test_numpy_settings_of_one_device_stay_there():
+    def device_main(comm: Comm, x: np.ndarray) -> np.ndarray:
+        if comm.position == 0:
+            with np.errstate(divide="raise"):
+                return comm.psum(x, "i")
+        assert np.geterr()["divide"] == "warn"
+        return comm.psum(x, "i")
+
+    assert emulate(device_main, Mesh({"i": 2}), (P("i"),), (P(),))(np.ones(2)).tolist() == [2]
+
+
 # devices that do different things
 
 
