@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
 from xdsl.ir import Dialect
@@ -37,13 +39,20 @@ def _spmd() -> Dialect:
     return SPMD
 
 
+DIALECTS: dict[str, Callable[[], Dialect]] = {
+    "func": _func,
+    "stablehlo": _stablehlo,
+    "chlo": _chlo,
+    "sdy": _sdy,
+    "spmd": _spmd,
+}
+"""Dialect name -> a function that imports it."""
+
+
 def make_context() -> Context:
     """A context with builtin, func, stablehlo, chlo, sdy and spmd."""
     context = Context()
     context.load_dialect(Builtin)
-    context.register_dialect("func", _func)
-    context.register_dialect("stablehlo", _stablehlo)
-    context.register_dialect("chlo", _chlo)
-    context.register_dialect("sdy", _sdy)
-    context.register_dialect("spmd", _spmd)
+    for name, factory in DIALECTS.items():
+        context.register_dialect(name, factory)
     return context

@@ -1,4 +1,4 @@
-"""What the commands share: reading a program in any input language, and writing output whole or not at all."""
+"""What the commands share: reading a program in any language, and writing output whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.graph import Location
 
 Reader = Callable[[str, str, Mapping[str, int], str | None], ModuleOp]
 
@@ -63,9 +64,11 @@ def read_text(path: str) -> str:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
         line = data[: error.start].count(b"\n") + 1
+        start = data.rfind(b"\n", 0, error.start) + 1
+        column = len(data[start : error.start].decode("utf-8")) + 1
+        place = Location("<stdin>" if path == "-" else path, line, column)
         raise ShardcError(
-            f"{path} is not UTF-8: byte {error.start} is 0x{data[error.start]:02x}, in line {line}",
-            hint="save the file as UTF-8",
+            f"this byte, 0x{data[error.start]:02x}, is not UTF-8", place, "save the file as UTF-8"
         ) from None
 
 
@@ -81,12 +84,10 @@ def write_bytes(path: str, write: Callable[[str], object]) -> None:
     """Let `write(name)` fill a temporary file that then takes the place of `path`."""
     target = Path(path)
     try:
-        if not target.parent.is_dir() or target.is_dir():
-            raise (
-                IsADirectoryError(0, "is a directory")
-                if target.is_dir()
-                else FileNotFoundError(0, f"there is no directory {target.parent}")
-            )
+        if target.is_dir():
+            raise IsADirectoryError(0, "is a directory")
+        if not target.parent.is_dir():
+            raise FileNotFoundError(0, f"there is no directory {target.parent}")
         if target.exists() and not target.is_file():
             write(path)
             return

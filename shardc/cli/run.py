@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,7 +78,7 @@ def read_inputs(file: str, names: Sequence[str], types: Sequence[TensorType]) ->
     try:
         with np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, BadZipFile) as error:
         raise ShardcError(f"{file} is not an .npz file of arrays: {error}") from None
     arrays: list[Array] = []
     for name, type in zip(names, types, strict=True):

@@ -14,7 +14,7 @@ TARGETS = ("jax", "numpy")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command; the exit code is 0, 1 for a wrong program or a wrong result, 2 for a misused command."""
+    """Run the command; its exit code: 1 for a wrong program or a wrong result, 2 for a misused command."""
     options = _parser().parse_args(argv)
     problem: Diagnostic | None = None
     code = 0

@@ -17,7 +17,7 @@ def reason(problem: Problem, value: int, source: Sharding, target: Sharding) -> 
     what = named(problem, value)
     users = [v for v, i in problem.consumers.get(value, []) if v.choice.operands[i] == target]
     by = f" by {title(users[0].node)}" if users else ""
-    if ended:
+    if ended and [d.axes for d in source.dims] == [d.axes for d in target.dims]:
         return f"{what} is a partial {source.kind} over {axes_text(ended, source.mesh)}, needed whole{by}"
     return f"{what} is {source}, needed as {target}{by}"
 

@@ -1,0 +1,127 @@
+"""What the command says of wrong files and wrong use: exact text, exit codes, no half-written output."""
+
+from __future__ import annotations
+
+import io
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shardc.cli.shardc import main
+
+PROGRAM = "mesh m[x=2]\nsize N = 8\ndef f(a: f32[N@x]) -> f32[N@x]:\n    return a + a\n"
+
+
+@pytest.fixture
+def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    Path("prog.shard").write_text(PROGRAM)
+    return "prog.shard"
+
+
+def _error(capsys: pytest.CaptureFixture[str], *args: str) -> str:
+    assert main(list(args)) == 1
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    return captured.err
+
+
+def test_missing_file(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _error(capsys, "none.shard") == "shardc: error: cannot read none.shard: no such file or directory\n"
+
+
+def test_folder(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("folder.shard").mkdir()
+    assert _error(capsys, "folder.shard") == "shardc: error: cannot read folder.shard: is a directory\n"
+
+
+def test_unknown_suffix(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("prog.txt").write_text(PROGRAM)
+    assert _error(capsys, "prog.txt") == (
+        "shardc: error: prog.txt: no reader for files that end in '.txt'\n    note: shardc reads .shard and .mlir\n"
+    )
+
+
+def test_not_utf8(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("latin.shard").write_bytes(b"mesh m[x=2]\n# caf\xe9\n")
+    assert _error(capsys, "latin.shard") == (
+        "latin.shard:2:6: error: this byte, 0xe9, is not UTF-8\n    note: save the file as UTF-8\n"
+    )
+
+
+def test_unwritable_output(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _error(capsys, program, "-o", "nowhere/out.py") == (
+        "shardc: error: cannot write nowhere/out.py: there is no directory nowhere\n"
+    )
+    assert _error(capsys, program, "-o", ".") == "shardc: error: cannot write .: is a directory\n"
+
+
+def test_a_failed_compilation_keeps_the_old_output(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("out.py").write_text("old")
+    Path("bad.shard").write_text(PROGRAM.replace("a + a", "a + b"))
+    _error(capsys, "bad.shard", "-o", "out.py")
+    assert Path("out.py").read_text() == "old"
+    assert sorted(path.name for path in Path().iterdir()) == ["bad.shard", "out.py", "prog.shard"]
+
+
+def test_unknown_size(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "has no size M" in _error(capsys, program, "-D", "M=3")
+
+
+def test_unknown_entry(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert "g" in _error(capsys, program, "--entry", "g")
+
+
+@pytest.mark.parametrize(
+    "args", [["prog.shard", "--emit", "nothing"], [], ["prog.shard", "-D", "N"], ["prog.shard", "--run", "--check"]]
+)
+def test_misuse_is_exit_code_2(program: str, args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(args)
+    assert stop.value.code == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_standard_input_and_output(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(PROGRAM.encode())))
+    assert main(["-", "--emit", "ir"]) == 0
+    assert "tensor<8xf32>" in capsys.readouterr().out
+
+
+def test_defines(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([program, "-D", "N=32", "--emit", "ir"]) == 0
+    assert "tensor<32xf32>" in capsys.readouterr().out
+
+
+def test_inputs_and_outputs(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    np.savez("in.npz", allow_pickle=False, a=np.arange(8, dtype=np.float32))
+    assert main([program, "--run", "--inputs", "in.npz", "--outputs", "out.npz"]) == 0
+    assert capsys.readouterr().out == "2 devices, in.npz\nresult 0: f32[8], equal\n"
+    with np.load("out.npz") as archive:
+        assert archive["result_0"].tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
+
+
+@pytest.mark.parametrize(
+    ("arrays", "said"),
+    [
+        ({}, "in.npz has no array a; it has nothing"),
+        ({"a": np.zeros(4, np.float32)}, "a in in.npz is float32[4], but the program wants f32[8]"),
+        ({"a": np.zeros(8)}, "a in in.npz is float64[8], but the program wants f32[8]"),
+    ],
+)
+def test_wrong_inputs(
+    program: str, arrays: dict[str, np.ndarray], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez("in.npz", allow_pickle=False, **arrays)
+    assert _error(capsys, program, "--run", "--inputs", "in.npz") == f"shardc: error: {said}\n"
+
+
+def test_inputs_that_are_no_archive(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("in.npz").write_text("no")
+    assert _error(capsys, program, "--run", "--inputs", "in.npz").startswith(
+        "shardc: error: in.npz is not an .npz file of arrays"
+    )
