@@ -46,7 +46,7 @@ class Lockstep:
         self._deaths: dict[int, list[list[int]]] = {}
 
     def run(self, region: Region, args: Sequence[Blocks], env: Env) -> list[Blocks]:
-        """The values the region returns; `env` holds those around it, and the region's own while they live."""
+        """The values the region returns; `env` holds those around it, and its own while they live."""
         if id(region) not in self._deaths:
             self._deaths[id(region)] = deaths(region)
         env.update(zip(region.args, args, strict=True))

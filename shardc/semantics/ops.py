@@ -52,6 +52,7 @@ from shardc.semantics.movement import (
     transpose,
 )
 from shardc.semantics.ordering import sort, top_k
+from shardc.semantics.random_bits import rng_bit_generator
 from shardc.semantics.reduction import reduce, reduce_with
 from shardc.semantics.special import (
     bessel_i1e,
@@ -117,6 +118,7 @@ __all__ = [
     "remainder",
     "reshape",
     "reverse",
+    "rng_bit_generator",
     "round_nearest_afz",
     "rsqrt",
     "scatter",

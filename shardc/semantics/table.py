@@ -107,6 +107,11 @@ def _complex(real: Array, imaginary: Array) -> Array:
     return real + 1j * imaginary
 
 
+def _rng_bit_generator(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    algorithm, bits = str(op.attrs["rng_algorithm"]), op.results[1]
+    return ops.rng_bit_generator(arrays[0], rng_algorithm=algorithm, shape=bits.shape, dtype=bits.numpy)
+
+
 def _nothing(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     return []
 
@@ -227,6 +232,7 @@ SEMANTICS: dict[str, Meaning] = {
     "stablehlo.select_and_scatter": _select_and_scatter,
     "stablehlo.sort": _sort,
     "stablehlo.map": _map,
+    "stablehlo.rng_bit_generator": _rng_bit_generator,
     "chlo.top_k": _many(ops.top_k, "k"),
     "stablehlo.optimization_barrier": _identity,
     "sdy.sharding_constraint": _identity,

@@ -99,7 +99,7 @@ def test_assemble_undoes_cut(placed, shape, kind):
 def test_assemble_names_devices_that_disagree():
     blocks = [single([1])] * 7 + [single([2])]
     with pytest.raises(
-        BlockError, match="x=0, y=0 and x=1, y=3 hold different values .*: 1.0 and 2.0 at .0."
+        BlockError, match=r"x=0, y=0 and x=1, y=3 hold different values .*: 1.0 and 2.0 at .0."
     ):
         assemble(blocks, on(MESH, []), (1,))
     assert assemble(blocks, on(MESH, []), (1,), check=False) == 1
