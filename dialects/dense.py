@@ -107,7 +107,9 @@ def _filled(words: list[str], dtype: np.dtype, shape: tuple[int, ...]) -> NDArra
 def _from_hex(body: str, dtype: np.dtype, shape: tuple[int, ...]) -> NDArray[np.generic]:
     if not re.fullmatch(r'"0x([0-9a-fA-F]{2})*"', body):
         raise ValueError('a constant given as a string must be hexadecimal: "0x..."')
-    data: NDArray[np.generic] = np.frombuffer(bytes.fromhex(body[3:-1]), dtype.newbyteorder("<"))
+    raw = bytes.fromhex(body[3:-1])
+    whole = raw[: len(raw) // dtype.itemsize * dtype.itemsize]
+    data: NDArray[np.generic] = np.frombuffer(whole, dtype.newbyteorder("<"))
     if data.size == 1:
         return data.reshape(())
     if data.size != _size(shape):
@@ -184,9 +186,10 @@ def _read_int(word: str) -> int:
 def _read_float(word: str, dtype: np.dtype) -> np.generic:
     """A decimal number, or the bits of one in hexadecimal."""
     if word.startswith("0x"):
-        bits = bytes.fromhex(word[2:].zfill(2 * dtype.itemsize))
-        if len(bits) != dtype.itemsize:
+        digits = word[2:].zfill(2 * dtype.itemsize)
+        if len(digits) != 2 * dtype.itemsize:
             raise ValueError(f"{word} has not the width of {dtype}")
+        bits = bytes.fromhex(digits)
         return np.frombuffer(bits[::-1], dtype)[0]
     try:
         return dtype.type(float(word))
