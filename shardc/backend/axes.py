@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from shardc.backend.expressions import Expr, raw, tuple_of
 from shardc.explain.diagnostics import ShardcError
@@ -57,14 +58,14 @@ def emitted_mesh(mesh: Mesh, axes: Iterable[Axis], loc: Location = UNKNOWN) -> E
 def _parts(name: str, size: int, cuts: list[int], loc: Location) -> list[Axis]:
     if len(cuts) <= 2:
         return [Axis(name, size)]
-    for low, high in zip(cuts, cuts[1:], strict=False):
+    for low, high in pairwise(cuts):
         if high % low:
             raise ShardcError(
                 f"axis {name} of size {size} is split after {low} positions and after {high}",
                 loc,
                 f"no mesh has both as axes; use parts of {name} of which one divides the other",
             )
-    return [Axis(name, high // low, low) for low, high in zip(cuts, cuts[1:], strict=False)]
+    return [Axis(name, high // low, low) for low, high in pairwise(cuts)]
 
 
 def _part_names(name: str, count: int, taken: set[str]) -> list[str]:

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardc.backend.context import Context, Printed
-from shardc.backend.expressions import Expr, call, integers, name
+from shardc.backend.expressions import Expr, call, integers, name, several
 from shardc.backend.literals import filled, typed
-from shardc.backend.names import Names, identifier
+from shardc.backend.names import Names, source_name
 from shardc.backend.terms import Several, Term
 from shardc.backend.usage import Usage, captured
 from shardc.explain.diagnostics import ShardcError
@@ -22,17 +22,27 @@ _INLINE_LENGTH = 56
 _INLINE_WEIGHT = 5
 
 _WISHES = {
-    "stablehlo.dot_general": "product",
-    "stablehlo.iota": "positions",
-    "stablehlo.compare": "mask",
-    "spmd.axis_index": "position",
     "spmd.all_gather": "gathered",
     "spmd.all_reduce": "total",
-    "spmd.reduce_scatter": "block",
     "spmd.all_slice": "block",
     "spmd.all_to_all": "exchanged",
+    "spmd.axis_index": "position",
     "spmd.collective_permute": "received",
+    "spmd.reduce_scatter": "block",
+    "stablehlo.compare": "mask",
+    "stablehlo.concatenate": "joined",
     "stablehlo.constant": "table",
+    "stablehlo.dot_general": "product",
+    "stablehlo.dynamic_slice": "part",
+    "stablehlo.exponential": "exps",
+    "stablehlo.gather": "rows",
+    "stablehlo.iota": "places",
+    "stablehlo.reduce": "reduced",
+    "stablehlo.select": "chosen",
+    "stablehlo.slice": "part",
+    "stablehlo.sort": "ordered",
+    "idiom.keepdims": "reduced",
+    "idiom.take": "rows",
 }
 
 
@@ -48,6 +58,8 @@ class Body:
         self.names = names
         self.terms = terms
         self._left = dict(uses.count)
+        self._last: Node | None = None
+        self._returned: Expr | None = None
 
     # What printers ask for.
 
@@ -92,6 +104,16 @@ class Body:
             self.node(node)
         return list(region.results)
 
+    def function(self, region: Region) -> Expr:
+        """Print the nodes of a region; the expression it returns. What the last node gives needs no name."""
+        nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
+        alone = bool(nodes) and nodes[-1].results == region.results
+        alone = alone and (len(region.results) == 1 or nodes[-1].name == "func.call")
+        self._last = nodes[-1] if alone and all(self.uses.count[v] == 1 for v in region.results) else None
+        for node in nodes:
+            self.node(node)
+        return self._returned or several([self.expr(value) for value in region.results])
+
     def node(self, node: Node) -> None:
         """Print one node, or keep its text for its use."""
         if id(node) not in self.uses.live:
@@ -107,10 +129,23 @@ class Body:
         if printed is not None:
             self.done(node.operands)
         self._done_inside(node)
-        if isinstance(printed, Several):
+        if node is self._last and printed is not None:
+            self._return(node, printed)
+        elif isinstance(printed, Several):
             self._assign_all(node, printed)
         elif printed is not None:
             self.define(node.results[0], self._as_term(node, printed), node)
+
+    def _return(self, node: Node, printed: Expr | Term | Several) -> None:
+        """The last node's text is returned as it is, under its comment."""
+        if isinstance(printed, Several):
+            self._returned = printed.expr
+            return
+        term = self._as_term(node, printed)
+        if term.comment:
+            self.writer.comment(term.comment)
+        self._remember(node.results[0], term)
+        self._returned = self.expr(node.results[0])
 
     def done(self, values: Sequence[int]) -> None:
         """These uses have been printed."""
@@ -132,12 +167,18 @@ class Body:
 
     def fresh(self, value: int, fallback: str = "t") -> str:
         """A free variable name for a value: the source's if it gave one."""
-        return self.names.fresh(identifier(self.graph.values[value].loc.name) or fallback)
+        return self.names.fresh(source_name(self.graph.values[value].loc) or fallback)
 
     def note(self, value: int, node: Node | None = None) -> str:
         """f32[8, 64] of f32[16@data, 64]; the second part where `localize` noted it."""
         whole = None if node is None else node.attrs.get("shardc.global")
         return f"{self.type(value)}" + (f" of {whole}" if whole else "")
+
+    def notes(self, values: Sequence[int]) -> str | None:
+        """f32[8, 64], i32[8]; None if all are scalars."""
+        if all(self.type(value).rank == 0 for value in values):
+            return None
+        return ", ".join(self.note(value) for value in values)
 
     def _as_term(self, node: Node, printed: Expr | Term) -> Term:
         if isinstance(printed, Term):
@@ -149,12 +190,12 @@ class Body:
             return False
         if len(term.expr.text) > _INLINE_LENGTH or term.expr.weight > _INLINE_WEIGHT:
             return False
-        own = identifier(self.graph.values[value].loc.name)
+        own = source_name(self.graph.values[value].loc)
         return own is None or own in self._names_of_user(value)
 
     def _names_of_user(self, value: int) -> list[str | None]:
         user = self.uses.user[value]
-        return [identifier(self.graph.values[result].loc.name) for result in user.results]
+        return [source_name(self.graph.values[result].loc) for result in user.results]
 
     def _too_long(self, node: Node, printed: Printed) -> bool:
         if printed is None:
@@ -202,17 +243,16 @@ class Body:
         if term.comment:
             self.writer.comment(term.comment)
         variable = self.fresh(value, _WISHES.get(node.name, "t") if node else "t")
-        whole = term.shape == self.type(value).shape
+        whole = term.shape == self.type(value).shape != ()
         self.writer.statement(f"{variable} = ", term.expr, self.note(value, node) if whole else None)
         self._remember(value, Term(name(variable), term.shape, free=True))
 
     def _assign_all(self, node: Node, printed: Several) -> None:
-        if printed.comment:
-            self.writer.comment(printed.comment)
         variables: list[str] = []
         for value in node.results:
-            variables.append(self.fresh(value) if self.uses.count.get(value) else "_")
+            wish = _WISHES.get(node.name, "t")
+            variables.append(self.fresh(value, wish) if self.uses.count.get(value) else "_")
             if variables[-1] != "_":
                 self.bind(value, variables[-1])
         left = ", ".join(variables) + ("," if len(variables) == 1 else "")
-        self.writer.statement(f"{left} = ", printed.expr, ", ".join(self.note(v) for v in node.results))
+        self.writer.statement(f"{left} = ", printed.expr, self.notes(node.results))

@@ -54,15 +54,16 @@ class Expr:
         """`prefix` and the expression on one line if it fits, else one item a line."""
         if len(prefix) + len(self.text) <= width or not self.items:
             return [prefix + self.text]
+        head, tail = (self.head, self.tail) if self.head else ("(", ")")
         inner = indent + "    "
         together = inner + ", ".join(item.text for item in self.items)
-        if len(together) <= width and self.tail[:1] == ")":
-            return [prefix + self.head, together, indent + self.tail]
-        broken = [prefix + self.head]
+        if len(together) <= width and tail[:1] == ")":
+            return [prefix + head, together, indent + tail]
+        broken = [prefix + head]
         for item in self.items:
             *most, last = item.lines(inner, inner, width - 1)
             broken += [*most, last + ","]
-        return [*broken, indent + self.tail]
+        return [*broken, indent + tail]
 
 
 def raw(text: str, level: int = ATOM) -> Expr:
@@ -102,6 +103,8 @@ def tuple_of(items: Sequence[Expr]) -> Expr:
 
 def several(items: Sequence[Expr]) -> Expr:
     """a, b: the right side of an assignment."""
+    if not items:
+        return raw("()")
     return items[0] if len(items) == 1 else _display("", items, "", frozenset(), TERNARY, 0)
 
 

@@ -2,37 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 
 from shardc.backend.body import Body
 from shardc.backend.context import Context
-from shardc.backend.expressions import Expr, index, tuple_of
+from shardc.backend.expressions import index, several
 from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import RESERVED, Names, identifier
 from shardc.backend.usage import usage
+from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
 
 
-def write_body(
-    context: Context, region: Region, params: Sequence[str], results: Sequence[Array] | None = None
-) -> None:
-    """The lines of a function: its region's nodes and its return."""
-    region = fold(context.graph, region)
+def write_body(context: Context, region: Region, params: Sequence[str], stacked: Container[int] = ()) -> None:
+    """The lines of a function: its region's nodes and its return.
+
+    The results with numbers in `stacked` get a dimension in front.
+    """
+    region = fold(context.graph, region, context.constants, context.target.table)
     body = Body(context, usage(region), Names(context.functions.values()), {})
     for value, param in zip(region.args, params, strict=True):
         body.bind(value, param)
-    returned = [body.expr(value) for value in body.region(region)]
-    if results is not None:
-        returned = [_stacked(expr, array) for expr, array in zip(returned, results, strict=True)]
-    context.writer.statement("return ", returned[0] if len(returned) == 1 else tuple_of(returned))
-
-
-def _stacked(expr: Expr, array: Array) -> Expr:
-    """A partial result gets a dimension in front, along which main combines the devices' parts."""
-    if array.sharding is None or not array.sharding.unreduced:
-        return expr
-    return index(expr, ["None"])
+    if stacked:
+        parts = [body.expr(value) for value in body.region(region)]
+        parts = [index(e, ["None"]) if i in stacked else e for i, e in enumerate(parts)]
+        context.writer.comment("Partial results get a dimension in front, along which main combines them.")
+        context.writer.statement("return ", several(parts))
+    else:
+        context.writer.statement("return ", body.function(region))
 
 
 def signature(context: Context, params: Sequence[str]) -> str:
@@ -40,15 +38,15 @@ def signature(context: Context, params: Sequence[str]) -> str:
     return ", ".join((*context.leading, *params))
 
 
-def define_device_main(context: Context, program: LocalProgram) -> None:
+def define_device_main(context: Context, program: LocalProgram, stacked: Container[int] = ()) -> None:
     """def device_main: the blocks of the parameters in, the blocks of the results out."""
     names = [param.name for param in program.params]
     writer = context.writer
     with writer.indented(f"def device_main({signature(context, names)}):"):
         blocks = [f"{param.name}: {block(param)}" for param in program.params]
         returns = ", ".join(block(result) for result in program.results)
-        writer.docstring("What each device runs.", "\n".join([*blocks, f"Returns {returns}."]))
-        write_body(context, program.body, names, program.results)
+        writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, f"returns {returns}"]))
+        write_body(context, program.body, names, stacked)
 
 
 def block(array: Array) -> str:
@@ -67,11 +65,11 @@ def title(program: LocalProgram, where: str = "") -> tuple[str, str]:
     )
 
 
-def main_types(program: LocalProgram) -> str:
-    """(x: f32[8, 4]) -> f32[8]"""
-    takes = ", ".join(f"{param.name}: {param.type}" for param in program.params)
+def describe_main(writer: Writer, program: LocalProgram) -> None:
+    """Its docstring: global types, one a line."""
+    lines = [f"{param.name}: {param.type}" for param in program.params]
     returns = ", ".join(str(result.type) for result in program.results)
-    return f"({takes}) -> {f'({returns})' if len(program.results) != 1 else returns}"
+    writer.docstring("The whole program, on whole arrays.", "\n".join([*lines, f"returns {returns}"]))
 
 
 def define_callees(context: Context, program: LocalProgram) -> None:
@@ -101,8 +99,8 @@ def _define(context: Context, python_name: str, function: Function) -> None:
         names.pin(params[-1])
     with writer.indented(f"def {python_name}({signature(context, params)}):"):
         types = zip(params, function.body.args, strict=True)
-        takes = "\n".join(f"{param}: {graph.type(value)}" for param, value in types)
+        takes = ", ".join(f"{param}: {graph.type(value)}" for param, value in types)
         returns = ", ".join(str(graph.type(value)) for value in function.body.results)
-        writer.docstring("A part of device_main.", *([takes] if takes else []), f"Returns {returns}.")
+        writer.comment(f"({takes}) -> {returns}")
         write_body(context, function.body, params)
     writer.blank(2)

@@ -1,13 +1,212 @@
-"""Runs of nodes that a person writes as one expression, folded into one node before printing.
+"""Runs of nodes that a person writes as one expression, made one node before printing.
 
-reduce; broadcast_in_dim    ->  idiom.keepdims       jnp.max(x, axis=1, keepdims=True)
+    reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
+    reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
+    reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
+    dynamic_slice; reshape              ->  idiom.layer       ws[i]
+    reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
+    maximum(-inf, x)                    ->  idiom.same        x
+
+The last node of a run is replaced; the others are then used by nobody and are not printed.
 """
 
 from __future__ import annotations
 
-from shardc.graph import Graph, Region
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from typing import cast
+
+from shardc.backend.groups import grouped
+from shardc.backend.names import source_name
+from shardc.backend.usage import usage
+from shardc.graph import REGION_OPS, Dense, GatherDims, Graph, Node, Region, combiner, identity
+from shardc.graph.loops import Constants, counted
+
+_REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
+_RESHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim")
+Range = tuple[int, int]
 
 
-def fold(graph: Graph, region: Region) -> Region:
-    """The region with its idioms folded, inner regions too; the given one is left as it is."""
-    return region
+def fold(graph: Graph, region: Region, constants: Constants, known: Container[str]) -> Region:
+    """The region with its idioms folded, and those of the regions in it; the given one stays as it is.
+
+    `known` are the nodes that can be printed: a composite that is not among them stays as it is.
+    """
+    return _Folder(graph, constants, usage(region).count, known).region(region, {})
+
+
+class _Folder:
+    def __init__(
+        self, graph: Graph, constants: Constants, count: Mapping[int, int], known: Container[str]
+    ) -> None:
+        self.graph, self.constants, self.count, self.known = graph, constants, count, known
+        self.made: dict[int, Node] = {}
+        self.counters: dict[int, Range] = {}
+
+    def region(self, region: Region, counters: Mapping[int, Range]) -> Region:
+        """`counters` are arguments that count, with the range they take."""
+        self.counters.update(counters)
+        nodes: list[Node] = []
+        for node in grouped(self.graph, region.nodes, self.count, self.known):
+            folded = self.node(node)
+            self.made.update((value, folded) for value in folded.results)
+            nodes.append(folded)
+        return Region(region.args, nodes)
+
+    def node(self, node: Node) -> Node:
+        if node.name in REGION_OPS:
+            return replace(node, regions=tuple(self.region(r, self.counting(node)) for r in node.regions))
+        for attempt in _FOLDS.get(node.name, ()):
+            folded = attempt(self, node)
+            if folded is not None:
+                return folded
+        return node
+
+    def counting(self, node: Node) -> dict[int, Range]:
+        found = counted(node, self.constants) if node.name == "stablehlo.while" else None
+        if found is None:
+            return {}
+        return {node.regions[1].args[found.index]: (found.start, found.stop)}
+
+    def only(self, value: int, *names: str) -> Node | None:
+        """The node that makes a value, if it is one of these, nobody else uses it, and it has no name."""
+        made = self.made.get(value)
+        if made is not None and made.name == "idiom.same" and self.count.get(value) == 1:
+            return self.only(made.operands[0], *names)
+        if made is None or made.name not in names or self.count.get(value) != 1:
+            return None
+        return made if source_name(self.graph.values[value].loc) is None else None
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        return self.graph.type(value).shape
+
+    def splat(self, value: int) -> object:
+        """The element of a constant that has one, through broadcasts."""
+        made = self.made.get(value)
+        if made is None or made.name == "stablehlo.broadcast_in_dim":
+            return None if made is None else self.splat(made.operands[0])
+        if made.name != "stablehlo.constant" or not cast(Dense, made.attrs["value"]).is_splat:
+            return None
+        return cast(Dense, made.attrs["value"]).data[()]
+
+
+def _keepdims(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], "stablehlo.reduce")
+    if made is None or len(made.results) != 1:
+        return None
+    if combiner(made.regions[0], folder.graph) not in _REDUCTIONS:
+        return None
+    before, after = folder.shape(made.operands[0]), folder.shape(node.results[0])
+    dims = cast("tuple[int, ...]", made.attrs["dimensions"])
+    kept = tuple(d for d in range(len(before)) if d not in dims)
+    if node.name == "stablehlo.reshape":
+        fits = after == tuple(1 if d in dims else size for d, size in enumerate(before))
+    else:
+        fits = len(before) == len(after) and node.attrs["broadcast_dimensions"] == kept
+    return replace(made, name="idiom.keepdims", results=node.results, loc=node.loc) if fits else None
+
+
+def _argmax(folder: _Folder, node: Node) -> Node | None:
+    dims = cast("tuple[int, ...]", node.attrs["dimensions"])
+    if len(node.operands) != 4 or len(dims) != 1 or folder.count.get(node.results[0]):
+        return None
+    counting = folder.made.get(node.operands[1])
+    if counting is None or counting.name != "stablehlo.iota" or counting.attrs["iota_dimension"] != dims[0]:
+        return None
+    kind = _extreme(node.regions[0])
+    if kind is None:
+        return None
+    attrs = {"axis": dims[0]}
+    return Node(node.id, f"idiom.arg{kind}", node.operands[:1], node.results[1:], attrs, (), node.loc)
+
+
+def _extreme(region: Region) -> str | None:
+    """Whether a comparator of (value, index) pairs takes the largest or the smallest, of equals the first."""
+    logic = {"compare", "select", "or", "and", "constant", "return"}
+    if any(node.name.removeprefix("stablehlo.") not in logic for node in region.nodes):
+        return None
+    a, i, b, j = region.args
+    tests = [node for node in region.nodes if node.name == "stablehlo.compare"]
+    ties = [t.attrs["comparison_direction"] for t in tests if t.operands == (i, j)]
+    if ties != ["LT"] or any(t.operands not in ((a, b), (a, a), (i, j)) for t in tests):
+        return None
+    directions = {str(t.attrs["comparison_direction"]) for t in tests if t.operands == (a, b)}
+    return {frozenset({"GT", "EQ"}): "max", frozenset({"LT", "EQ"}): "min"}.get(frozenset(directions))
+
+
+def _take(folder: _Folder, node: Node) -> Node | None:
+    dims = cast(GatherDims, node.attrs["dimension_numbers"])
+    table, places = node.operands
+    shape, rank = folder.shape(table), len(folder.shape(places))
+    if dims.operand_batching_dims or len(dims.start_index_map) != 1:
+        return None
+    (axis,) = dims.start_index_map
+    if dims.collapsed_slice_dims != (axis,):
+        return None
+    if node.attrs["slice_sizes"] != tuple(1 if d == axis else size for d, size in enumerate(shape)):
+        return None
+    if dims.index_vector_dim != rank:
+        column = folder.only(places, *_RESHAPES)
+        if column is None or dims.index_vector_dim != rank - 1:
+            return None
+        (places,) = column.operands
+        rank -= 1
+        if (*folder.shape(places), 1) != folder.shape(column.results[0]):
+            return None
+    if dims.offset_dims != (*range(axis), *range(axis + rank, len(shape) - 1 + rank)):
+        return None
+    return Node(node.id, "idiom.take", (table, places), node.results, {"axis": axis}, (), node.loc)
+
+
+def _layer(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], "stablehlo.dynamic_slice")
+    if made is None:
+        return None
+    stack, start = made.operands[0], made.operands[1]
+    shape = folder.shape(stack)
+    if folder.shape(node.results[0]) != shape[1:] or made.attrs["slice_sizes"] != (1, *shape[1:]):
+        return None
+    attrs = {"counter": _inside(folder, start, shape[0])}
+    return Node(node.id, "idiom.layer", (stack, start), node.results, attrs, (), node.loc)
+
+
+def _put_layer(folder: _Folder, node: Node) -> Node | None:
+    stack, update, start = node.operands[:3] if len(node.operands) > 2 else (0, 0, 0)
+    made = folder.only(update, *_RESHAPES)
+    shape = folder.shape(stack)
+    if made is None or folder.shape(made.operands[0]) != shape[1:] or not shape:
+        return None
+    if folder.shape(update) != (1, *shape[1:]) or not _inside(folder, start, shape[0]):
+        return None
+    operands = (stack, made.operands[0], start)
+    return Node(node.id, "idiom.put_layer", operands, node.results, {}, (), node.loc)
+
+
+def _inside(folder: _Folder, start: int, size: int) -> bool:
+    """Whether an index is a loop's counter that stays within a dimension."""
+    low, high = folder.counters.get(start, (-1, 0))
+    return low >= 0 and high <= size
+
+
+def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
+    """maximum(-inf, x) is x; JAX puts it into every softmax."""
+
+    def attempt(folder: _Folder, node: Node) -> Node | None:
+        dtype = folder.graph.type(node.results[0]).dtype
+        for first, second in (node.operands, node.operands[::-1]):
+            if dtype != "bool" and folder.splat(first) == identity(kind, dtype):
+                return replace(node, name="idiom.same", operands=(second,))
+        return None
+
+    return attempt
+
+
+_FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
+    "stablehlo.broadcast_in_dim": (_keepdims,),
+    "stablehlo.reshape": (_keepdims, _layer),
+    "stablehlo.reduce": (_argmax,),
+    "stablehlo.gather": (_take,),
+    "stablehlo.dynamic_update_slice": (_put_layer,),
+    "stablehlo.maximum": (_neutral("max"),),
+    "stablehlo.minimum": (_neutral("min"),),
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from shardc.backend import demo, local
 from shardc.backend.context import Context, Target
 from shardc.backend.expressions import Expr, call, index, integers, method, name, raw, tuple_of
-from shardc.backend.functions import define_callees, define_device_main, main_types, title, write_body
+from shardc.backend.functions import define_callees, define_device_main, describe_main, title, write_body
 from shardc.backend.jax_ops import TABLE
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.varying import varying
@@ -31,7 +31,7 @@ def emit(graph: Graph) -> str:
     if program.mesh is None:
         _single_device_main(context, program)
     else:
-        define_device_main(context, program)
+        define_device_main(context, program, _stacked(program))
         writer.blank(2)
         _main(writer, program)
     writer.blank(2)
@@ -88,12 +88,17 @@ def _main(writer: Writer, program: LocalProgram) -> None:
     params = ", ".join(param.name for param in program.params)
     writer.line("@jax.jit")
     with writer.indented(f"def main({params}):"):
-        writer.docstring(f"The whole program: {main_types(program)}.")
+        describe_main(writer, program)
         for param in program.params:
             _pad(writer, param)
         writer.statement("run = ", _shard_map(program))
         done = call("run", *(name(param.name) for param in program.params))
         _return(writer, program, done)
+
+
+def _stacked(program: LocalProgram) -> set[int]:
+    """The numbers of the results that are partial."""
+    return {i for i, r in enumerate(program.results) if r.sharding is not None and r.sharding.unreduced}
 
 
 def _shard_map(program: LocalProgram) -> Expr:
@@ -164,7 +169,7 @@ def _single_device_main(context: Context, program: LocalProgram) -> None:
     names = [param.name for param in program.params]
     context.writer.line("@jax.jit")
     with context.writer.indented(f"def main({', '.join(names)}):"):
-        context.writer.docstring(f"The program, on one device: {main_types(program)}.")
+        describe_main(context.writer, program)
         write_body(context, program.body, names)
 
 

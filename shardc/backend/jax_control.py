@@ -68,7 +68,7 @@ def _function(
         inner.bind(region.args[loop.counted.index], leading[0])
     packed = len(args) != 1
     carry = inner.names.fresh("carry") if packed else names[0]
-    with body.writer.indented(f"def {function}({', '.join([*leading, carry])}):"):
+    with body.writer.inner_function(f"def {function}({', '.join([*leading, carry])}):"):
         if packed and names:
             body.writer.line(f"{', '.join(names)} = {carry}")
         if like is None:
@@ -78,7 +78,7 @@ def _function(
             inner.node(child)
         values = [region.results[i] for i in loop.moving]
         exprs = _casts(body, [inner.expr(value) for value in values], values, like)
-        body.writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+        write_return(body, exprs)
 
 
 def _assign(body: Body, node: Node, results: Sequence[int], done: Expr) -> None:
@@ -89,7 +89,7 @@ def _assign(body: Body, node: Node, results: Sequence[int], done: Expr) -> None:
         variables.append(body.fresh(value))
         body.bind(value, variables[-1])
     left = ", ".join(variables) or "_"
-    body.writer.statement(f"{left} = ", done, ", ".join(body.note(value) for value in results))
+    body.writer.statement(f"{left} = ", done, body.notes(results))
 
 
 def if_(body: Body, node: Node) -> Printed:
@@ -111,7 +111,7 @@ def _branch(body: Body, node: Node, number: int, wish: str) -> str:
     body.names.pin(function)
     inner = inner_body(body, node, [])
     region = node.regions[number]
-    with body.writer.indented(f"def {function}():"):
+    with body.writer.inner_function(f"def {function}():"):
         values = inner.region(region)
         exprs = _casts(body, [inner.expr(value) for value in values], values, node.results)
         write_return(body, exprs)

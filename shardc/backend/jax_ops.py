@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shardc.backend import (
+    composites,
     jax_collectives,
     jax_control,
     jax_indexing,
@@ -80,5 +81,6 @@ TABLE: dict[str, Printer] = {
     **jax_indexing.TABLE,
     **jax_special.TABLE,
     **jax_windows.TABLE,
+    **composites.JAX,
     "stablehlo.dot_general": dot_general,
 }

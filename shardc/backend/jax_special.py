@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, call, integers, method, tuple_of
-from shardc.backend.ops_reduce import is_named, reduction
+from shardc.backend.ops_reduce import is_named, keepdims, reduction
 from shardc.backend.ops_shape import ints, is_plain_pad, pad
 from shardc.backend.ops_sort import order_of
 from shardc.backend.regions import scalar_function
@@ -37,7 +37,7 @@ def argmax(body: Body, node: Node) -> Expr:
 
 
 def sort(body: Body, node: Node) -> Printed:
-    """Descending order is ascending order of the reversed arrays, reversed, so equal ones keep their order."""
+    """Descending is ascending order of the reversed arrays, reversed, so equal ones keep their order."""
     order = order_of(node)
     if order is None:
         raise ShardcError(
@@ -50,13 +50,13 @@ def sort(body: Body, node: Node) -> Printed:
     many = len(values) > 1
     keys = str(order.keys) if many and order.keys != 1 else None
     operands = tuple_of(values) if many else values[0]
-    stable = None if node.attrs.get("is_stable", False) or order.descending else "False"
-    done = call("lax.sort", operands, dimension=dim, num_keys=keys, is_stable=stable)
+    done = call("lax.sort", operands, dimension=dim, num_keys=keys)
     if not order.descending:
         return Several(done) if many else done
     if not many:
         return call("jnp.flip", done, axis=dim)
-    return Several(call("tuple", call("jnp.flip", done, axis=dim)))
+    flipped = f"[jnp.flip(x, axis={dim}) for x in {done}]"
+    return Several(Expr(flipped, reads=done.reads, weight=done.weight + 1))
 
 
 def top_k(body: Body, node: Node) -> Printed:
@@ -130,6 +130,8 @@ def dimension_size(body: Body, node: Node) -> Expr:
 
 TABLE: dict[str, Printer] = {
     "stablehlo.reduce": reduce,
+    "idiom.keepdims": keepdims,
+    "idiom.same": identity,
     "idiom.argmax": argmax,
     "idiom.argmin": argmax,
     "stablehlo.sort": sort,

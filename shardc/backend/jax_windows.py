@@ -88,11 +88,12 @@ def reduce_window(body: Body, node: Node) -> Expr:
     value, start = node.operands
     kind = combiner(node.regions[0], body.graph)
     combine = _COMBINE.get(kind or "") or scalar_function(body, node, 0, "combine", ("a", "b"))
-    return call("lax.reduce_window", body.expr(value), body.expr(start), combine, *_geometry(body, node))
+    first = body.index(start) if kind in _COMBINE else body.expr(start)
+    return call("lax.reduce_window", body.expr(value), first, combine, *_geometry(body, node))
 
 
 def _geometry(body: Body, node: Node) -> list[Expr]:
-    """Dimensions, strides, padding and, where they are not 1, both dilations, in lax.reduce_window's order."""
+    """Dimensions, strides, padding and, unless they are 1, both dilations: lax.reduce_window's order."""
     rank = body.type(node.operands[0]).rank
     ones = integers((1,) * rank)
     items = [
@@ -115,8 +116,7 @@ def select_and_scatter(body: Body, node: Node) -> Expr:
     if not body.term(start).weak or body.term(start).expr.text not in ("0", "0.0"):
         raise ShardcError("JAX can only scatter into zeros here", node.loc)
     combine, first = ("lax.max", "-jnp.inf") if direction == "GE" else ("lax.min", "jnp.inf")
-    typed = call(body.target.dtype(body.type(value).dtype), first)
-    pool = call("lax.reduce_window", "x", typed, combine, *_geometry(body, node))
+    pool = call("lax.reduce_window", "x", first, combine, *_geometry(body, node))
     back = index(call("jax.vjp", raw(f"lambda x: {pool.text}"), body.expr(value)), ["1"])
     return index(call(back, body.expr(source)), ["0"])
 

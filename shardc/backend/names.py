@@ -11,21 +11,40 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
+from shardc.graph import Location
+
 _BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
 _MODULES = frozenset(
-    "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm mesh main device_main run emulate_devices".split()
+    "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm".split()
+    + "mesh main device_main run emulate_devices".split()
     + "DotDims GatherDims ScatterDims ConvDims".split()
 )
 RESERVED = frozenset(keyword.kwlist) | _BUILTINS | _MODULES
-_WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_PRIMITIVES = frozenset(
+    """
+    abs acos acosh add all_gather all_to_all and argmax argmin argsort asin asinh atan atan2 atanh
+    axis_index bitcast_convert_type broadcast_in_dim cbrt ceil clamp closed_call clz complex
+    concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cummax cummin
+    cumprod cumsum custom_jvp_call custom_vjp_call digamma div dot_general dynamic_slice
+    dynamic_update_slice eq erf erf_inv erfc exp exp2 expm1 fft floor gather ge gt imag integer_pow
+    iota is_finite jit le lgamma log log1p logistic lt max min mul ne neg nextafter not
+    optimization_barrier or pad pjit population_count pow ppermute psum pvary pmax pmin real
+    reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
+    reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat reshape rev round
+    rsqrt scan scatter scatter_add scatter-add select_and_scatter_add select_n shard_map shift_left
+    shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze
+    stop_gradient sub tan tanh top_k transpose while xor
+    """.split()
+)
+_GENERATED = re.compile(r"(arg|iterArg_?|_)\d*|p?jit[_(].*")
 
 
 def identifier(text: str | None) -> str | None:
     """`text` as an ASCII identifier that is safe to assign to: lambda -> lambda_, params['w'] -> params_w.
 
-    None for what is no name a person gave: nothing at all, or a path such as jit(f)/add.
+    None for what is no name a person gave: nothing at all, a path such as jit(f)/add, iterArg_3.
     """
-    if text is None or "/" in text or len(text) > 60:
+    if text is None or "/" in text or len(text) > 60 or _GENERATED.fullmatch(text):
         return None
     words = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if not words:
@@ -35,17 +54,18 @@ def identifier(text: str | None) -> str | None:
     return words + "_" if words in RESERVED else words
 
 
-def is_identifier(text: str) -> bool:
-    """Whether the text is an ASCII identifier that means nothing else."""
-    return bool(_WORD.match(text)) and text not in RESERVED
-
-
 def printable(text: str) -> str:
     """The text on one line, for a comment or docstring: control characters and backslashes are escaped."""
     escaped = "".join(
         c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode("ascii") for c in text
     )
     return escaped.replace('"""', '\\"\\"\\"')
+
+
+def source_name(loc: Location) -> str | None:
+    """The name a person gave to an operation's result. JAX puts the names of its primitives there."""
+    by_person = (loc.file or "").endswith(".shard")
+    return None if loc.name in _PRIMITIVES and not by_person else identifier(loc.name)
 
 
 class Names:

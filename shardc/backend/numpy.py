@@ -8,7 +8,7 @@ from __future__ import annotations
 from shardc.backend import demo, local
 from shardc.backend.context import Context, Target
 from shardc.backend.expressions import Expr, call, integers, list_of, name, raw, tuple_of
-from shardc.backend.functions import define_callees, define_device_main, main_types, title, write_body
+from shardc.backend.functions import define_callees, define_device_main, describe_main, title, write_body
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.numpy_ops import TABLE
 from shardc.backend.writer import Writer
@@ -79,7 +79,7 @@ def _mesh(writer: Writer, program: LocalProgram) -> None:
 def _main(writer: Writer, program: LocalProgram) -> None:
     params = [param.name for param in program.params]
     with writer.indented(f"def main({', '.join(params)}):"):
-        writer.docstring(f"The whole program: {main_types(program)}.")
+        describe_main(writer, program)
         writer.statement("run = ", _emulate(program))
         writer.statement("return ", call("run", *map(name, params)))
 
@@ -93,7 +93,6 @@ def _emulate(program: LocalProgram) -> Expr:
         "mesh()",
         in_specs=tuple_of([raw(_spec(program, param)) for param in program.params]),
         out_specs=tuple_of([raw(_spec(program, result)) for result in program.results]),
-        partial_in=_partials(program, program.params),
         partial_out=_partials(program, program.results),
         out_shapes=_shapes(program.results),
     )
@@ -124,7 +123,7 @@ def _shapes(arrays: tuple[Array, ...]) -> Expr | None:
 def _single_device_main(context: Context, program: LocalProgram) -> None:
     names = [param.name for param in program.params]
     with context.writer.indented(f"def main({', '.join(names)}):"):
-        context.writer.docstring(f"The program, on one device: {main_types(program)}.")
+        describe_main(context.writer, program)
         write_body(context, program.body, names)
 
 

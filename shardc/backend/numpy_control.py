@@ -69,7 +69,7 @@ def _variables(body: Body, values: Sequence[int]) -> list[str]:
     """A variable for each value, none of which may be given again before they are released."""
     variables: list[str] = []
     for value in values:
-        variables.append(body.fresh(value))
+        variables.append(body.fresh(value, "carry"))
         body.names.hold([variables[-1]])
     return variables
 
@@ -102,7 +102,7 @@ def _condition(body: Body, node: Node, loop: Carried, variables: Sequence[str]) 
     params = parameters(body, node, args, "carry")
     inner = inner_body(body, node, list(zip(args, params, strict=True)))
     loop.enter(inner, region)
-    with body.writer.indented(f"def {function}({', '.join(params)}):"):
+    with body.writer.inner_function(f"def {function}({', '.join(params)}):"):
         write_return(body, returned(inner, region))
     return f"{function}({', '.join(variables)})"
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from shardc.backend import numpy_collectives, numpy_control, ops_elementwise, ops_shape
+from shardc.backend import composites, numpy_collectives, numpy_control, ops_elementwise, ops_shape
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, index, method, raw
 from shardc.backend.numpy_functions import FUNCTIONS
 from shardc.backend.ops_dot import product_in
 from shardc.backend.ops_elementwise import by_kind, elementwise, function, operator, strict
-from shardc.backend.ops_reduce import is_named, reduction
+from shardc.backend.ops_reduce import is_named, keepdims, reduction
 from shardc.backend.ops_shape import is_plain_pad, pad
 from shardc.backend.ops_sort import order_of
 from shardc.backend.ops_windows import cumulative, running
@@ -33,12 +33,7 @@ def dot_general(body: Body, node: Node) -> Expr:
 
 
 def reduce(body: Body, node: Node) -> Printed:
-    dtype = body.type(node.operands[0]).dtype
-    if not is_named(body, node):
-        return FUNCTIONS["stablehlo.reduce"](body, node)
-    if dtype in NARROW:
-        return FUNCTIONS["stablehlo.reduce"](body, node)
-    return reduction(body, node)
+    return reduction(body, node) if is_named(body, node) else FUNCTIONS["stablehlo.reduce"](body, node)
 
 
 def convert(body: Body, node: Node) -> Printed:
@@ -159,6 +154,9 @@ TABLE: dict[str, Printer] = {
     "chlo.sinh": function("np.sinh"),
     "chlo.square": function("np.square"),
     "chlo.tan": function("np.tan"),
+    **composites.NUMPY,
+    "idiom.keepdims": keepdims,
+    "idiom.same": FUNCTIONS["stablehlo.optimization_barrier"],
     "idiom.argmax": argmax,
     "idiom.argmin": argmax,
     "idiom.layer": layer,

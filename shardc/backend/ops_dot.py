@@ -68,5 +68,8 @@ def _product(body: Body, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str, s
             return binary("@", lhs, rhs)
         if is_transposed(dims, *ranks):
             return binary("@", lhs, attribute(rhs, "T"))
+        if ranks == [2, 2] and not dims.lhs_batching and dims.lhs_contracting == (0,):
+            transposed = rhs if dims.rhs_contracting == (0,) else attribute(rhs, "T")
+            return binary("@", attribute(lhs, "T"), transposed)
     a, b, out = letters(dims, *ranks)
     return call(f"{body.target.xp}.einsum", f'"{a},{b}->{out}"', lhs, rhs, **keywords)

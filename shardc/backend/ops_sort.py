@@ -31,8 +31,13 @@ def order_of(node: Node) -> Order | None:
     for inner in region.nodes:
         if inner.name == "stablehlo.compare":
             pair = [sources[v] for v in inner.operands]
-            if all(len(p) == 1 for p in pair) and min(pair[0]) + 1 == min(pair[1]) and min(pair[0]) % 2 == 0:
-                keys.setdefault(min(pair[0]) // 2, set()).add(str(inner.attrs["comparison_direction"]))
+            if all(len(p) == 1 for p in pair) and pair[0] != pair[1]:
+                left, right = min(pair[0]), min(pair[1])
+                direction = str(inner.attrs["comparison_direction"])
+                swapped = {"LT": "GT", "GT": "LT"}.get(direction, direction)
+                if left // 2 != right // 2:
+                    return None
+                keys.setdefault(left // 2, set()).add(direction if left < right else swapped)
     if sorted(keys) != list(range(len(keys))) or not keys:
         return None
     if len(keys) == 1:

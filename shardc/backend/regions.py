@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shardc.backend.body import Body
-from shardc.backend.expressions import Expr, list_of, tuple_of
-from shardc.backend.names import Names, identifier
+from shardc.backend.expressions import Expr, list_of, several, tuple_of
+from shardc.backend.names import Names, source_name
 from shardc.backend.usage import captured
 from shardc.graph import Node, Region
 
@@ -37,7 +37,7 @@ def parameters(body: Body, node: Node, values: Sequence[int], fallback: str) -> 
                 names.pin(read)
     chosen: list[str] = []
     for i, value in enumerate(values):
-        wish = identifier(body.graph.values[value].loc.name)
+        wish = source_name(body.graph.values[value].loc)
         chosen.append(names.fresh(wish or (fallback if len(values) == 1 else f"{fallback}{i}")))
         names.pin(chosen[-1])
     return chosen
@@ -50,7 +50,7 @@ def returned(inner: Body, region: Region, finish: Finish | None = None) -> list[
 
 
 def write_return(body: Body, exprs: Sequence[Expr]) -> None:
-    body.writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+    body.writer.statement("return ", several(exprs) if exprs else tuple_of(()))
 
 
 def scalar_function(
@@ -68,7 +68,7 @@ def scalar_function(
     body.names.pin(function)
     params = flat if as_list else groups
     inner = inner_body(body, node, list(zip(region.args, flat, strict=True)))
-    with body.writer.indented(f"def {function}({', '.join(params)}):"):
+    with body.writer.inner_function(f"def {function}({', '.join(params)}):"):
         if count > 1 and not as_list:
             for i, group in enumerate(groups):
                 body.writer.line(f"{', '.join(flat[i * count : (i + 1) * count])} = {group}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from shardc.backend.expressions import Expr
 
@@ -29,4 +29,3 @@ class Several:
     """The text of a node with several results, a tuple; always has its own line."""
 
     expr: Expr
-    comment: str | None = field(default=None)

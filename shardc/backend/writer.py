@@ -14,14 +14,16 @@ _COMMENT_WIDTH = 100
 
 
 class Writer:
-    """Collects lines. Text of the program comes through Expr, `comment` or `docstring`, which keep it inert."""
+    """Collects lines. Text of the program comes through Expr, `comment` or `docstring`: they keep it inert."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
         self._indent = ""
+        self._gap = False
 
     def line(self, text: str = "") -> None:
         """One line of Python as it is."""
+        self._separate()
         self._lines.append(self._indent + text if text else "")
 
     def lines(self, text: str) -> None:
@@ -31,6 +33,7 @@ class Writer:
 
     def blank(self, count: int = 1) -> None:
         """Blank lines."""
+        self._gap = False
         self._lines += [""] * count
 
     def comment(self, text: str) -> None:
@@ -60,6 +63,7 @@ class Writer:
                 lines[-1] = noted
             else:
                 self.comment(note)
+        self._separate()
         self._lines += lines
 
     def room(self, prefix: str) -> int:
@@ -73,6 +77,20 @@ class Writer:
         before, self._indent = self._indent, self._indent + "    "
         yield
         self._indent = before
+
+    @contextmanager
+    def inner_function(self, opening: str) -> Generator[None]:
+        """A def inside a function, with a blank line on either side."""
+        if self._lines and not self._lines[-1].endswith(":"):
+            self._gap = True
+        with self.indented(opening):
+            yield
+        self._gap = True
+
+    def _separate(self) -> None:
+        if self._gap:
+            self._gap = False
+            self._lines.append("")
 
     @property
     def length(self) -> int:

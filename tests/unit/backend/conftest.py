@@ -1,0 +1,93 @@
+"""Programs for the printers: lowered from JAX functions, or built by hand as local modules."""
+
+import jax
+import ml_dtypes
+import numpy as np
+import pytest
+
+from shardc.backend import jax as jax_backend
+from shardc.backend import numpy as numpy_backend
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
+from shardc.graph import Graph
+from shardc.graph.build import GraphBuilder
+
+jax.config.update("jax_num_cpu_devices", 8)
+jax.config.update("jax_platforms", "cpu")
+
+
+def lowered(function, *arrays) -> Graph:
+    """The graph of a JAX function, as its StableHLO text reads."""
+    return snapshot(read(jax.jit(function).lower(*arrays).as_text(debug_info=True), "prog.mlir")).graph
+
+
+def loaded(text: str) -> dict:
+    """The names that an emitted program defines."""
+    names: dict = {"__name__": "emitted"}
+    exec(compile(text, "emitted.py", "exec"), names)
+    return names
+
+
+def outputs(result) -> list[np.ndarray]:
+    return [np.asarray(x) for x in (result if isinstance(result, (tuple, list)) else (result,))]
+
+
+def assert_close(actual, expected, text):
+    assert len(actual) == len(expected), text
+    for a, e in zip(actual, expected, strict=True):
+        assert (a.dtype, a.shape) == (e.dtype, e.shape), text
+        if a.dtype == ml_dtypes.bfloat16 or a.dtype == np.float16:
+            a, e, tolerance = a.astype(np.float32), e.astype(np.float32), 2e-2
+        else:
+            tolerance = 1e-10 if e.dtype == np.float64 else 2e-5
+        np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance, err_msg=text)
+
+
+@pytest.fixture
+def check():
+    """Compare a JAX function with what both targets print for it; gives the two texts."""
+
+    def compare(function, *arrays) -> tuple[str, str]:
+        expected = outputs(jax.jit(function)(*arrays))
+        graph = lowered(function, *arrays)
+        texts = jax_backend.emit(graph), numpy_backend.emit(graph)
+        for text in texts:
+            assert_close(outputs(loaded(text)["main"](*arrays)), expected, text)
+        return texts
+
+    return compare
+
+
+def local_module(mesh, params, outs, body) -> Graph:
+    """A local module. params: (name, global type, sharding); outs: (global type, sharding).
+
+    `body(builder, *blocks)` builds the per-device code.
+    """
+    builder = GraphBuilder()
+    builder.mesh(mesh)
+
+    def inner(b, *blocks):
+        for block, (name, _, _) in zip(blocks, params, strict=True):
+            b.name(block, name)
+        return body(b, *blocks)
+
+    def main(b, *args):
+        for arg, (name, _, sharding) in zip(args, params, strict=True):
+            b.annotate(b.name(arg, name), sharding)
+        return b.op(
+            "sdy.manual_computation",
+            *args,
+            results=[type for type, _ in outs],
+            regions=[([t.with_shape(s.local_shape(t.shape)) for _, t, s in params], inner)],
+            in_shardings=tuple(s for _, _, s in params),
+            out_shardings=tuple(s for _, s in outs),
+            manual_axes=tuple(mesh.sizes),
+        )
+
+    builder.function("main", [t for _, t, _ in params], main)
+    return builder.graph
+
+
+@pytest.fixture
+def module():
+    return local_module
