@@ -15,11 +15,13 @@ from shardc.propagation.edges import edges_of
 class Editor:
     """`graph` is the copy: ids of values and nodes stay, new ones come after them.
 
-    `copies` maps the id of a node that was copied from another to that one's; `added` holds constraints that
-    stand for nothing in the original.
+    `first_node` and `first_value` are the first new ids. `copies` maps the id of a node that was copied from
+    another to that one's; `added` holds constraints that stand for nothing in the original.
     """
 
     graph: Graph
+    first_node: int
+    first_value: int
     copies: dict[int, int] = field(default_factory=dict[int, int])
     added: list[Node] = field(default_factory=list[Node])
     _next: int = 0
@@ -42,7 +44,7 @@ class Editor:
         if change is not _same:
             values = [replace(v, sharding=change(v.sharding)) if v.sharding else v for v in values]
         last = max((node.id for f in functions.values() for node in walk(f.body)), default=-1)
-        return Editor(Graph(graph.meshes, functions, values), _next=last + 1)
+        return Editor(Graph(graph.meshes, functions, values), last + 1, len(values), _next=last + 1)
 
     def value(self, like: int) -> int:
         """A new value with another's type, name and annotation."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding
+from shardc.propagation.editing import Editor
 from shardc.propagation.flow import Flow, Instance, Rules, build
 from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
+from shardc.propagation.merging import merge_constants
 from shardc.propagation.prepare import prepare
 from shardc.propagation.step import Strategy
 from shardc.propagation.sweep import OnChange, State
@@ -79,7 +81,25 @@ def propagate(
     state = State(flow, options.whole_axes, on_change)
     _layers(options)(state)
     bodies = [_body(instance, state) for instance in flow.instances]
+    if editor.copies:
+        _merge(editor, bodies)
     return Result(editor.graph, editor.copies, editor.added, bodies, _results(flow, state))
+
+
+def _merge(editor: Editor, bodies: list[Body]) -> None:
+    """Undo what constant splitting did for nothing. Copies must be alike in every instance."""
+    found: dict[int, list[Sharding | None]] = {}
+    for body in bodies:
+        for value, sharding in body.shardings.items():
+            found.setdefault(value, []).append(sharding)
+    new_ids = merge_constants(editor, lambda value: tuple(found.get(value, ())))
+    for number, body in enumerate(bodies):
+        shardings = {
+            new_ids.get(value, value): sharding
+            for value, sharding in body.shardings.items()
+            if value < editor.first_value or value in new_ids
+        }
+        bodies[number] = replace(body, shardings=shardings)
 
 
 def _layers(options: Options) -> Layer:

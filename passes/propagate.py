@@ -1,0 +1,158 @@
+"""propagate: a few shardings -> a sharding for every value that one can be found for.
+
+    func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@pod, [{"data"}, {}]>},
+                    %w: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@pod, [{?}, {"model"}]>}) -> … {
+      %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : …
+      %1 = stablehlo.tanh %0 : tensor<8x6xf32>
+      return %1 : tensor<8x6xf32>
+    }
+
+becomes
+
+    func.func @main(%x: … [{"data"}, {}], %w: … [{?}, {"model"}]) -> (… [{"data", ?}, {"model", ?}]) {
+      %0 = stablehlo.dot_general … {sdy.sharding = …<[<@pod, [{"data", ?}, {"model", ?}]>]>} : …
+      %1 = stablehlo.tanh %0 {sdy.sharding = …<[<@pod, [{"data", ?}, {"model", ?}]>]>} : …
+      return %1 : …
+    }
+
+The algorithm is Shardy's (propagation/). Constants are copied, one for each use, so that each copy has the
+sharding of its use. What a closed constraint says about a loop's value is read by the value's other users. A
+function that is called in ways that shard it differently becomes several. Without a single annotation the
+module stays as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+
+from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, ShardingConstraintOp
+from shardc.dialects.sdy_attributes import ShardingRuleAttr
+from shardc.dialects.shardings import attr_of, per_value
+from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Graph, Node, walk
+from shardc.layout import Sharding, unconstrained
+from shardc.passes.mirror import mirror
+from shardc.passes.separate_calls import separate_calls
+from shardc.propagation import STRATEGIES, Options, Result, propagate
+from shardc.propagation.custom import check_rule, parse_rule
+from shardc.propagation.edges import Edge, edges_of
+
+_RULE = "sdy.sharding_rule"
+
+
+@dataclass(frozen=True)
+class Propagate(ModulePass):
+    """Propagate shardings through the whole program.
+
+    `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
+    `whole_axes` never splits an axis of the mesh.
+    """
+
+    name = "propagate"
+
+    strategy: str = "aggressive"
+    op_priorities: bool = True
+    user_priorities: bool = True
+    whole_axes: bool = False
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.strategy not in STRATEGIES:
+            raise ShardcError(f"{self.strategy} is no strategy; they are {', '.join(STRATEGIES)}")
+        options = Options(self.strategy, self.op_priorities, self.user_priorities, self.whole_axes)
+        while True:
+            snap = snapshot(op)
+            _read_custom_rules(snap)
+            result = propagate(snap.graph, options)
+            if all(s is None for body in result.bodies for s in body.shardings.values()):
+                return
+            before = snap.graph
+            mirror(snap, result)
+            if not separate_calls(snap, result):
+                break
+        _write(snap, before, result)
+
+
+def _read_custom_rules(snap: Snapshot) -> None:
+    """Give operations that bring their own sharding rule that rule."""
+    for function in snap.graph.functions.values():
+        for node in walk(function.body):
+            attr = snap.ops[node.id].attributes.get(_RULE)
+            if isinstance(attr, ShardingRuleAttr):
+                try:
+                    rule = parse_rule(attr.data)
+                    check_rule(rule, snap.graph.op(node))
+                except ValueError as error:
+                    raise ShardcError(str(error), node.loc) from None
+                node.attrs = {**node.attrs, _RULE: rule}
+
+
+def _write(snap: Snapshot, before: Graph, result: Result) -> None:
+    """Write what was found: on results and arguments, or where an operation keeps it."""
+    shardings: dict[int, Sharding | None] = {}
+    for body in result.bodies:
+        for value, sharding in body.shardings.items():
+            if not _is_as_written(value, sharding, before, result.graph):
+                shardings[value] = sharding
+    for function in result.graph.functions.values():
+        for node in walk(function.body):
+            _write_node(snap, node, shardings)
+    results = {
+        name: [
+            old if old is not None and prepared == new else new
+            for old, prepared, new in zip(
+                before.functions[name].result_shardings,
+                result.graph.functions[name].result_shardings,
+                found,
+                strict=True,
+            )
+        ]
+        for name, found in result.results.items()
+    }
+    write_shardings(snap, {v: s for v, s in shardings.items() if s is not None}, results)
+
+
+def _is_as_written(value: int, found: Sharding | None, before: Graph, prepared: Graph) -> bool:
+    """Whether propagation adds nothing to a value's annotation (which may name axes of size 1)."""
+    if value >= len(before.values) or before.values[value].sharding is None:
+        return False
+    return prepared.values[value].sharding == found
+
+
+def _write_node(snap: Snapshot, node: Node, shardings: dict[int, Sharding | None]) -> None:
+    """Constraints, manual and named computations keep shardings in properties of their own."""
+    op = snap.ops[node.id]
+    if isinstance(op, ShardingConstraintOp):
+        found = shardings.pop(node.results[0])
+        if found is not None and found != node.attrs["sharding"]:
+            op.properties["sharding"] = attr_of(found)
+    elif isinstance(op, (ManualComputationOp, NamedComputationOp)):
+        edges = edges_of(node, snap.graph)
+        assert edges is not None
+        _write_side(op, "in_shardings", edges.arguments, snap.graph, shardings)
+        _write_side(op, "out_shardings", edges.results, snap.graph, shardings)
+
+
+def _write_side(
+    op: Operation, name: str, side: tuple[Edge, ...], graph: Graph, shardings: dict[int, Sharding | None]
+) -> None:
+    """Write the shardings of all operands or all results of a computation with a body, if any changed."""
+    found = [shardings.pop(edge.owner, edge.start) for edge in side]
+    known = next((sharding for sharding in found if sharding is not None), None)
+    if known is None or all(sharding == edge.start for sharding, edge in zip(found, side, strict=True)):
+        return
+    op.properties[name] = per_value(
+        [
+            unconstrained(known.mesh, graph.type(edge.owner).rank)
+            if sharding is None
+            else edge.border.outside(sharding)
+            if edge.border is not None and edge.border.inward
+            else sharding
+            for edge, sharding in zip(side, found, strict=True)
+        ]
+    )
