@@ -55,7 +55,7 @@ class GraphBuilder:
         """Build one operation; see `Builder.op`. A func.call finds its result types in its callee."""
         node_id, self._next_node = self._next_node, self._next_node + 1
         operand_ids = tuple(map(self.lift, operands))
-        terminator = "sdy.return" if name == "sdy.manual_computation" else "stablehlo.return"
+        terminator = "sdy.return" if name.startswith("sdy.") else "stablehlo.return"
         bodies = tuple(self._region(types, body, terminator) for types, body in regions)
         types = infer(
             name,

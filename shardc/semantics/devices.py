@@ -72,7 +72,12 @@ class Lockstep:
                 return self._everywhere(node, values, env)
         except (BlockError, LayoutError) as error:
             raise ShardcError(f"{node.name}: {error}", node.loc) from error
-        raise ShardcError(f"{node.name} cannot be run here: what it computes is not known", node.loc)
+        except MemoryError as error:
+            types = " and ".join(str(self.graph.type(value)) for value in node.results)
+            raise ShardcError(f"{node.name} makes {types}, for which there is no memory", node.loc) from error
+        target = node.attrs.get("call_target_name")
+        name = f"{node.name} @{target}" if target else node.name
+        raise ShardcError(f"{name} cannot be run here: what it computes is not known", node.loc)
 
     def _op(self, node: Node) -> Op:
         if node.id not in self._ops:

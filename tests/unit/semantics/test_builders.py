@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Dense, TensorType
 from shardc.graph.infer import ShapeError
 from shardc.layout import Mesh
@@ -161,3 +162,22 @@ def test_a_reduction_may_widen():
     )
     assert result.dtype == np.float32
     np.testing.assert_allclose(result, x.astype(np.float32).sum(1), rtol=1e-6)
+
+
+def test_an_operation_without_enough_memory_is_an_error():
+    ones = ArrayBuilder().one("stablehlo.constant", value=Dense(np.asarray(1, np.float32), (10**18,)))
+    with pytest.raises(
+        ShardcError, match=r"add makes f32\[1000000000000000000\], for which there is no memory"
+    ):
+        ArrayBuilder().one("stablehlo.add", ones, ones)
+
+
+def test_named_computations_run_in_place():
+    x = np.arange(3, dtype=np.int32)
+    vector = I32.with_shape((3,))
+    (result,) = ArrayBuilder().op(
+        "sdy.named_computation",
+        x,
+        regions=[([vector], lambda b, v: [b.one("stablehlo.add", v, v)])],
+    )
+    np.testing.assert_array_equal(result, x + x)

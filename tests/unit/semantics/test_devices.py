@@ -303,5 +303,5 @@ def test_wrong_inputs_are_refused():
 def test_unknown_operations_are_an_error():
     builder = GraphBuilder()
     builder.function("main", [], lambda b: b.op("stablehlo.custom_call", results=[I32], call_target_name="f"))
-    with pytest.raises(ShardcError, match="custom_call cannot be run"):
+    with pytest.raises(ShardcError, match="custom_call @f cannot be run"):
         run(builder.graph, [])
