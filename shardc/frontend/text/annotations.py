@@ -67,7 +67,7 @@ class Types:
         """The value of a dimension's size; an error unless it is a whole number from 0."""
         value = self.number(expr)
         if value < 0:
-            raise self.e.error(f"a size of {value}", pos=expr.pos)
+            raise self.e.error(f"a size is at least 0, and this is {value}", pos=expr.pos)
         return value
 
     def number(self, expr: s.Expr) -> int:

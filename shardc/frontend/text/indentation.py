@@ -20,7 +20,7 @@ MAX_BRACKETS = 100
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
 
-_INSTEAD = {
+INSTEAD = {
     "and": "& is elementwise and",
     "or": "| is elementwise or",
     "not": "~ is elementwise not",
@@ -30,6 +30,7 @@ _INSTEAD = {
     "lambda": "functions are written def name(x: f32[4]) -> f32[4]:",
     "is": "== compares",
 }
+"""What to write for a word of Python that the language lacks."""
 
 
 class Indentation(PostLex):
@@ -92,7 +93,7 @@ def _check_name(token: Token) -> None:
         raise SyntaxProblem(
             f"{word} is a keyword of Python and cannot be a name here",
             _pos(token),
-            _INSTEAD.get(word, "choose another name: the compiled program is Python"),
+            INSTEAD.get(word, "choose another name: the compiled program is Python"),
         )
 
 

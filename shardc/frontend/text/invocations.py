@@ -10,7 +10,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.calls import MESH_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import Axis
 
@@ -157,7 +157,9 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
             e_pos,
         )
     if len(expr.args) > len(callee.names):
-        raise e.error(f"{name} takes {len(callee.names)} arguments, and here are {len(expr.args)}", pos=e_pos)
+        raise e.error(
+            f"{name} takes {counted(len(callee.names), 'argument')}, and is given {len(expr.args)}", pos=e_pos
+        )
     given = dict(zip(callee.names, expr.args, strict=False))
     for keyword in expr.keywords:
         if keyword.name not in callee.names:

@@ -12,7 +12,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from shardc.explain.diagnostics import ShardcError, register_source
 from shardc.frontend.text.depth import check_depth
-from shardc.frontend.text.indentation import Indentation
+from shardc.frontend.text.indentation import INSTEAD, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.graph.types import Location
@@ -55,7 +55,7 @@ def _check_tabs(text: str) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         col = line.partition("#")[0].find("\t")
         if col >= 0:
-            raise SyntaxProblem("a tab", Pos(number, col + 1), "indent and align with spaces")
+            raise SyntaxProblem("this line has a tab", Pos(number, col + 1), "indent and align with spaces")
 
 
 # ---- errors
@@ -75,6 +75,8 @@ _WORDS = {
     "$END": "the end of the file",
     "DOTS": "...",
 }
+
+_ENDS = ("_NL", "_DEDENT", "$END")
 
 _OPERATORS = frozenset(
     "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE".split()
@@ -119,8 +121,15 @@ _CHARACTERS = {
 
 def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProblem:
     pos = pos_of(token)
+    if token.type == "_INDENT":
+        pos = Pos(token.end_line or pos.line, len(token) + 1)
+        return SyntaxProblem("this line is indented, and the line above it begins no block", pos)
+    if "DEF" in expected and "RETURN" not in expected and token.type == "NAME":
+        return SyntaxProblem(
+            f'"{token}" begins no declaration', pos, "mesh, size and def do; values are computed in functions"
+        )
     found = _found(token)
-    if token.type in ("_NL", "$END", "_DEDENT"):
+    if token.type in _ENDS:
         pos = _end_of_line(token, text)
     hint = _hint(token, expected)
     wanted = _wanted(expected)
@@ -130,10 +139,8 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
 
 
 def _found(token: Token) -> str:
-    if token.type in ("_NL", "_INDENT", "_DEDENT", "$END"):
-        return {"_NL": "the end of the line", "_INDENT": "an indented line"}.get(
-            token.type, "the end of the block"
-        )
+    if token.type in _ENDS:
+        return _WORDS[token.type]
     return str(token) if token.type == "STRING" else f'"{token}"'
 
 
@@ -159,12 +166,16 @@ def _wanted(expected: set[str]) -> str | None:
 def _hint(token: Token, expected: set[str]) -> str | None:
     if token.type == "COMPARE":
         return "comparisons cannot be chained: write (a < b) & (b < c)"
-    if token.type == "_INDENT":
-        return "only the body of def and for is indented"
+    if str(token) in INSTEAD:
+        return INSTEAD[str(token)]
     if token.type == "STRING" and "NAME" in expected:
         return "names are written without quotes"
     if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:
         return "== compares; an assignment is a statement of its own"
+    if expected >= {"COMMA", "COLON", "EQUAL"}:
+        return "a statement gives a name to a value: y = relu(x), x = x + 1"
+    if expected == {"LSQB"}:
+        return "the type of a scalar is written with brackets: f32[]"
     return None
 
 

@@ -10,7 +10,7 @@ from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.invocations import as_type
 from shardc.frontend.text.loops import loop
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
 
 
@@ -102,7 +102,7 @@ def results_of(
     )
     if types is not None and len(items) != len(types):
         raise scope.e.error(
-            f"{function.name} returns {len(items)} values, and its type has {len(types)} results",
+            f"{function.name} returns {counted(len(items), 'value')}, and its type has {len(types)}",
             pos=statement.pos,
         )
     tensors: list[Tensor] = []

@@ -21,6 +21,8 @@ def binary(op: str, left: Scalar, right: Scalar) -> Scalar:
     try:
         _check_bits(op, left, right)
         return _BINARY[op](left, right)
+    except ZeroDivisionError:
+        raise StaticError(f"{left} {op} {right}: division by zero") from None
     except (ArithmeticError, TypeError, ValueError) as error:
         raise StaticError(f"{left} {op} {right}: {error}") from None
 

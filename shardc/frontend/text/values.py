@@ -106,6 +106,11 @@ def describe(value: Value) -> str:
             return "a record {…}"
 
 
+def counted(count: int, noun: str) -> str:
+    """1 value, 2 values"""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def shape_text(shape: tuple[int, ...]) -> str:
     """(2, 4), as NumPy writes it; (2,) for one dimension."""
     return str(tuple(shape))

@@ -46,7 +46,8 @@ def op(
             **attrs,
         )
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
-        raise e.error(f"{name} cannot be built from this: {error}") from error
+        text = str(error)
+        raise e.error(text if name in text else f"{name}: {text}") from error
     return values[0] if len(values) == 1 else tuple(values)
 
 
