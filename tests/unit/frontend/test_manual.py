@@ -1,0 +1,38 @@
+"""Every example of the reference manual is compiled; the wrong ones say what the manual says they do."""
+
+from __future__ import annotations
+
+import re
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.frontend.text import parse, read
+from shardc.frontend.text.builtins.table import BUILTINS
+
+MANUAL = Path(str(files("shardc.grammar"))) / "README.md"
+TEXT = MANUAL.read_text(encoding="utf-8")
+RIGHT = re.findall(r"```shard\n(.*?)```", TEXT, re.DOTALL)
+WRONG = re.findall(r"```shard error\n(.*?)```\n+```\n(.*?)```", TEXT, re.DOTALL)
+
+
+@pytest.mark.parametrize("source", RIGHT)
+def test_example(source: str) -> None:
+    """A right example compiles, with each of its functions as the entry, and verifies."""
+    for function in parse(source, "f.shard").functions:
+        read(source, "f.shard", entry=function.name).verify()
+
+
+@pytest.mark.parametrize(("source", "expected"), WRONG)
+def test_wrong_example(source: str, expected: str) -> None:
+    with pytest.raises(ShardcError) as caught:
+        read(source, "f.shard")
+    assert str(caught.value) == expected.rstrip()
+
+
+def test_every_function_is_listed() -> None:
+    prose = re.sub(r"```.*?```", "", TEXT, flags=re.DOTALL)
+    listed = set(re.findall(r"\w+", " ".join(re.findall(r"`([^`]+)`", prose))))
+    assert [name for name in BUILTINS if name not in listed] == []
