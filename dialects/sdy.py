@@ -58,7 +58,7 @@ from shardc.dialects.sdy_attributes import (
     shardings_text,
 )
 from shardc.dialects.shardings import attr_of, sharding_of
-from shardc.dialects.verify import verify_types
+from shardc.dialects.verify import verify_blocks, verify_types
 
 __all__ = ["SDY", "attr_of", "sharding_of"]
 
@@ -332,6 +332,10 @@ class ManualComputationOp(BodyOp):
 
     name = "sdy.manual_computation"
     manual_axes = prop_def(ManualAxesAttr)
+
+    def verify_(self) -> None:
+        verify_types(self)
+        verify_blocks(self, frozenset(self.manual_axes.data))
 
     @classmethod
     def parse(cls, parser: Parser) -> ManualComputationOp:

@@ -17,7 +17,8 @@ from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerVa
 from shardc.dialects.shardings import mesh_of, sharding_of
 from shardc.dialects.types import type_of
 from shardc.graph.infer import INFER, ShapeError, infer
-from shardc.layout import LayoutError, Mesh
+from shardc.graph.types import TensorType
+from shardc.layout import LayoutError, Mesh, Sharding
 
 Types = tuple[Attribute, ...]
 Named = tuple[tuple[str, Attribute], ...]
@@ -64,6 +65,35 @@ def _check(
         results=tuple(map(type_of, results)),
         region_results=[tuple(map(type_of, types)) for types in regions],
     )
+
+
+def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
+    """Raise VerifyException unless the body of a manual computation has the local blocks of its shardings.
+
+    Only the `manual` axes split what the body sees; the other axes of a sharding are left to the compiler.
+    """
+    block = op.regions[0].block
+    returned = block.last_op.operand_types if block.last_op is not None else ()
+    meshes = meshes_of(op)
+    for what, types, locals_, attr in (
+        ("operand", op.operand_types, block.arg_types, op.properties["in_shardings"]),
+        ("result", op.result_types, returned, op.properties["out_shardings"]),
+    ):
+        refs = attr.data if isinstance(attr, ShardingPerValueAttr) else ()
+        if len(types) != len(locals_):
+            raise VerifyException(f"{op.name} has {len(types)} {what}s, but its body has {len(locals_)}")
+        for index, (type, local, ref) in enumerate(zip(types, locals_, refs, strict=True)):
+            expected = _block_type(type_of(type), sharding_of(ref, meshes), manual)
+            if type_of(local) != expected:
+                raise VerifyException(
+                    f"the block of {what} {index} is {expected}, not {type_of(local)}: that is the part of "
+                    f"{type_of(type)} sharded as {sharding_of(ref, meshes)} that a device has"
+                )
+
+
+def _block_type(type: TensorType, sharding: Sharding, manual: frozenset[str]) -> TensorType:
+    dims = [[axis for axis in dim.axes if axis.name in manual] for dim in sharding.dims]
+    return type.with_shape(sharding.with_dims(dims).local_shape(type.shape))
 
 
 def own_attributes(op: IRDLOperation) -> Named:

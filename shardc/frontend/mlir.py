@@ -45,6 +45,7 @@ def read(text: str, file: str = "<stdin>") -> ModuleOp:
         try:
             module = parser.parse_module()
         except ParseError as error:
+            parser.check_forward_references()
             raise ShardcError(_first_line(error.msg), parser.place(error.span.start)) from None
         except RecursionError:
             raise ShardcError("the text is nested too deeply", parser.place(parser.pos)) from None
@@ -135,6 +136,14 @@ class ModuleParser(Parser):
         line = bisect_right(self._lines, position)
         return Location(self.file, line, position - self._lines[line - 1] + 1)
 
+    def check_forward_references(self) -> None:
+        """Raise ShardcError for the first use of a name whose definition the text, read to its end, lacks."""
+        if self.text[self.pos :].strip():
+            return
+        for name, values in self.forward_ssa_references.items():
+            for use in (use for value in values.values() for use in value.uses):
+                raise ShardcError(f"%{name} is used but not defined", location_of(use.operation.location))
+
     # Locations
 
     def parse_optional_location(self) -> Any:
@@ -203,7 +212,7 @@ class ModuleParser(Parser):
     def _parse_builtin_dense_attr(self) -> Any:
         start = self.pos
         end = self.text.find(">", start + 1)
-        if end < 0:
+        if end < 0 or ":" in self.text[start + 1 : end]:
             self.raise_error("a constant does not end", start)
         body = self.text[start + 1 : end]
         self._resume_from(end + 1)

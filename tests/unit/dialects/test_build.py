@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from xdsl.ir import Operation
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.snapshot import snapshot
@@ -185,7 +186,7 @@ def test_names_places_and_tags():
 
 
 def test_constants_keep_their_splat():
-    value = Dense(np.float32(-np.inf).reshape(()), (10**9, 10**9))
+    value = Dense(np.array(-np.inf, np.float32), (10**9, 10**9))
     _, (node,) = built([], lambda b: [b.one("stablehlo.constant", value=value)])
     assert node.attrs["value"] == value
 
@@ -195,6 +196,7 @@ def test_insertion_before_an_operation():
     with b.func("main", [SCALAR]) as (x,):
         y = b.one("stablehlo.exponential", x)
         b.ret([y])
+    assert isinstance(y.owner, Operation)
     b.before(y.owner)
     b.one("stablehlo.negate", x)
     names = [node.name for node in walk(snapshot(b.module).graph.main.body)]

@@ -54,7 +54,7 @@ func.func @main() -> tensor<f32> {
   return %0 : tensor<f32>
 }""")
     (node, _) = snapshot(module).graph.main.body.nodes
-    assert node.attrs["value"].data == -np.inf
+    assert node.attrs["value"] == Dense(np.array(-np.inf, np.float32), ())
     assert "dense<0xFF800000>" in print_module(module)
 
 

@@ -432,7 +432,7 @@ def lowered(name):
 
 def normal(text):
     from jax._src.interpreters import mlir
-    from jax._src.lib.mlir import ir
+    from jax._src.lib.mlir import ir  # pyright: ignore[reportPrivateImportUsage]
 
     with mlir.make_ir_context():
         pretty = str(ir.Module.parse(text))

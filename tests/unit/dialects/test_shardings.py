@@ -1,6 +1,7 @@
 """sdy's text of meshes and shardings, and what the core makes of it."""
 
 import pytest
+from xdsl.dialects.func import FuncOp
 
 from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.shardings import attr_of, axis_named, partial_of, sharding_of
@@ -29,9 +30,11 @@ def test_text_of_shardings(sharding, text):
     module = read(f"""
 sdy.mesh @pod = <["x"=4, "y"=2]>
 func.func @main(%a: tensor<f32> {{a.b = #sdy.sharding{text}}}) {{ return }}""")
-    (dictionary,) = module.body.block.last_op.arg_attrs
+    func = module.body.block.last_op
+    assert isinstance(func, FuncOp) and func.arg_attrs is not None
+    (dictionary,) = func.arg_attrs
     attr = dictionary.data["a.b"]
-    assert attr == attr_of(sharding)
+    assert isinstance(attr, ShardingAttr) and attr == attr_of(sharding)
     assert sharding_of(attr, {"pod": MESH}) == sharding
     assert str(attr) == f"#sdy.sharding{text}"
 

@@ -1,0 +1,93 @@
+"""What operations refuse, and in which words."""
+
+import pytest
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.frontend.mlir import read
+
+MAIN = """sdy.mesh @pod = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>, %b: tensor<4x8xf32>, %i: tensor<i32>) {{
+  {}
+  return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("%0 = stablehlo.add %a, %b : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<8x4xf32>", "add"),
+        (
+            "%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0]"
+            " : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<8x4xf32>",
+            "dot_general",
+        ),
+        ("%0 = stablehlo.transpose %a, dims = [0, 0] : (tensor<8x4xf32>) -> tensor<8x8xf32>", "names a dim"),
+        ("%0 = stablehlo.iota dim = 2 : tensor<4xi32>", "no dimension of a tensor of rank 1"),
+        (
+            "%0 = stablehlo.concatenate %a, %b, dim = 0"
+            " : (tensor<8x4xf32>, tensor<4x8xf32>) -> tensor<12x4xf32>",
+            "conc",
+        ),
+        ('%0 = "stablehlo.transpose"(%a) : (tensor<8x4xf32>) -> tensor<4x8xf32>', "permutation"),
+        (
+            '%0 = sdy.reshard %a <@pod, [{"x"}]> : tensor<8x4xf32>',
+            "1",
+        ),
+        ('%0 = sdy.reshard %a <@pod, [{"z"}, {}]> : tensor<8x4xf32>', "mesh pod has no axis z; it has x, y"),
+        ("%0 = sdy.reshard %a <@cod, [{}, {}]> : tensor<8x4xf32>", "there is no mesh @cod"),
+        ('%0 = sdy.reshard %a <@pod, [{"x"}, {"x"}]> : tensor<8x4xf32>', "axis x is used twice"),
+        (
+            '%0 = "spmd.all_slice"(%a) {axes = ["x"], dim = 0 : i64} : (tensor<8x4xf32>) -> tensor<2x4xf32>',
+            "allowed only inside sdy.manual_computation",
+        ),
+        (
+            "%0 = stablehlo.while(%j = %i) : tensor<i32> cond { stablehlo.return %j : tensor<i32> } "
+            "do { stablehlo.return %j : tensor<i32> }",
+            "while needs its region 0 to return",
+        ),
+    ],
+)
+def test_refused(line, message):
+    with pytest.raises(ShardcError, match=message) as caught:
+        read(MAIN.format(line), "a.mlir")
+    assert str(caught.value).startswith("a.mlir:3:3: error: ")
+
+
+MANUAL = """sdy.mesh @pod = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8x4xf32>) {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@pod, [{{"x"}}, {{}}]>]
+    out_shardings=[<@pod, [{{"x"}}, {{}}]>] manual_axes={} (%b: {}) {{
+    {}
+    sdy.return %b : {}
+  }} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}}"""
+
+
+def manual(line="", local="tensor<2x4xf32>", axes='{"x", "y"}'):
+    return MANUAL.format(axes, local, line, local)
+
+
+def test_local_blocks_must_fit_the_shardings():
+    read(manual())
+    with pytest.raises(ShardcError, match=r"block of operand 0 is f32\[2, 4\], not f32\[8, 4\]"):
+        read(manual(local="tensor<8x4xf32>"))
+
+
+def test_free_axes_do_not_split_local_blocks():
+    read(manual(local="tensor<8x4xf32>", axes='{"y"}'))
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('"spmd.all_reduce"(%b) {axes = ["z"], kind = "sum"}', "mesh pod has no axis z"),
+        ('"spmd.all_reduce"(%b) {axes = ["x"], kind = "mean"}', "mean"),
+        ('"spmd.all_slice"(%b) {axes = ["y"], dim = 2 : i64}', "dim"),
+        ('"spmd.all_slice"(%b) {axes = ["y"], dim = 1 : i64}', "all_slice"),
+    ],
+)
+def test_per_device_operations(line, message):
+    with pytest.raises(ShardcError, match=message) as caught:
+        read(manual(f"%1 = {line} : (tensor<2x4xf32>) -> tensor<2x4xf32>"), "a.mlir")
+    assert str(caught.value).startswith("a.mlir:5:5: error: ")

@@ -1,0 +1,121 @@
+"""The fast path reads what the slow one reads."""
+
+import pytest
+
+from shardc.dialects.text import print_module
+from shardc.explain.diagnostics import ShardcError
+from shardc.frontend import mlir_lines
+from shardc.frontend.mlir import read
+
+
+def slow(text, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr(mlir_lines.LineReader, "learn", lambda *args: None)
+        return print_module(read(text, "a.mlir"), locations=True)
+
+
+def check(body, monkeypatch, expected_fast):
+    text = (
+        "func.func @main(%a: tensor<4xf32>, %b: tensor<4xf32>, %s: tensor<f32>, %i: tensor<4xi32>) {\n"
+        + "\n".join(body)
+        + "\n  return\n}\n"
+    )
+    count = 0
+    build = mlir_lines.LineReader._build
+
+    def counting(self, *args):
+        nonlocal count
+        op = build(self, *args)
+        count += op is not None
+        return op
+
+    with monkeypatch.context() as patch:
+        patch.setattr(mlir_lines.LineReader, "_build", counting)
+        fast = print_module(read(text, "a.mlir"), locations=True)
+    assert fast == slow(text, monkeypatch)
+    assert count == expected_fast
+
+
+@pytest.mark.parametrize(
+    ("lines", "fast"),
+    [
+        (["  %0 = stablehlo.add %a, %b : tensor<4xf32>", "  %1 = stablehlo.add %0, %0 : tensor<4xf32>"], 1),
+        (["  %0 = stablehlo.add %a, %a : tensor<4xf32>", "  %1 = stablehlo.add %a, %b : tensor<4xf32>"], 0),
+        (["  %x = stablehlo.negate %a : tensor<4xf32>", "", "  %y = stablehlo.negate %x : tensor<4xf32>"], 1),
+        (
+            [
+                f"  %{n}:2 = stablehlo.optimization_barrier %a, %{m} : tensor<4xf32>, tensor<4xf32>"
+                for n, m in (("0", "b"), ("1", "0#1"), ("2", "1#0"))
+            ],
+            2,
+        ),
+        (
+            [
+                "  %0 = stablehlo.reduce(%a init: %s) applies stablehlo.add across dimensions = [0]"
+                " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+                "  %1 = stablehlo.reduce(%b init: %0) applies stablehlo.add across dimensions = [0]"
+                " : (tensor<4xf32>, tensor<f32>) -> tensor<f32>",
+            ],
+            1,
+        ),
+        (
+            [
+                '  %0 = stablehlo.negate %a {t.a = "%b loc("} : tensor<4xf32>',
+                '  %1 = stablehlo.negate %a {t.a = "%c loc("} : tensor<4xf32>',
+            ],
+            0,
+        ),
+        (
+            [
+                '  %0 = stablehlo.negate %a : tensor<4xf32> loc("h"("m.py":1:2))',
+                '  %1 = stablehlo.negate %0 : tensor<4xf32> loc("k"("m.py":3:4))',
+                "  %2 = stablehlo.negate %1 : tensor<4xf32>",
+            ],
+            2,
+        ),
+        (["  %0 = stablehlo.negate %a : tensor<4xf32> %1 = stablehlo.negate %a : tensor<4xf32>"] * 1, 0),
+        (["  %0 = stablehlo.negate %a : tensor<4xf32>", "  %1 = stablehlo.negate %i : tensor<4xi32>"], 0),
+        (
+            [
+                '  %0, %1 = "stablehlo.sort"(%a, %i) <{dimension = 0 : i64}> ({',
+                "  ^bb0(%p: tensor<f32>, %q: tensor<f32>, %r: tensor<i32>, %t: tensor<i32>):",
+                "    %2 = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+                "    stablehlo.return %2 : tensor<i1>",
+                "  }) : (tensor<4xf32>, tensor<4xi32>) -> (tensor<4xf32>, tensor<4xi32>)",
+                "  %3 = stablehlo.compare LT, %s, %s : (tensor<f32>, tensor<f32>) -> tensor<i1>",
+                "  %4, %5 = chlo.top_k(%a, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)",
+                "  %6, %7 = chlo.top_k(%0, k = 2) : tensor<4xf32> -> (tensor<2xf32>, tensor<2xi32>)",
+            ],
+            2,
+        ),
+    ],
+)
+def test_same_result(lines, fast, monkeypatch):
+    check(lines, monkeypatch, fast)
+
+
+@pytest.mark.parametrize(
+    "last",
+    [
+        "  %1 = stablehlo.negate %i : tensor<4xf32>",
+        "  %0 = stablehlo.negate %a : tensor<4xf32>",
+        "  %1 = stablehlo.negate %zz : tensor<4xf32>",
+        "  %1 = stablehlo.negate %a#3 : tensor<4xf32>",
+    ],
+)
+def test_same_error(last, monkeypatch):
+    text = (
+        "func.func @main(%a: tensor<4xf32>, %i: tensor<4xi32>) {\n"
+        f"  %0 = stablehlo.negate %a : tensor<4xf32>\n{last}\n  return\n}}\n"
+    )
+    with pytest.raises(ShardcError) as fast:
+        read(text, "a.mlir")
+    with pytest.raises(ShardcError) as full:
+        slow(text, monkeypatch)
+    assert str(fast.value) == str(full.value)
+
+
+def test_templates_are_per_text():
+    read("func.func @main(%a: tensor<4xf32>) {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n  return\n}\n")
+    with pytest.raises(ShardcError, match="not defined"):
+        read("func.func @main() {\n  %0 = stablehlo.negate %a : tensor<4xf32>\n  return\n}\n")
