@@ -44,9 +44,7 @@ def remainder(lhs: Array, rhs: Array) -> Array:
 @quiet
 def power(lhs: Array, rhs: Array) -> Array:
     """Integers wrap; a negative exponent gives 0 except for bases 1 and -1."""
-    if lhs.dtype.kind not in "iu":
-        return np.power(lhs, rhs)
-    if lhs.dtype.kind == "u":
+    if lhs.dtype.kind != "i":
         return np.power(lhs, rhs)
     positive = np.power(lhs, np.maximum(rhs, 0))
     odd_sign = np.where(rhs % 2 == 0, np.ones_like(lhs), lhs)

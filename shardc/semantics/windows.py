@@ -38,7 +38,11 @@ def reduce_window(
     window_dilations: Sequence[int] | None = None,
     padding: Pairs | None = None,
 ) -> Array:
-    """Each window reduced by `kind` (sum, max, min, prod, …); padding holds `init`."""
+    """Each window reduced by `kind` (sum, max, min, prod, …).
+
+    Padding and the holes of base dilations hold `init`, as the specification has it; XLA skips them, which
+    differs only where `init` is not the identity of `kind`.
+    """
     rank = operand.ndim
     ones = (1,) * rank
     strides, around = window_strides or ones, padding or ((0, 0),) * rank

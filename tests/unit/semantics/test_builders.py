@@ -181,3 +181,19 @@ def test_named_computations_run_in_place():
         regions=[([vector], lambda b, v: [b.one("stablehlo.add", v, v)])],
     )
     np.testing.assert_array_equal(result, x + x)
+
+
+def test_integer_powers_wrap_and_invert_only_units():
+    base, exponent = np.meshgrid(
+        np.array([0, 1, -1, 2, -3, 100000], np.int32), np.array([-2, -1, 0, 1, 3], np.int32)
+    )
+    result = ArrayBuilder().one("stablehlo.power", base, exponent)
+
+    def power(x, n):
+        if n < 0:
+            return x**-n if x in (1, -1) else 0
+        return (x**n + 2**31) % 2**32 - 2**31
+
+    np.testing.assert_array_equal(
+        result, np.vectorize(power, otypes=[np.int32])(base.astype(object), exponent)
+    )
