@@ -23,12 +23,15 @@ class Mesh:
     `device_ids` lists the device at each position in row-major order, None for 0, 1, 2, …. `processes`
     processes own equal runs of device numbers: with 2, device d of n belongs to process d // (n / 2).
     A mesh without axes and with one device id is *maximal*: everything is on that device.
+    `ranks` are the numbers, ascending, under which the world knows devices 0, 1, 2, … if they are others: the
+    four devices of an OneFlow placement on ranks 4 to 7 have ranks (4, 5, 6, 7).
     """
 
     name: str
     axes: tuple[tuple[str, int], ...]
     device_ids: tuple[int, ...] | None = None
     processes: int = 1
+    ranks: tuple[int, ...] | None = None
 
     def __post_init__(self) -> None:
         names = [name for name, _ in self.axes]
@@ -52,6 +55,12 @@ class Mesh:
             raise LayoutError(
                 f"{self.size} devices of mesh {self.name} cannot be {self.processes} equal processes"
             )
+
+        if self.ranks is not None:
+            if len(self.ranks) != self.size or sorted(set(self.ranks)) != list(self.ranks):
+                raise LayoutError(f"mesh {self.name} needs {self.size} ascending ranks, not {self.ranks}")
+            if self.ranks == tuple(range(self.size)):
+                object.__setattr__(self, "ranks", None)
 
     @cached_property
     def size(self) -> int:
@@ -92,6 +101,10 @@ class Mesh:
     def process_of(self, device: int) -> int:
         """The process that owns a device."""
         return device // (self.size // self.processes)
+
+    def rank_of(self, device: int) -> int:
+        """The number under which the world knows a device."""
+        return device if self.ranks is None else self.ranks[device]
 
     def coordinates(self, axis: Axis) -> NDArray[np.int64]:
         """Position along `axis` of every mesh position, in row-major order: int64[size]."""
