@@ -123,8 +123,11 @@ def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[in
     atoms = pieces(before.mesh, (*before.axes(), *after.axes()))
     old, new = _strides(before, atoms), _strides(after, atoms)
     moving = tuple(atom for atom in atoms if atom in old and old[atom] != new[atom])
-    holders = {block: position for position, block in enumerate(_blocks(moving, new))}
-    return moving, tuple((position, holders[block]) for position, block in enumerate(_blocks(moving, old)))
+    rank = before.rank
+    holders = {block: position for position, block in enumerate(_blocks(moving, new, rank))}
+    return moving, tuple(
+        (position, holders[block]) for position, block in enumerate(_blocks(moving, old, rank))
+    )
 
 
 def _strides(sharding: Sharding, atoms: Axes) -> dict[Axis, tuple[int, int]]:
@@ -137,9 +140,8 @@ def _strides(sharding: Sharding, atoms: Axes) -> dict[Axis, tuple[int, int]]:
     return strides
 
 
-def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]]) -> list[tuple[int, ...]]:
+def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]], rank: int) -> list[tuple[int, ...]]:
     """At each position over `axes`, row-major: the number of the block held there, per dimension."""
-    rank = 1 + max((strides[axis][0] for axis in axes), default=0)
     numbers = [(0,) * rank]
     for axis in axes:
         dim, stride = strides[axis]

@@ -1,9 +1,9 @@
 """The pieces of mesh axes that a reshard moves as a whole.
 
-An axis is split where the source or the target splits it, and further so that the pieces of different axes
-can take each other's place: 4 and 2 become 2, 2 and 2; 8 and 8 stay (all the primes of 8x8x8 would give
-45 million shardings of a rank-3 tensor, the axes alone 106). An axis of which a dimension's size contains
-only a factor is split there too.
+An axis is split where the source or the target splits it. Where sizes differ, a finer split lets the pieces
+of different axes take each other's place: 4 and 2 become 2, 2 and 2; 8 and 8 stay (all the primes of 8x8x8
+would give 45 million shardings of a rank-3 tensor, the axes alone 106). An axis of which a dimension's size
+contains only a factor is split there too.
 """
 
 from __future__ import annotations
@@ -14,21 +14,29 @@ from math import gcd, prod
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import pieces
 
-FINEST = 6  # more atoms than this make the search too long; the axes are then split only where they must be
+MOST = 4  # with more atoms than this, axes that neither sharding names stay out beyond three axes
 
 
-def atoms_of(source: Sharding, target: Sharding, shape: Sequence[int]) -> tuple[Axis, ...]:
-    """The atoms of a reshard, in mesh order: those of axes in use, then axes that neither sharding names.
+def atoms_of(
+    source: Sharding, target: Sharding, shape: Sequence[int], idle: bool = True
+) -> tuple[tuple[Axis, ...], ...]:
+    """The sets of atoms worth a search, coarse ones first: pieces as the shardings cut them, then finer ones.
 
-    Raises LayoutError if parts of one axis in the two shardings have no common refinement.
+    A set has the axes that the shardings name, in mesh order, then if `idle` those that they don't: devices
+    that hold copies can share the work. LayoutError if parts of one axis have no common refinement.
     """
     mesh = source.mesh
-    used = [axis for sharding in (source.layout(), target.layout()) for axis in sharding.axes()]
+    used = [axis for sharding in (source, target) for axis in (*_split(sharding), *sharding.unreduced)]
     coarse = pieces(mesh, used)
-    fine = _refine(coarse, shape)
     spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and all(name != a.name for a in used)]
-    chosen = fine if len(fine) + len(spare) <= FINEST else coarse
-    return (*chosen, *spare)
+    if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
+        spare = []
+    fine = tuple(_refine(coarse, shape))
+    return ((*coarse, *spare),) if fine == coarse else ((*coarse, *spare), (*fine, *spare))
+
+
+def _split(sharding: Sharding) -> list[Axis]:
+    return [axis for dim in sharding.dims for axis in dim.axes]
 
 
 def _refine(coarse: Sequence[Axis], shape: Sequence[int]) -> list[Axis]:

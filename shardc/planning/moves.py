@@ -53,7 +53,11 @@ class Space:
     goal: Layout
 
     def parts(self, atoms: Atoms) -> int:
-        return prod(self.sizes[a] for a in atoms)
+        """Into how many parts the atoms split something."""
+        parts = 1
+        for atom in atoms:
+            parts *= self.sizes[atom]
+        return parts
 
     def block(self, dim: int, atoms: Atoms) -> int:
         """The local size of a dimension."""
@@ -65,7 +69,11 @@ class Space:
 
     def nests(self, dim: int, outer: Atoms, inner: Atoms) -> bool:
         """Whether the blocks of outer + inner tile those of outer, so that `inner` may come or go."""
-        return not outer or self.block(dim, outer) == self.block(dim, outer + inner) * self.parts(inner)
+        return (
+            not outer
+            or not inner
+            or self.block(dim, outer) == self.block(dim, outer + inner) * self.parts(inner)
+        )
 
     def free(self, layout: Layout) -> Atoms:
         """The atoms over which devices hold copies."""
@@ -73,7 +81,8 @@ class Space:
         return tuple(a for a in range(len(self.sizes)) if a not in used)
 
 
-def _with(layout: Layout, dim: int, atoms: Atoms) -> Layout:
+def with_dim(layout: Layout, dim: int, atoms: Atoms) -> Layout:
+    """The layout with other atoms in one dimension."""
     return layout._replace(dims=(*layout.dims[:dim], atoms, *layout.dims[dim + 1 :]))
 
 
@@ -101,7 +110,7 @@ def all_gathers(space: Space, layout: Layout) -> Iterator[Move]:
     block = space.local(layout.dims)
     for dim, keep, gone in _suffixes(space, layout):
         n = space.parts(gone)
-        yield Move("all_gather", _with(layout, dim, keep), cost.all_gather(block, n), block * n)
+        yield Move("all_gather", with_dim(layout, dim, keep), cost.all_gather(block, n), block * n)
 
 
 def all_slices(space: Space, layout: Layout) -> Iterator[Move]:
@@ -111,7 +120,7 @@ def all_slices(space: Space, layout: Layout) -> Iterator[Move]:
         even = space.shape[dim] % space.parts(atoms + free) == 0
         for more in ((a,) for a in free) if even else _orders(free):
             if space.nests(dim, atoms, more):
-                after = _with(layout, dim, atoms + more)
+                after = with_dim(layout, dim, atoms + more)
                 yield Move("all_slice", after, 0, space.local(after.dims))
 
 
@@ -120,22 +129,24 @@ def all_to_alls(space: Space, layout: Layout) -> Iterator[Move]:
     choices: list[list[Atoms]] = [[()] for _ in layout.dims]
     for dim, _, gone in _suffixes(space, layout):
         choices[dim].append(gone)
+    blocks = [space.block(d, atoms) for d, atoms in enumerate(layout.dims)]
     for gone in product(*choices):
         moved = tuple(a for atoms in gone for a in atoms)
         receivers = [dim for dim, atoms in enumerate(gone) if not atoms]
         if not moved or not receivers:
             continue
+        n = space.parts(moved)
         kept = [atoms[: len(atoms) - len(g)] for atoms, g in zip(layout.dims, gone, strict=True)]
-        sent = prod(space.block(d, layout.dims[d]) for d, g in enumerate(gone) if g) * space.itemsize
+        sent = space.itemsize * prod(size for size, g in zip(blocks, gone, strict=True) if g)
         for order in permutations(moved):
             for placed in _placements(order, len(receivers)):
-                dims = list(kept)
+                dims, chunk = list(kept), sent
                 for dim, atoms in zip(receivers, placed, strict=True):
+                    if not space.nests(dim, kept[dim], atoms):
+                        break
                     dims[dim] += atoms
-                pairs = zip(receivers, placed, strict=True)
-                if all(not atoms or space.nests(d, kept[d], atoms) for d, atoms in pairs):
-                    chunk = sent * prod(space.block(d, dims[d]) for d in receivers)
-                    n = space.parts(moved)
+                    chunk *= space.block(dim, dims[dim]) if atoms else blocks[dim]
+                else:
                     after = layout._replace(dims=tuple(dims))
                     yield Move("all_to_all", after, cost.all_to_all(chunk, n), chunk * n)
 
@@ -187,7 +198,7 @@ def reduce_scatters(space: Space, layout: Layout) -> Iterator[Move]:
     for gone in _orders(layout.partial):
         for dim, atoms in enumerate(layout.dims):
             if space.nests(dim, atoms, gone):
-                after = _with(_less_partial(layout, gone), dim, atoms + gone)
+                after = with_dim(_less_partial(layout, gone), dim, atoms + gone)
                 block = space.local(after.dims)
                 yield Move("reduce_scatter", after, cost.reduce_scatter(block, space.parts(gone)), block)
 
@@ -206,11 +217,13 @@ def sharded_to_unreduced(space: Space, layout: Layout) -> Iterator[Move]:
     if layout.settled:
         for dim, keep, gone in _suffixes(space, layout):
             if set(gone) <= set(space.goal.partial):
-                after = _with(layout, dim, keep)._replace(partial=tuple(sorted((*layout.partial, *gone))))
+                after = with_dim(layout, dim, keep)._replace(partial=tuple(sorted((*layout.partial, *gone))))
                 yield Move("sharded_to_unreduced", after, 0, space.local(after.dims))
 
 
-MOVES: tuple[Callable[[Space, Layout], Iterator[Move]], ...] = (
+Moves = tuple[Callable[[Space, Layout], Iterator[Move]], ...]
+
+MOVES: Moves = (
     all_gathers,
     all_slices,
     all_to_alls,

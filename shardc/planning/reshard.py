@@ -2,13 +2,13 @@
 
 The search (planning/search.py) is over layouts of numbered atoms (planning/atoms.py), so a problem that
 differs from another in the names of axes alone is solved once. On meshes of up to three axes it is run to the
-end; beyond, it stops after a number of layouts and says what it has proved.
+end; beyond, and with finer pieces of axes, it stops after a number of moves and says what it has proved.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from shardc.graph.types import TensorType
@@ -17,17 +17,19 @@ from shardc.layout.difference import split
 from shardc.planning.atoms import atoms_of
 from shardc.planning.cost import Cost
 from shardc.planning.moves import Layout, Move, Space
-from shardc.planning.search import search
+from shardc.planning.search import Found, search
 from shardc.planning.steps import FREE, Step
 
-BUDGET = 2000  # layouts looked at before a search over more than three axes gives its best answer so far
+HASTE = 2  # times the estimate counts in the search that finds something good at once
+EFFORT = 30_000  # moves tried before a search that need not end gives its best answer so far (half a second)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The steps from source to target and what they cost together.
 
-    `bound` is the number of bytes below which no plan exists; `exact` says that none is cheaper.
+    No plan has fewer bytes than `bound`. `exact`: none is cheaper that moves the pieces of axes into which
+    source and target cut them; plans that cut them finer have been tried, but perhaps not all.
     """
 
     steps: tuple[Step, ...]
@@ -37,22 +39,49 @@ class Plan:
 
 
 @lru_cache(maxsize=65536)
-def plan(type: TensorType, source: Sharding, target: Sharding, memory_limit: int | None = None) -> Plan:
+def plan(
+    type: TensorType,
+    source: Sharding,
+    target: Sharding,
+    memory_limit: int | None = None,
+    idle_axes: bool = True,
+) -> Plan:
     """The cheapest way from `source` to `target`, two shardings of a tensor of global type `type`.
 
-    `memory_limit` is the most bytes a device may have for a step's operand and result together. Raises
+    `memory_limit` is the most bytes a device may have for a step's operand and result together. With
+    `idle_axes` devices that hold copies before and after may share the work: an all-reduce over x becomes a
+    slice over y, an all-reduce of the smaller block, and an all-gather, where that is fewer bytes. Raises
     LayoutError if the shardings are on different meshes, if parts of an axis in them have no common
     refinement, or if nothing that stays within the limit was found.
     """
     if source.mesh != target.mesh:
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
     source, target = source.layout(), target.layout()
-    atoms = atoms_of(source, target, type.shape)
-    space = _space(type, source, target, atoms)
-    found = search(space, memory_limit, None if len(source.mesh.axes) <= 3 else BUDGET)
-    if found is None:
+    best: Plan | None = None
+    for atoms in atoms_of(source, target, type.shape, idle_axes):
+        space = _space(type, source, target, atoms)
+        whole = best is None and len(source.mesh.axes) <= 3
+        found = search(space, memory_limit) if whole else _bounded(space, memory_limit)
+        if found is None:
+            continue
+        if best is None or found.cost < best.cost:
+            exact = found.exact or (best is not None and best.exact)
+            best = Plan(_steps(found.path, source, target, atoms), found.cost, found.bound, exact)
+        best = replace(best, bound=min(best.cost.bytes, found.bound))
+    if best is None:
         raise LayoutError(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
-    return Plan(_steps(found.path, source, target, atoms), found.cost, found.bound, found.exact)
+    return best
+
+
+def _bounded(space: Space, limit: int | None) -> Found | None:
+    """The better of a hasty search and what an exact one has after as many moves as is reasonable."""
+    careful = search(space, limit, EFFORT)
+    if careful is None or careful.exact:
+        return careful
+    hasty = search(space, limit, EFFORT, HASTE)
+    if hasty is None or careful.cost <= hasty.cost:
+        return careful
+    return replace(hasty, bound=careful.bound)
 
 
 def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence[Axis]) -> Space:

@@ -13,6 +13,7 @@ from functools import lru_cache
 from heapq import heappop, heappush
 from math import prod
 
+from shardc.planning.aims import AIMED
 from shardc.planning.cost import Cost
 from shardc.planning.moves import (
     MOVES,
@@ -41,28 +42,34 @@ class Found:
 
 
 @lru_cache(maxsize=65536)
-def search(space: Space, limit: int | None, budget: int | None) -> Found | None:
-    """The cheapest moves from start to goal with no more than `limit` bytes at once; None if there are none.
+def search(space: Space, limit: int | None, effort: int | None = None, haste: int = 1) -> Found | None:
+    """The cheapest moves from start to goal with no more than `limit` bytes at once; None if none are found.
 
-    After looking at `budget` layouts it answers with the best it has, which gathering everything bounds.
+    After trying `effort` moves it answers with the best it has. With `haste` above 1 the estimate counts that
+    many times and only the moves of planning/aims.py are tried: the answer comes soon and may not be the
+    cheapest.
     """
-    frontier = _Frontier(space, limit)
-    if budget is not None:
+    frontier = _Frontier(space, limit, haste)
+    if effort is not None:
         frontier.relax_all(_recipe(space))
-    seen = 0
+    tried = 0
     while frontier.heap:
         guess, layout = heappop(frontier.heap)
-        if guess > _guess(frontier.best[layout], space, layout):
+        if guess > frontier.guess(layout):
             continue
-        if guess >= frontier.best.get(space.goal, (guess[0] + 1, 0, 0, 0)) or layout == space.goal:
-            return frontier.found(frontier.best[space.goal][0], True)
-        if seen == budget:
-            return frontier.found(guess[0], False) if space.goal in frontier.best else None
-        seen += 1
-        for moves in MOVES:
+        done = layout == space.goal or guess >= frontier.best.get(space.goal, (guess[0] + 1, 0, 0, 0))
+        if done or (effort is not None and tried > effort):
+            break
+        alive = space.local(layout.dims)
+        for moves in MOVES if haste == 1 else AIMED:
             for move in moves(space, layout):
-                frontier.relax(layout, move)
-    return None
+                frontier.relax(layout, move, alive)
+                tried += 1
+    else:
+        return None
+    if space.goal not in frontier.best:
+        return None
+    return Found(*frontier.way(), 0 if haste > 1 else guess[0], done and haste == 1)
 
 
 @dataclass
@@ -71,58 +78,58 @@ class _Frontier:
 
     space: Space
     limit: int | None
+    haste: int
     best: dict[Layout, _Key] = field(default_factory=dict["Layout", "_Key"])
     into: dict[Layout, tuple[Layout, Move]] = field(default_factory=dict["Layout", "tuple[Layout, Move]"])
     heap: list[tuple[_Key, Layout]] = field(default_factory=list["tuple[_Key, Layout]"])
+    left: dict[Layout, int] = field(default_factory=dict["Layout", int])
 
     def __post_init__(self) -> None:
         start = self.space.start
         self.best[start] = (0, 0, 0, self.space.local(start.dims))
-        self._push(start)
+        heappush(self.heap, (self.guess(start), start))
 
-    def relax(self, layout: Layout, move: Move) -> None:
-        """Take `move` from `layout` if that is the cheapest way so far to where it leads."""
+    def relax(self, layout: Layout, move: Move, alive: int) -> None:
+        """Take `move` from `layout` (`alive` bytes) if it is the cheapest way so far to where it leads."""
         total, collectives, moves, peak = self.best[layout]
-        alive = self.space.local(layout.dims) + move.buffer
-        key = (total + move.bytes, collectives + (move.kind not in FREE), moves + 1, max(peak, alive))
+        needs = alive + move.buffer
+        key = (total + move.bytes, collectives + (move.kind not in FREE), moves + 1, max(peak, needs))
         known = self.best.get(move.layout)
-        if (known is None or key < known) and (self.limit is None or alive <= self.limit):
+        if (known is None or key < known) and (self.limit is None or needs <= self.limit):
             self.best[move.layout] = key
             self.into[move.layout] = (layout, move)
-            self._push(move.layout)
+            heappush(self.heap, (self.guess(move.layout), move.layout))
 
     def relax_all(self, path: Iterator[Move]) -> None:
         """Take the moves one after the other, as far as the limit allows."""
         layout = self.space.start
         for move in path:
-            self.relax(layout, move)
+            self.relax(layout, move, self.space.local(layout.dims))
             layout = move.layout
             if layout not in self.best:
                 return
 
-    def found(self, bound: int, exact: bool) -> Found:
-        """The way to the goal."""
+    def guess(self, layout: Layout) -> _Key:
+        """A cost that no way through this layout is below, unless in haste."""
+        left = self.left.get(layout)
+        if left is None:
+            left = self.left[layout] = missing(self.space, layout)
+        total, collectives, moves, peak = self.best[layout]
+        return (total + left * self.haste, collectives + (left > 0), moves, peak)
+
+    def way(self) -> tuple[tuple[Move, ...], Cost]:
+        """The moves to the goal and what they cost."""
         layout = self.space.goal
         total, collectives, _, peak = self.best[layout]
-        cost = Cost(total, collectives, peak)
         path: list[Move] = []
         while layout in self.into:
             layout, move = self.into[layout]
             path.append(move)
-        return Found(tuple(reversed(path)), cost, bound, exact)
-
-    def _push(self, layout: Layout) -> None:
-        heappush(self.heap, (_guess(self.best[layout], self.space, layout), layout))
-
-
-def _guess(key: _Key, space: Space, layout: Layout) -> _Key:
-    """A cost that no way through this layout can be below."""
-    left = missing(space, layout)
-    return (key[0] + left, key[1] + (left > 0), key[2], key[3])
+        return tuple(reversed(path)), Cost(total, collectives, peak)
 
 
 def missing(space: Space, layout: Layout) -> int:
-    """Bytes that some device must receive at least to go from `layout` to the goal; 0 for uneven blocks.
+    """Bytes that some device must receive at least to go from `layout` to the goal.
 
     To complete an element of a sum over n devices, n - 2 messages come before the first device has it, and
     one more for each device that needs it; a device receives its share of them all.
@@ -133,12 +140,21 @@ def missing(space: Space, layout: Layout) -> int:
     kept = 1
     for size, now, then in zip(space.shape, layout.dims, goal.dims, strict=True):
         if not size or size % space.parts(now) or size % space.parts(then):
-            return 0
+            return _missing_at_front(space, layout)
         kept *= _kept(space, now, then)
     target = space.local(goal.dims)
     if space.parts(layout.partial) > 1:
-        return target + space.itemsize * prod(space.shape) * (space.parts(layout.partial) - 2) // prod(space.sizes)
+        return target + space.itemsize * prod(space.shape) * (space.parts(layout.partial) - 2) // prod(
+            space.sizes
+        )
     return target - (target // kept if kept else 0)
+
+
+def _missing_at_front(space: Space, layout: Layout) -> int:
+    """What the device with the first blocks lacks, whose blocks are never short."""
+    now = [min(space.block(d, atoms), size) for d, (atoms, size) in enumerate(zip(layout.dims, space.shape))]
+    then = [space.block(d, atoms) for d, atoms in enumerate(space.goal.dims)]
+    return space.itemsize * (prod(then) - prod(map(min, now, then)))
 
 
 def _kept(space: Space, now: Atoms, then: Atoms) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from itertools import product
 from math import prod
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -165,14 +166,14 @@ def carry_out(type, source, target, **options):
     found, now = plan(type, source, target, **options), source
     for step in found.steps:
         attrs = step.attributes(now)
-        value = lower(devices, value, type, now, f"sdy.{step.kind}", attrs, step.result)
+        value = lower(cast(Any, devices), value, type, now, f"sdy.{step.kind}", attrs, step.result)
         now = step.result
         assert value.rows.shape[1:] == now.local_shape(type.shape)
     assert now.layout() == target.layout()
     rows = value.rows
     if target.unreduced:
         rows = devices.all_reduce(rows, result=None, axes=target.unreduced, kind=target.kind)
-    for row, bounds in zip(rows, slices(target, type.shape), strict=True):
+    for row, bounds in zip(np.asarray(rows), slices(target, type.shape), strict=True):
         block = whole[tuple(slice(a, b) for a, b in bounds)]
         np.testing.assert_array_equal(row[tuple(slice(n) for n in block.shape)], block)
     allowed = [axis for dim in target.dims for axis in dim.axes]

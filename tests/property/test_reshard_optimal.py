@@ -52,21 +52,26 @@ def one_move(before, after, sizes, elements):
             return None if reduced else 0
         return 2 * (1 - 1 / parts(reduced)) * held
     if reduced and not started:
-        if None not in grown and sorted("".join(grown)) == sorted(reduced):
+        if None not in grown and joined(grown) == joined(reduced):
             return (1 - 1 / parts(reduced)) * held
         return None
     if started:
-        gone = None if None in shrunk or reduced else sorted("".join(shrunk))
-        return 0 if gone == sorted(started) else None
+        gone = None if None in shrunk or reduced else joined(shrunk)
+        return 0 if gone == joined(started) else None
     if None not in shrunk:
-        return (parts("".join(shrunk)) - 1) * held
+        return (parts(joined(shrunk)) - 1) * held
     if None not in grown:
         return 0
-    if sorted("".join(old)) != sorted("".join(new)):
+    if joined(old) != joined(new):
         return None
     if None not in [g if g is not None else s for g, s in zip(grown, shrunk, strict=True)]:
-        return (1 - 1 / parts("".join(g or "" for g in grown))) * held
+        return (1 - 1 / parts(joined(grown))) * held
     return held if [parts(a) for a in old] == [parts(a) for a in new] else None
+
+
+def joined(letters):
+    """All the letters, sorted."""
+    return "".join(sorted("".join(part or "" for part in letters)))
 
 
 def exhaustive(axes, shape, partial=False):
