@@ -59,7 +59,6 @@ class Body:
         self.terms = terms
         self._left = dict(uses.count)
         self._last: Node | None = None
-        self._returned: Expr | None = None
 
     # What printers ask for.
 
@@ -98,21 +97,32 @@ class Body:
 
     # Printing.
 
-    def region(self, region: Region) -> list[int]:
-        """Print the nodes of a region and say what it returns."""
-        for node in region.nodes[:-1]:
-            self.node(node)
-        return list(region.results)
+    def region(self, region: Region, counter: int | None = None) -> list[Expr]:
+        """Print the nodes of a region; the expressions of its results.
 
-    def function(self, region: Region) -> Expr:
-        """Print the nodes of a region; the expression it returns. What the last node gives needs no name."""
+        What the last node gives is not assigned first if it is only returned. Stepping the `counter`, one of
+        the results, is left to the loop.
+        """
         nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
-        alone = bool(nodes) and nodes[-1].results == region.results
-        alone = alone and (len(region.results) == 1 or nodes[-1].name == "func.call")
-        self._last = nodes[-1] if alone and all(self.uses.count[v] == 1 for v in region.results) else None
+        steps = [node for node in nodes if counter not in node.results]
+        if steps and len(steps[-1].results) == 1:
+            (value,) = steps[-1].results
+            if value in region.results and self.uses.count[value] == 1:
+                self._last = steps[-1]
         for node in nodes:
             self.node(node)
-        return self._returned or several([self.expr(value) for value in region.results])
+        return [self.expr(value) for value in region.results]
+
+    def function(self, region: Region) -> Expr:
+        """The same as one expression: a call that gives all results is returned as it is."""
+        nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
+        if nodes and nodes[-1].name == "func.call" and nodes[-1].results == region.results:
+            for node in nodes[:-1]:
+                self.node(node)
+            printed = self.target.table["func.call"](self, nodes[-1])
+            if isinstance(printed, (Expr, Several)):
+                return printed if isinstance(printed, Expr) else printed.expr
+        return several(self.region(region))
 
     def node(self, node: Node) -> None:
         """Print one node, or keep its text for its use."""
@@ -129,23 +139,10 @@ class Body:
         if printed is not None:
             self.done(node.operands)
         self._done_inside(node)
-        if node is self._last and printed is not None:
-            self._return(node, printed)
-        elif isinstance(printed, Several):
+        if isinstance(printed, Several):
             self._assign_all(node, printed)
         elif printed is not None:
             self.define(node.results[0], self._as_term(node, printed), node)
-
-    def _return(self, node: Node, printed: Expr | Term | Several) -> None:
-        """The last node's text is returned as it is, under its comment."""
-        if isinstance(printed, Several):
-            self._returned = printed.expr
-            return
-        term = self._as_term(node, printed)
-        if term.comment:
-            self.writer.comment(term.comment)
-        self._remember(node.results[0], term)
-        self._returned = self.expr(node.results[0])
 
     def done(self, values: Sequence[int]) -> None:
         """These uses have been printed."""
@@ -157,6 +154,10 @@ class Body:
     def define(self, value: int, term: Term, node: Node | None = None) -> None:
         """From now on `term` stands for the value; it gets a line unless it may be written at its use."""
         if term.weak or term.free or self._stays_inline(value, term):
+            self._remember(value, term)
+        elif node is not None and node is self._last:
+            if term.comment:
+                self.writer.comment(term.comment)
             self._remember(value, term)
         else:
             self._assign(value, term, node)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
 
 from shardc.backend.body import Body
 from shardc.backend.context import Context
@@ -25,8 +26,8 @@ def write_body(context: Context, region: Region, params: Sequence[str], stacked:
     for value, param in zip(region.args, params, strict=True):
         body.bind(value, param)
     if stacked:
-        parts = [body.expr(value) for value in body.region(region)]
-        parts = [index(e, ["None"]) if i in stacked else e for i, e in enumerate(parts)]
+        results = body.region(region)
+        parts = [index(e, ["None"]) if i in stacked else e for i, e in enumerate(results)]
         context.writer.comment("Partial results get a dimension in front, along which main combines them.")
         context.writer.statement("return ", several(parts))
     else:
@@ -54,14 +55,15 @@ def block(array: Array) -> str:
     return str(array.type) if str(array) == str(array.type) else f"{array.local} of {array}"
 
 
-def title(program: LocalProgram, where: str = "") -> tuple[str, str]:
+def title(program: LocalProgram, devices: str) -> tuple[str, str]:
     """What the docstring of the file says."""
-    source = f" from {program.file}" if program.file else ""
-    size = program.mesh.mesh.size if program.mesh else 1
-    devices = f"{size} devices" if size > 1 else "one device"
+    source = f" from {Path(program.file).name}" if program.file else ""
+    count = program.mesh.mesh.size if program.mesh else 1
+    where = f"{count} {devices}" if count > 1 else "one device"
     return (
-        f"Compiled by shardc{source}, for {devices}{f' {where}' if where and size > 1 else ''}.",
-        "`main` takes and returns whole arrays. Run as a script, this file calls it with random ones.",
+        f"Compiled by shardc{source}.",
+        f"`main` takes and returns whole arrays, and runs on {where}.\n"
+        "Run as a script, this file calls it with random ones.",
     )
 
 

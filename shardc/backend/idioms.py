@@ -145,17 +145,19 @@ def _take(folder: _Folder, node: Node) -> Node | None:
         return None
     if node.attrs["slice_sizes"] != tuple(1 if d == axis else size for d, size in enumerate(shape)):
         return None
-    if dims.index_vector_dim != rank:
-        column = folder.only(places, *_RESHAPES)
-        if column is None or dims.index_vector_dim != rank - 1:
+    is_column = dims.index_vector_dim != rank
+    if is_column:
+        if dims.index_vector_dim != rank - 1:
             return None
-        (places,) = column.operands
         rank -= 1
-        if (*folder.shape(places), 1) != folder.shape(column.results[0]):
-            return None
+        column = folder.only(places, *_RESHAPES)
+        if column is not None and (*folder.shape(column.operands[0]), 1) == folder.shape(places):
+            (places,) = column.operands
+            is_column = False
     if dims.offset_dims != (*range(axis), *range(axis + rank, len(shape) - 1 + rank)):
         return None
-    return Node(node.id, "idiom.take", (table, places), node.results, {"axis": axis}, (), node.loc)
+    attrs = {"axis": axis, "column": is_column}
+    return Node(node.id, "idiom.take", (table, places), node.results, attrs, (), node.loc)
 
 
 def _layer(folder: _Folder, node: Node) -> Node | None:

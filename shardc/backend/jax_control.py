@@ -9,8 +9,8 @@ from shardc.backend.casts import cast_to
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, call, list_of, name, raw, tuple_of
 from shardc.backend.literals import typed
-from shardc.backend.loops import Carried, carried
-from shardc.backend.regions import inner_body, parameters, returned, write_return
+from shardc.backend.loops import Carried, carried, moving_results
+from shardc.backend.regions import carried_name, inner_body, parameters, write_return
 from shardc.backend.terms import Several
 from shardc.graph import Node, Region
 from shardc.graph.loops import Counted
@@ -72,12 +72,10 @@ def _function(
         if packed and names:
             body.writer.line(f"{', '.join(names)} = {carry}")
         if like is None:
-            write_return(body, returned(inner, region))
+            write_return(body, inner.region(region))
             return
-        for child in region.nodes[:-1]:
-            inner.node(child)
-        values = [region.results[i] for i in loop.moving]
-        exprs = _casts(body, [inner.expr(value) for value in values], values, like)
+        results = moving_results(inner, region, loop)
+        exprs = _casts(body, results, [region.results[i] for i in loop.moving], like)
         write_return(body, exprs)
 
 
@@ -86,7 +84,9 @@ def _assign(body: Body, node: Node, results: Sequence[int], done: Expr) -> None:
     body.done(node.operands)
     variables: list[str] = []
     for value in results:
-        variables.append(body.fresh(value))
+        i = node.results.index(value)
+        wish = carried_name(body, node, node.regions[-1].args[i]) or "carry"
+        variables.append(body.names.fresh(wish))
         body.bind(value, variables[-1])
     left = ", ".join(variables) or "_"
     body.writer.statement(f"{left} = ", done, body.notes(results))
@@ -112,8 +112,7 @@ def _branch(body: Body, node: Node, number: int, wish: str) -> str:
     inner = inner_body(body, node, [])
     region = node.regions[number]
     with body.writer.inner_function(f"def {function}():"):
-        values = inner.region(region)
-        exprs = _casts(body, [inner.expr(value) for value in values], values, node.results)
+        exprs = _casts(body, inner.region(region), region.results, node.results)
         write_return(body, exprs)
     return function
 

@@ -105,13 +105,6 @@ def scatter(body: Body, node: Node) -> Expr:
     )
 
 
-def take(body: Body, node: Node) -> Expr:
-    """idiom.take: table[ids] along one dimension, indices clamped."""
-    table, ids = node.operands
-    xp = body.target.xp
-    return call(f"{xp}.take", body.expr(table), body.expr(ids), axis=str(node.attrs["axis"]), mode='"clip"')
-
-
 def layer(body: Body, node: Node) -> Expr:
     """idiom.layer: ws[i] along the first dimension; the index is clamped unless it is a loop's counter."""
     stack, place = node.operands
@@ -131,7 +124,6 @@ TABLE: dict[str, Printer] = {
     "stablehlo.dynamic_update_slice": dynamic_update_slice,
     "stablehlo.gather": gather,
     "stablehlo.scatter": scatter,
-    "idiom.take": take,
     "idiom.layer": layer,
     "idiom.put_layer": put_layer,
 }

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from shardc.backend import (
     composites,
     jax_collectives,
@@ -26,7 +28,7 @@ def dot_general(body: Body, node: Node) -> Printed:
 
 
 def _precision(node: Node) -> str | None:
-    given = [str(p) for p in node.attrs.get("precision_config") or ()]  # pyright: ignore[reportGeneralTypeIssues]
+    given = cast("tuple[str, ...]", node.attrs.get("precision_config") or ())
     return next((f'"{p.lower()}"' for p in ("HIGHEST", "HIGH") if p in given), None)
 
 

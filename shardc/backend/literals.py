@@ -79,8 +79,8 @@ def array(value: Dense, dtype: str, target: Target) -> Expr:
 
 def _nested(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:
     if data.ndim == 0:
-        return scalar(data[()], dtype, target)
-    return list_of([_nested(part, dtype, target) for part in data])
+        return scalar(data.reshape(1)[0], dtype, target)
+    return list_of([_nested(data[i, ...], dtype, target) for i in range(data.shape[0])])
 
 
 def _encoded(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from shardc.backend.body import Body
-from shardc.backend.expressions import UNARY, raw
+from shardc.backend.expressions import UNARY, Expr, raw
 from shardc.backend.terms import Term
 from shardc.graph import Node, Region
 from shardc.graph.loops import Counted, counted
@@ -52,3 +52,10 @@ def carried(body: Body, node: Node) -> Carried:
     moving = tuple(i for i in range(len(region.args)) if i != counter and i not in passing)
     dtype = body.type(node.operands[counter]).dtype if found else ""
     return Carried(moving, passing, found, dtype)
+
+
+def moving_results(inner: Body, region: Region, loop: Carried) -> list[Expr]:
+    """Print a loop's body; the expressions of what it changes."""
+    counter = None if loop.counted is None else region.results[loop.counted.index]
+    exprs = inner.region(region, counter)
+    return [exprs[i] for i in loop.moving]

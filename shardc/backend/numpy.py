@@ -43,7 +43,7 @@ def emit(graph: Graph) -> str:
 def _header(program: LocalProgram, text: str) -> str:
     """Docstring and the imports that `text` needs."""
     writer = Writer()
-    writer.docstring(*title(program, "emulated in this process"))
+    writer.docstring(*title(program, "emulated devices"))
     writer.blank()
     if "base64." in text:
         writer.line("import base64")

@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, name, raw, several
-from shardc.backend.loops import Carried, carried
-from shardc.backend.regions import inner_body, parameters, returned, write_return
+from shardc.backend.loops import Carried, carried, moving_results
+from shardc.backend.regions import carried_name, inner_body, parameters, write_return
 from shardc.backend.terms import Several, Term
 from shardc.backend.usage import captured
 from shardc.graph import Node, Region
@@ -47,7 +47,7 @@ def while_(body: Body, node: Node) -> Printed:
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
     guard += [v for term in loop.passing.values() for v in term.expr.reads]
     body.names.hold(guard)
-    variables = _variables(body, [region.args[i] for i in loop.moving])
+    variables = _variables(body, node, [region.args[i] for i in loop.moving])
     _assign(body, variables, starts)
     opening, counter = _opening(body, node, loop, variables)
     with body.writer.indented(opening), block(body, node) as inner:
@@ -65,20 +65,18 @@ def while_(body: Body, node: Node) -> Printed:
     return None
 
 
-def _variables(body: Body, values: Sequence[int]) -> list[str]:
+def _variables(body: Body, node: Node, values: Sequence[int]) -> list[str]:
     """A variable for each value, none of which may be given again before they are released."""
     variables: list[str] = []
     for value in values:
-        variables.append(body.fresh(value, "carry"))
+        variables.append(body.names.fresh(carried_name(body, node, value) or "carry"))
         body.names.hold([variables[-1]])
     return variables
 
 
 def _block(inner: Body, region: Region, variables: Sequence[str], loop: Carried) -> None:
     before = inner.writer.length
-    for child in region.nodes[:-1]:
-        inner.node(child)
-    _assign(inner, variables, [inner.expr(region.results[i]) for i in loop.moving])
+    _assign(inner, variables, moving_results(inner, region, loop))
     if inner.writer.length == before:
         inner.writer.line("pass")
 
@@ -103,7 +101,7 @@ def _condition(body: Body, node: Node, loop: Carried, variables: Sequence[str]) 
     inner = inner_body(body, node, list(zip(args, params, strict=True)))
     loop.enter(inner, region)
     with body.writer.inner_function(f"def {function}({', '.join(params)}):"):
-        write_return(body, returned(inner, region))
+        write_return(body, inner.region(region))
     return f"{function}({', '.join(variables)})"
 
 
@@ -125,11 +123,10 @@ def _branches(body: Body, node: Node, openings: Sequence[str]) -> Printed:
     body.done(node.operands)
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
     body.names.hold(guard)
-    variables = _variables(body, node.results)
+    variables = _variables(body, node, node.results)
     for opening, region in zip(openings, node.regions, strict=True):
         with body.writer.indented(opening), block(body, node) as inner:
-            values = inner.region(region)
-            _assign(inner, variables, [inner.expr(value) for value in values])
+            _assign(inner, variables, inner.region(region))
     body.names.release([*guard, *variables])
     for value, variable in zip(node.results, variables, strict=True):
         body.bind(value, variable)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import fields, is_dataclass
-from typing import Any
+from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
@@ -23,9 +23,10 @@ def attribute_text(value: object) -> Expr:
         given = {f.name: getattr(value, f.name) for f in fields(value)}
         return call(type(value).__name__, **{k: attribute_text(v) for k, v in given.items() if v != ()})
     if isinstance(value, tuple):
-        items: tuple[Any, ...] = value
-        if all(type(item) is int for item in items):
-            return integers(items)
+        items = cast("tuple[object, ...]", value)
+        numbers = [item for item in items if type(item) is int]
+        if len(numbers) == len(items):
+            return integers(numbers)
         return tuple_of([attribute_text(item) for item in items])
     return raw(f'"{value}"') if isinstance(value, str) and value.isidentifier() else raw(repr(value))
 

@@ -46,7 +46,8 @@ def convert(body: Body, node: Node) -> Printed:
 
 def sort(body: Body, node: Node) -> Printed:
     order = order_of(node)
-    if len(node.operands) > 1 or order is None or order.descending:
+    plain = order is not None and not order.descending
+    if len(node.operands) != 1 or not plain:
         return FUNCTIONS["stablehlo.sort"](body, node)
     dim = str(node.attrs.get("dimension", body.type(node.operands[0]).rank - 1))
     return call("np.sort", body.expr(node.operands[0]), axis=dim, kind='"stable"')
@@ -81,12 +82,6 @@ def argmax(body: Body, node: Node) -> Expr:
         node.name.replace("idiom.", "np."), body.expr(node.operands[0]), axis=str(node.attrs["axis"])
     )
     return method(found, "astype", body.target.dtype(body.type(node.results[0]).dtype))
-
-
-def take(body: Body, node: Node) -> Expr:
-    """idiom.take"""
-    table, ids = (body.expr(value) for value in node.operands)
-    return call("np.take", table, ids, axis=str(node.attrs["axis"]), mode='"clip"')
 
 
 def layer(body: Body, node: Node) -> Expr:
@@ -161,5 +156,4 @@ TABLE: dict[str, Printer] = {
     "idiom.argmin": argmax,
     "idiom.layer": layer,
     "idiom.put_layer": put_layer,
-    "idiom.take": take,
 }

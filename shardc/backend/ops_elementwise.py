@@ -6,11 +6,12 @@ They take the smallest text of each operand that NumPy's broadcasting expands to
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from shardc.backend.body import Body
-from shardc.backend.context import Printer
+from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, method, unary
 from shardc.backend.terms import Term
 from shardc.graph import Node
@@ -39,15 +40,15 @@ def elementwise(make: Make, typed_from: int = 0) -> Printer:
 
 
 def operator(symbol: str) -> Printer:
-    return elementwise(lambda left, right: binary(symbol, left, right))
+    return elementwise(partial(binary, symbol))
 
 
 def prefix(symbol: str) -> Printer:
-    return elementwise(lambda value: unary(symbol, value))
+    return elementwise(partial(unary, symbol))
 
 
 def function(text: str) -> Printer:
-    return elementwise(lambda *values: call(text, *values))
+    return elementwise(partial(call, text))
 
 
 def strict(text: str) -> Printer:
@@ -73,7 +74,7 @@ def strict(text: str) -> Printer:
 def by_kind(choose: Callable[[str], str], **printers: Printer) -> Printer:
     """The printer that `choose` names for the dtype of the first operand."""
 
-    def printer(body: Body, node: Node):
+    def printer(body: Body, node: Node) -> Printed:
         return printers[choose(body.type(node.operands[0]).dtype)](body, node)
 
     return printer
@@ -96,7 +97,16 @@ def convert(body: Body, node: Node) -> Term:
 
 
 def select(xp: str) -> Printer:
-    return elementwise(lambda *values: call(f"{xp}.where", *values), typed_from=1)
+    """where(mask, a, b); where(mask, True, False) is the mask."""
+    general = elementwise(partial(call, f"{xp}.where"), typed_from=1)
+
+    def printer(body: Body, node: Node) -> Printed:
+        choices = [body.term(value) for value in node.operands[1:]]
+        if [term.expr.text for term in choices] == ["True", "False"]:
+            return body.term(node.operands[0])
+        return general(body, node)
+
+    return printer
 
 
 def clamp(xp: str) -> Printer:

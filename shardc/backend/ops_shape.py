@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-import numpy as np
-
 from shardc.backend.body import Body
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, attribute, call, index, integers, list_of, method, raw, tuple_of
@@ -59,7 +57,7 @@ def broadcast_in_dim(body: Body, node: Node) -> Term:
     value, shape = node.operands[0], body.type(node.results[0]).shape
     term, places = body.term(value), ints(node, "broadcast_dimensions")
     if list(places) != sorted(places):
-        order = np.argsort(places)
+        order = sorted(range(len(places)), key=places.__getitem__)
         expr = method(body.expr(value), "transpose", *(str(d) for d in order))
         term = Term(expr, tuple(body.type(value).shape[d] for d in order))
         places = tuple(sorted(places))
@@ -137,6 +135,16 @@ def is_plain_pad(node: Node) -> bool:
     return grows and not any(ints(node, "interior_padding"))
 
 
+def take(body: Body, node: Node) -> Expr:
+    """idiom.take: slices along one dimension; indices are clamped. Both libraries write it alike."""
+    table, places = node.operands
+    ids = body.expr(places)
+    if node.attrs["column"]:
+        ids = index(ids, [*[":"] * (body.type(places).rank - 1), "0"])
+    axis = str(node.attrs["axis"])
+    return call(f"{body.target.xp}.take", body.expr(table), ids, axis=axis, mode='"clip"')
+
+
 TABLE: dict[str, Printer] = {
     "stablehlo.constant": constant,
     "stablehlo.reshape": reshape,
@@ -146,4 +154,5 @@ TABLE: dict[str, Printer] = {
     "stablehlo.concatenate": concatenate,
     "stablehlo.reverse": reverse,
     "stablehlo.iota": iota,
+    "idiom.take": take,
 }

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from shardc.backend.body import Body
 from shardc.backend.expressions import Expr, list_of, several, tuple_of
 from shardc.backend.names import Names, source_name
 from shardc.backend.usage import captured
-from shardc.graph import Node, Region
-
-Finish = Callable[[Expr, int], Expr]
-"""Something to do to the expression of the result with that number."""
+from shardc.graph import Node
 
 
 def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]]) -> Body:
@@ -28,6 +25,17 @@ def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]]) -> Bod
     return inner
 
 
+def carried_name(body: Body, node: Node, value: int) -> str | None:
+    """The source's name for a region's argument, else for what the loop makes of it."""
+    for region in node.regions:
+        if value in region.args:
+            i = region.args.index(value)
+            candidates = (value, node.regions[-1].results[i], node.results[i])
+            names = (source_name(body.graph.values[v].loc) for v in candidates)
+            return next((name for name in names if name), None)
+    return source_name(body.graph.values[value].loc)
+
+
 def parameters(body: Body, node: Node, values: Sequence[int], fallback: str) -> list[str]:
     """Names for region arguments that hide nothing that the region reads."""
     names = Names(body.context.functions.values())
@@ -37,16 +45,10 @@ def parameters(body: Body, node: Node, values: Sequence[int], fallback: str) -> 
                 names.pin(read)
     chosen: list[str] = []
     for i, value in enumerate(values):
-        wish = source_name(body.graph.values[value].loc)
+        wish = carried_name(body, node, value)
         chosen.append(names.fresh(wish or (fallback if len(values) == 1 else f"{fallback}{i}")))
         names.pin(chosen[-1])
     return chosen
-
-
-def returned(inner: Body, region: Region, finish: Finish | None = None) -> list[Expr]:
-    """Print the region's nodes; the expressions of its results."""
-    exprs = [inner.expr(value) for value in inner.region(region)]
-    return [finish(expr, i) if finish else expr for i, expr in enumerate(exprs)]
 
 
 def write_return(body: Body, exprs: Sequence[Expr]) -> None:
@@ -72,7 +74,7 @@ def scalar_function(
         if count > 1 and not as_list:
             for i, group in enumerate(groups):
                 body.writer.line(f"{', '.join(flat[i * count : (i + 1) * count])} = {group}")
-        exprs = returned(inner, region)
+        exprs = inner.region(region)
         if as_list:
             body.writer.statement("return ", list_of(exprs))
         else:

@@ -14,7 +14,7 @@ _COMMENT_WIDTH = 100
 
 
 class Writer:
-    """Collects lines. Text of the program comes through Expr, `comment` or `docstring`: they keep it inert."""
+    """Collects lines. Program text comes through Expr, `comment` or `docstring`, which keep it inert."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
