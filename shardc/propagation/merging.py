@@ -6,16 +6,24 @@ Only copies that differ in their shardings, or in those of what they are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.graph import Node, Region, walk
 from shardc.propagation.editing import Editor
 
 
-def merge_constants(editor: Editor, found: Callable[[int], object]) -> dict[int, int]:
+@dataclass(frozen=True, slots=True)
+class Renumbering:
+    """Old -> new ids of the nodes and values that preparation had made and that stay."""
+
+    nodes: dict[int, int]
+    values: dict[int, int]
+
+
+def merge_constants(editor: Editor, found: Callable[[int], object]) -> Renumbering:
     """Let uses of equal copies use one, drop the others, and number new nodes and values densely again.
 
-    `found` tells what was found for a value. Returns old -> new ids of the values that were new and stay.
+    `found` tells what was found for a value.
     """
     same = _same_values(editor, found)
     for function in editor.graph.functions.values():
@@ -62,17 +70,19 @@ def _any(values: tuple[int, ...], same: dict[int, int], group: Node | None = Non
     return any(value in same for value in values)
 
 
-def _renumber(editor: Editor) -> dict[int, int]:
+def _renumber(editor: Editor) -> Renumbering:
     """Close the gaps in the ids of new nodes and values."""
     graph = editor.graph
     nodes = [node for function in graph.functions.values() for node in walk(function.body)]
     new = {node.id: node for node in editor.added} | {n.id: n for n in nodes if n.id in editor.copies}
+    numbers: dict[int, int] = {}
     values: dict[int, int] = {}
     next_node, next_value = editor.first_node, editor.first_value
     copies: dict[int, int] = {}
     for node in (new[number] for number in sorted(new)):
         if node.id in editor.copies:
             copies[next_node] = editor.copies[node.id]
+        numbers[node.id] = next_node
         node.id, next_node = next_node, next_node + 1
         for value in node.results:
             values[value], next_value = next_value, next_value + 1
@@ -82,4 +92,4 @@ def _renumber(editor: Editor) -> dict[int, int]:
     for node in nodes:
         node.operands = tuple(values.get(operand, operand) for operand in node.operands)
         node.results = tuple(values.get(result, result) for result in node.results)
-    return values
+    return Renumbering(numbers, values)

@@ -7,8 +7,9 @@ from functools import partial
 
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding
+from shardc.propagation.building import Rules, build
 from shardc.propagation.editing import Editor
-from shardc.propagation.flow import Flow, Instance, Rules, build
+from shardc.propagation.flow import Flow, Instance
 from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
 from shardc.propagation.merging import merge_constants
 from shardc.propagation.prepare import prepare
@@ -92,14 +93,15 @@ def _merge(editor: Editor, bodies: list[Body]) -> None:
     for body in bodies:
         for value, sharding in body.shardings.items():
             found.setdefault(value, []).append(sharding)
-    new_ids = merge_constants(editor, lambda value: tuple(found.get(value, ())))
+    new = merge_constants(editor, lambda value: tuple(found.get(value, ())))
     for number, body in enumerate(bodies):
+        path = tuple(new.nodes.get(call, call) for call in body.path)
         shardings = {
-            new_ids.get(value, value): sharding
+            new.values.get(value, value): sharding
             for value, sharding in body.shardings.items()
-            if value < editor.first_value or value in new_ids
+            if value < editor.first_value or value in new.values
         }
-        bodies[number] = replace(body, shardings=shardings)
+        bodies[number] = replace(body, path=path, shardings=shardings)
 
 
 def _layers(options: Options) -> Layer:

@@ -157,10 +157,14 @@ class Program:
 
     def operation(self) -> None:
         kinds = [
-            "unary", "binary", "binary", "dot", "dot", "transpose", "reshape", "broadcast", "reduce", "slice", "pad",
-            "constant", "concat", "dynamic_slice", "annotated", "wide", "reverse", "dus",
+            "unary", "binary", "binary", "dot", "dot", "transpose", "reshape", "broadcast", "reduce", "slice",
+            "pad", "constant", "concat", "dynamic_slice", "annotated", "wide", "reverse", "dus",
         ]  # fmt: skip
-        kinds += [k for k in ("constraint", "barrier", "while", "case", "group", "opt", "calls") if k in self.features]
+        kinds += [
+            k
+            for k in ("constraint", "barrier", "while", "case", "group", "opt", "calls")
+            if k in self.features
+        ]
         if "manual" in self.features and not self.inner:
             kinds.append("manual")
         getattr(self, "op_" + self.random.choice(kinds))()
@@ -298,7 +302,8 @@ class Program:
         out = (shape[0] * 2, *shape[1:])
         self.emit(
             out,
-            f"stablehlo.concatenate {name}, {other}, dim = 0 : ({tensor(shape)}, {tensor(shape)}) -> {tensor(out)}",
+            f"stablehlo.concatenate {name}, {other}, dim = 0 : "
+            f"({tensor(shape)}, {tensor(shape)}) -> {tensor(out)}",
         )
 
     def _indices(self, shape: Shape) -> tuple[str, str]:
@@ -337,9 +342,7 @@ class Program:
     def op_barrier(self) -> None:
         name, shape = self.pick()
         way = self.random.choice(("FORWARD", "BACKWARD", "NONE"))
-        self.emit(
-            shape, f"sdy.propagation_barrier {name} allowed_direction={way} : {tensor(shape)}"
-        )
+        self.emit(shape, f"sdy.propagation_barrier {name} allowed_direction={way} : {tensor(shape)}")
 
     def op_opt(self) -> None:
         name, shape = self.pick()
@@ -372,7 +375,9 @@ class Program:
         body = self.region(visible, self.random.randint(1, 3))
         outs = [self.random.choice([v for v in self.values if v[1] == s] or [(n, s)]) for n, s in args]
         self.values = outer
-        pairs = ", ".join([f"%i{self.count} = {counter}"] + [f"{n} = {o}" for n, (o, _) in zip(names, carried, strict=True)])
+        pairs = ", ".join(
+            [f"%i{self.count} = {counter}"] + [f"{n} = {o}" for n, (o, _) in zip(names, carried, strict=True)]
+        )
         types = ", ".join(["tensor<i32>"] + [tensor(s) for _, s in carried])
         i = f"%i{self.count}"
         result = self.name()
@@ -438,7 +443,8 @@ class Program:
         inner = "\n".join([*body, returned("sdy.return", [out])])
         self.emit(
             shape,
-            f'sdy.manual_computation({name}) in_shardings=[{side}] out_shardings=[{side}] manual_axes={{"{manual}"}} '
+            f"sdy.manual_computation({name}) in_shardings=[{side}] out_shardings=[{side}] "
+            f'manual_axes={{"{manual}"}} '
             f"({arg}: {tensor(local)}) {{\n{inner}\n}} : ({tensor(shape)}) -> {tensor(shape)}",
         )
 

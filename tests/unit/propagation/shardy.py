@@ -1,21 +1,26 @@
 """jaxlib's Shardy as an oracle for propagation: the same module through both, value by value.
 
-Shardy's own passes split constants and clean up; then its module is read into a Graph, with Shardy's factor rules, so
-that only propagation is compared. Operations are told apart by a `tag` attribute, which Shardy keeps.
+Shardy's own passes split constants and clean up; then its module is read into a Graph, with Shardy's factor
+rules, so that only propagation is compared. Operations are told apart by a `tag` attribute, which stays.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from jax._src.interpreters import mlir as jax_mlir
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import sdy
 
-from shardc.graph import Function, Graph, Node, Op, Region, TensorType, Value
+from shardc.dialects.context import make_context
+from shardc.dialects.text import print_module
+from shardc.frontend.mlir import read
+from shardc.graph import Function, Graph, Node, Region, TensorType, Value
 from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.passes.propagate import Propagate
 from shardc.propagation import Options, Result, propagate
+from shardc.propagation.manual import complete
 from shardc.rules.rule import Factor, FactorRule, Kind
 
 CLEAN = (
@@ -56,6 +61,31 @@ def compare(text: str, layer: str = "user") -> tuple[Shardings, Shardings]:
         theirs = _shardings(copy)
     ours = _ours(propagate(graph, OPTIONS[layer], rules=lambda op: None))
     return theirs, {key: ours[key] for key in theirs if key in ours}
+
+
+def compare_pass(text: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
+    """The same for the pass `propagate`, which reads the text itself and splits and merges constants.
+
+    An operation may have become several, so this compares the sets of shardings that each one ended up with.
+    """
+    with jax_mlir.make_ir_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        _run(module, "symbol-dce,sdy-lift-inlined-meshes")
+        _tag(module)
+        tagged = str(module)
+        _run(module, f"{CLEAN},{IMPORT},{PASSES['user']}")
+        theirs = _sets(_shardings(module))
+    ours = read(tagged, "tagged.mlir")
+    Propagate().apply(make_context(), ours)
+    ours.verify()
+    with jax_mlir.make_ir_context(), ir.Location.unknown():
+        found = _sets(_shardings(ir.Module.parse(print_module(ours))))
+    shown = {key: shardings for key, shardings in theirs.items() if key in found or shardings != {"None"}}
+    return shown, {key: found[key] for key in shown if key in found}
+
+
+def _sets(found: Shardings) -> dict[str, set[str]]:
+    return {key: set(shardings) for key, shardings in found.items() if "arguments" not in key}
 
 
 def _run(module: ir.Module, passes: str) -> None:
@@ -103,7 +133,11 @@ def _result_shardings(op: Any, meshes: dict[str, Mesh]) -> list[Sharding | None]
     edges = [_edge_after(result) for result in op.results]
     if any(edges):
         return [_of_edge(edge, meshes) for edge in edges]
-    attribute = "out_shardings" if op.name == "sdy.manual_computation" else "sdy.sharding"
+    if op.name == "sdy.manual_computation":
+        names = [_string(a) for a in sdy.ManualAxesAttr(op.attributes["manual_axes"])]
+        shardings = sdy.TensorShardingPerValueAttr(op.attributes["out_shardings"]).shardings
+        return [complete(_sharding(s, meshes), tuple(names)) for s in shardings]
+    attribute = "sdy.sharding"
     if op.name in ("sdy.sharding_constraint", "sdy.reshard"):
         return [_sharding(op.attributes["sharding"], meshes)]
     if attribute not in op.attributes:
@@ -136,9 +170,15 @@ def _annotations(op: Any, key: str, count: int, meshes: dict[str, Mesh]) -> list
 
 
 def _text(sharding: Sharding | None) -> str:
-    if sharding is None:
+    if sharding is None or (sharding.is_replicated and all(dim.open for dim in sharding.dims)):
         return "None"
-    named = [[f"{a.name}:({a.pre}){a.size}" for a in axes] for axes in (sharding.replicated, sharding.unreduced)]
+    wide = [tuple(axis for axis in dim.axes if axis.size > 1) for dim in sharding.dims]
+    dims = tuple(replace(dim, axes=axes) for dim, axes in zip(sharding.dims, wide, strict=True))
+    sharding = replace(sharding, dims=dims)
+    named = [
+        [f"{axis.name}:({axis.pre}){axis.size}" for axis in axes if axis.size > 1]
+        for axes in (sharding.replicated, sharding.unreduced)
+    ]
     return f"{sharding.mesh.name}{sharding} replicated={named[0]} unreduced={named[1]}"
 
 
@@ -264,7 +304,9 @@ class _Reader:
         attrs: dict[str, object] = {}
         for key in ("in_shardings", "out_shardings"):
             if key in given:
-                attrs[key] = tuple(_sharding(s, meshes) for s in sdy.TensorShardingPerValueAttr(given[key]).shardings)
+                attrs[key] = tuple(
+                    _sharding(s, meshes) for s in sdy.TensorShardingPerValueAttr(given[key]).shardings
+                )
         for key in ("tag", "call_target_name"):
             if key in given:
                 attrs[key] = ir.StringAttr(given[key]).value

@@ -1,0 +1,288 @@
+"""From a graph to the flow of its places and links, in the order in which Shardy has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import cast
+
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Function, Graph, Node, Op, Region
+from shardc.layout import Sharding
+from shardc.propagation.dead import Dead, dead_nodes
+from shardc.propagation.direction import Direction
+from shardc.propagation.edges import Edge, edges_of, regions_of
+from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
+from shardc.propagation.priorities import EDGE
+from shardc.rules.rule import FactorRule
+
+Rules = Callable[[Op], FactorRule | None]
+
+
+def build(graph: Graph, rules: Rules) -> Flow:
+    """The flow of a program: its public functions, and every function as often as it is called.
+
+    ShardcError if a function calls itself.
+    """
+    builder = _Builder(graph, rules)
+    for function in graph.functions.values():
+        if function.public or function is graph.main:
+            builder.entry(function)
+    return builder.finish()
+
+
+_Use = tuple[Link | None, int]
+
+
+@dataclass(slots=True, eq=False)
+class _Value:
+    """A value of one instance: its place, the link that made it, and the links that use it.
+
+    `uses` is in the order in which the operations were built: the link, or None if the use propagates
+    nothing, and the id of the node.
+    """
+
+    place: int
+    made_by: Link | None = None
+    uses: list[_Use] = field(default_factory=list["_Use"])
+
+
+@dataclass(slots=True)
+class _Scope:
+    """The values of one instance of a function."""
+
+    root: str
+    path: Path
+    function: Function
+    values: dict[int, _Value] = field(default_factory=dict[int, _Value])
+    callers: tuple[str, ...] = ()
+
+
+class _Builder:
+    def __init__(self, graph: Graph, rules: Rules) -> None:
+        self._graph = graph
+        self._rules = rules
+        self._dead = dead_nodes(graph)
+        self._start: list[Sharding | None] = []
+        self._held: list[list[_Value]] = []  # by place; an edge's owner comes first
+        self._links: list[Link] = []
+        self._scopes: list[_Scope] = []
+        self._groups: dict[int, list[_Value]] = {}
+        self._results: dict[str, list[int]] = {}
+        self._returns: list[tuple[int, int, FactorRule]] = []
+        self._reads: list[tuple[Link, list[_Value], list[_Value]]] = []
+
+    def entry(self, function: Function) -> None:
+        """A function that the outside calls."""
+        scope = self._scope(_Scope(function.name, (), function))
+        for arg in function.body.args:
+            self._value(arg, scope, self._graph.values[arg].sharding)
+        self._region(function.body, scope, {})
+        places = [self._place(sharding) for sharding in function.result_shardings]
+        self._results[function.name] = places
+        if function is self._graph.main:
+            for value, place in zip(function.body.results, places, strict=True):
+                rule = identity_rule(self._graph.type(value))
+                self._returns.append((scope.values[value].place, place, rule))
+
+    def finish(self) -> Flow:
+        """The flow, when all entries are in."""
+        number = {link: i for i, link in enumerate(self._links)}
+        instances = [
+            Instance(s.root, s.path, s.function.name, {v: made.place for v, made in s.values.items()})
+            for s in self._scopes
+        ]
+        return Flow(
+            self._start,
+            self._links,
+            [tuple(number[link] for link in _notified(values)) for values in self._held],
+            self._peers(),
+            self._results,
+            self._returns,
+            instances,
+            self._sharing(number),
+        )
+
+    def _sharing(self, number: dict[Link, int]) -> Dead:
+        """Find out which links share operands, and how the dead ones hang together."""
+        dead = Dead({number[link]: set() for link in self._links if link.dead})
+        for link, operands, wide in self._reads:
+            others = [user for value in wide for user in _others(value, link)]
+            link.shared = any(user is None or user is link or not user.dead for user in others)
+            until = [number[user] for user in others if user is not None and user.dead]
+            link.shared_until = () if link.shared else tuple(until)
+            for user in link.shared_until:
+                dead.frees.setdefault(user, []).append(number[link])
+            if link.dead:
+                for value in operands:
+                    if value.made_by and value.made_by.dead:
+                        dead.users[number[value.made_by]].add(number[link])
+                dead.makers[number[link]] = [
+                    (number[value.made_by], *_other_users(value, link, number))
+                    for value in operands
+                    if value.made_by
+                ]
+        return dead
+
+    def _peers(self) -> dict[int, tuple[int, ...]]:
+        peers: dict[int, tuple[int, ...]] = {}
+        for members in self._groups.values():
+            places = list(dict.fromkeys(member.place for member in members))
+            for place in places:
+                peers[place] = tuple(other for other in places if other != place)
+        return peers
+
+    def _scope(self, scope: _Scope) -> _Scope:
+        self._scopes.append(scope)
+        return scope
+
+    def _place(self, start: Sharding | None) -> int:
+        self._start.append(start)
+        self._held.append([])
+        return len(self._start) - 1
+
+    def _value(
+        self, value: int, scope: _Scope, start: Sharding | None = None, place: int | None = None
+    ) -> _Value:
+        made = _Value(self._place(start) if place is None else place)
+        self._held[made.place].append(made)
+        scope.values[value] = made
+        return made
+
+    def _region(self, region: Region, scope: _Scope, feeds: dict[tuple[int, int], Link]) -> None:
+        for node in region.nodes[:-1]:
+            if edges_of(node, self._graph) is None:
+                self._operation(node, scope)
+            else:
+                self._with_edges(node, scope)
+        self._use(region.nodes[-1], scope, feeds)
+
+    def _use(self, node: Node, scope: _Scope, feeds: dict[tuple[int, int], Link]) -> None:
+        """Record what an operation without a link of its own uses, and the edges that its operands feed."""
+        for number, operand in enumerate(node.operands):
+            scope.values[operand].uses.append((feeds.get((node.id, number)), node.id))
+
+    def _operation(self, node: Node, scope: _Scope) -> None:
+        link = self._link(node)
+        operands = [scope.values[operand] for operand in node.operands]
+        for operand in operands:
+            operand.uses.append((link, node.id))
+        results = [self._value(result, scope, self._annotation(node, result)) for result in node.results]
+        if node.name == "sdy.sharding_group":
+            self._groups.setdefault(cast(int, node.attrs["group_id"]), []).extend(operands)
+        if link is not None:
+            for result in results:
+                result.made_by = link
+            link.tensors = tuple(value.place for value in (*operands, *results))
+            self._links.append(link)
+            types = self._graph.types(node.operands)
+            wide = [value for value, type in zip(operands, types, strict=True) if type.rank]
+            self._reads.append((link, operands, wide))
+
+    def _link(self, node: Node) -> Link | None:
+        link = _LINKS.get(node.name, _link_by_rule)(node, self._graph, self._rules)
+        if node.id in self._dead:
+            link = link or Link(_no_rule(node), node.name, node)
+            link.dead = True
+        return link
+
+    def _annotation(self, node: Node, result: int) -> Sharding | None:
+        if node.name in ("sdy.sharding_constraint", "sdy.reshard"):
+            return cast(Sharding, node.attrs["sharding"])
+        return self._graph.values[result].sharding
+
+    def _with_edges(self, node: Node, scope: _Scope) -> None:
+        """A loop, a call, …: its edges, its bodies in between, all in the order in which Shardy has them."""
+        edges = edges_of(node, self._graph)
+        assert edges is not None
+        inner = self._enter(node, scope) if node.name == "func.call" else scope
+        feeds: dict[tuple[int, int], Link] = {}
+        arguments = [self._edge(node, edge, inner, inner, feeds) for edge in edges.arguments]
+        results = [self._edge(node, edge, scope, inner, feeds) for edge in edges.results]
+        self._links.extend(arguments)
+        for region in regions_of(node, self._graph):
+            self._region(region, inner, feeds)
+        self._use(node, scope, feeds)
+        self._links.extend(results)
+        for edge, link in zip(edges.all, arguments + results, strict=True):
+            places = [
+                (scope if user is node else inner).values[user.operands[number]].place
+                for user, number in edge.sources
+            ]
+            link.tensors = (*places, link.tensors[-1])
+
+    def _edge(
+        self, node: Node, edge: Edge, scope: _Scope, inner: _Scope, feeds: dict[tuple[int, int], Link]
+    ) -> Link:
+        rule = identity_rule(self._graph.type(edge.owner), len(edge.sources))
+        owner = self._value(edge.owner, scope, edge.start)
+        link = Link(rule, EDGE, node, (owner.place,), border=edge.border)
+        owner.made_by = link
+        for other in edge.others:
+            self._value(other, inner, place=owner.place)
+        feeds.update(((user.id, number), link) for user, number in edge.sources)
+        return link
+
+    def _enter(self, node: Node, scope: _Scope) -> _Scope:
+        callee = self._graph.functions[str(node.attrs["callee"])]
+        callers = (*scope.callers, scope.function.name)
+        if callee.name in callers:
+            raise ShardcError(f"@{callee.name} calls itself", node.loc, "a compiled program has no recursion")
+        return self._scope(_Scope(scope.root, (*scope.path, node.id), callee, callers=callers))
+
+
+def _notified(values: list[_Value]) -> dict[Link, None]:
+    """The links to visit again when a place changes, in the order in which Shardy queues them.
+
+    Shardy walks MLIR's use lists, which have the latest use first, except those of edge owners: moving the
+    uses over to the edge has turned them around.
+    """
+    owner, *others = values or [_Value(-1)]
+    owned = owner.made_by is not None and owner.made_by.kind == EDGE
+    links = [link for other in others for link, _ in reversed(other.uses)]
+    links.append(owner.made_by)
+    links.extend(link for link, _ in (owner.uses if owned else reversed(owner.uses)))
+    return dict.fromkeys(link for link in links if link is not None)
+
+
+def _others(value: _Value, link: Link) -> list[Link | None]:
+    """The uses of a value but for one use by the link."""
+    others = [user for user, _ in value.uses]
+    others.remove(link)
+    return others
+
+
+def _other_users(value: _Value, link: Link, number: dict[Link, int]) -> tuple[int, set[int]]:
+    """The users of a value other than the link: how many stay, and the numbers of the dead ones."""
+    users = {node: user for user, node in value.uses if user is not link}
+    dead = {number[user] for user in users.values() if user is not None and user.dead}
+    return len(users) - len(dead), dead
+
+
+def _no_rule(node: Node) -> FactorRule:
+    """Propagates nothing."""
+    return FactorRule((), ((),) * len(node.operands), ((),) * len(node.results))
+
+
+def _link_by_rule(node: Node, graph: Graph, rules: Rules) -> Link | None:
+    custom = cast("FactorRule | None", node.attrs.get("sdy.sharding_rule"))
+    rule = custom or rules(graph.op(node))
+    if rule is None or not rule.factors:
+        return None
+    kind = str(node.attrs.get("call_target_name", node.name))
+    return Link(rule, kind, node)
+
+
+def _identity(node: Node, graph: Graph, rules: Rules) -> Link | None:
+    return Link(identity_rule(graph.type(node.operands[0])), node.name, node)
+
+
+def _barrier(node: Node, graph: Graph, rules: Rules) -> Link | None:
+    fixed = Direction[str(node.attrs["allowed_direction"])]
+    return Link(identity_rule(graph.type(node.operands[0])), node.name, node, fixed=fixed)
+
+
+_LINKS: dict[str, Callable[[Node, Graph, Rules], Link | None]] = {
+    "sdy.propagation_barrier": _barrier,
+    "sdy.sharding_constraint": _identity,
+}
