@@ -25,7 +25,7 @@ from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
-from shardc.layout import LayoutError, Mesh, Sharding, unconstrained
+from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained
 
 
 @dataclass(slots=True)
@@ -69,8 +69,13 @@ class _Reader:
             raise ShardcError(f"function @{op.sym_name.data} has no body, or one with jumps", loc)
         body = self.region(op.body, self.only_mesh)
         for value, attrs in zip(body.args, _dicts(op.arg_attrs, len(body.args)), strict=True):
-            self.graph.values[value].sharding = self.sharding(attrs, self.graph.values[value].loc)
-        results = [self.sharding(attrs, loc) for attrs in _dicts(op.res_attrs, len(op.function_type.outputs))]
+            known = self.graph.values[value]
+            known.sharding = self.sharding(attrs, known.type, known.loc)
+        outputs = op.function_type.outputs.data
+        results = [
+            self.sharding(attrs, self.type(type), loc)
+            for attrs, type in zip(_dicts(op.res_attrs, len(outputs)), outputs, strict=True)
+        ]
         visibility = op.sym_visibility
         public = visibility is None or visibility.data == "public"
         return Function(op.sym_name.data, body, results, loc, public)
@@ -152,22 +157,34 @@ class _Reader:
 
     def result_shardings(self, op: Operation) -> Sequence[Sharding | None]:
         attr = op.attributes.get(SHARDING)
-        if not isinstance(attr, ShardingPerValueAttr):
+        if not isinstance(attr, ShardingPerValueAttr) or not op.results:
             return ()
         partial = op.attributes.get(PARTIAL)
         partials = list(partial) if isinstance(partial, ArrayAttr) else [partial] * len(attr.data)
+        if not len(attr.data) == len(partials) == len(op.results):
+            raise LayoutError(f"{len(attr.data)} shardings are given to {len(op.results)} results")
         return [
-            sharding_of(ref, self.graph.meshes, one) for ref, one in zip(attr.data, partials, strict=True)
+            fitted(sharding_of(ref, self.graph.meshes, partial), self.type(result.type))
+            for ref, partial, result in zip(attr.data, partials, op.results, strict=True)
         ]
 
-    def sharding(self, attrs: Mapping[str, Attribute], loc: Location) -> Sharding | None:
+    def sharding(self, attrs: Mapping[str, Attribute], type: TensorType, loc: Location) -> Sharding | None:
         attr = attrs.get(SHARDING)
         if not isinstance(attr, ShardingAttr):
             return None
         try:
-            return sharding_of(attr, self.graph.meshes, attrs.get(PARTIAL))
+            return fitted(sharding_of(attr, self.graph.meshes, attrs.get(PARTIAL)), type)
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
+
+
+def fitted(sharding: Sharding, type: TensorType) -> Sharding:
+    """The sharding, if it has the tensor's rank; one for a single device is written without dimensions."""
+    if sharding.mesh.is_maximal:
+        return replicated(sharding.mesh, type.rank)
+    if sharding.rank != type.rank:
+        raise LayoutError(f"a sharding of {sharding.rank} dimensions, {sharding}, is given to {type}")
+    return sharding
 
 
 def _mesh_location(module: ModuleOp) -> Location:

@@ -92,8 +92,14 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
 
 
 def _block_type(type: TensorType, sharding: Sharding, manual: frozenset[str]) -> TensorType:
+    _check_rank(type, sharding)
     dims = [[axis for axis in dim.axes if axis.name in manual] for dim in sharding.dims]
     return type.with_shape(sharding.with_dims(dims).local_shape(type.shape))
+
+
+def _check_rank(type: TensorType, sharding: Sharding) -> None:
+    if sharding.rank != type.rank:
+        raise VerifyException(f"a sharding of {sharding.rank} dimensions, {sharding}, is given to {type}")
 
 
 def own_attributes(op: IRDLOperation) -> Named:

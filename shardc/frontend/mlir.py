@@ -14,10 +14,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from xdsl.dialects.builtin import (
-    DYNAMIC_INDEX,
+    UNKNOWN_LOC,
     ModuleOp,
-    TensorType,
-    UnrankedTensorType,
 )
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, Region
@@ -26,7 +24,8 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
-from shardc.dialects.locations import location_of
+from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.wellformed import first_line, verify
 from shardc.explain.diagnostics import ShardcError, register_source
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
@@ -40,72 +39,40 @@ def read(text: str, file: str = "<stdin>") -> ModuleOp:
     Raises ShardcError at the first thing that is wrong.
     """
     register_source(file, text)
-    parser = ModuleParser(text, file)
     with _no_garbage_collection():
-        try:
-            module = parser.parse_module()
-        except ParseError as error:
-            parser.check_forward_references()
-            raise ShardcError(_first_line(error.msg), parser.place(error.span.start)) from None
-        except RecursionError:
-            raise ShardcError("the text is nested too deeply", parser.place(parser.pos)) from None
-        except (
-            VerifyException,
-            ValueError,
-            AssertionError,
-            LookupError,
-            NotImplementedError,
-            TypeError,
-        ) as error:
-            raise ShardcError(_first_line(str(error)), parser.place(parser.pos)) from None
+        module = _parse(text, file)
         verify(module)
     return module
 
 
-def verify(module: ModuleOp) -> None:
-    """Raise ShardcError, with its location, for the first operation that is wrong.
-
-    Of operations that share class, types and attributes, one is checked.
-    """
-    seen: set[tuple[object, ...]] = set()
-    for op in module.walk():
-        key = _look(op)
-        if key is not None and key in seen:
-            continue
-        try:
-            _check_shapes(op)
-            op.verify(verify_nested_ops=False)
-        except VerifyException as error:
-            raise ShardcError(_first_line(str(error)), location_of(op.location)) from None
-        if key is not None:
-            seen.add(key)
+_WRONG = (VerifyException, ValueError, AssertionError, LookupError, NotImplementedError, TypeError)
+"""What attributes and operations raise when they are built from wrong text."""
 
 
-def _look(op: Operation) -> tuple[object, ...] | None:
-    """What decides whether the operation is right; None if what is around it or in it does too."""
-    if op.regions or not op.name.startswith(("stablehlo.", "chlo.")) or not op.results:
-        return None
-    return (
-        type(op),
-        *(id(value.type) for value in op.operands),
-        None,
-        *(id(result.type) for result in op.results),
-        *op.properties,
-        *map(id, op.properties.values()),
-    )
+def _parse(text: str, file: str) -> ModuleOp:
+    parser = None
+    try:
+        parser = ModuleParser(text, file)
+        module = parser.parse_module()
+    except ParseError as error:
+        if parser is not None:
+            parser.check_forward_references()
+        at_end = error.span.start >= len(text.rstrip()) and "registered" not in error.msg
+        message = "the text ends in the middle of something" if at_end else first_line(error.msg)
+        raise ShardcError(message, place_in(text, file, error.span.start)) from None
+    except RecursionError:
+        raise ShardcError("the text is nested too deeply", Location(file, 1, 1)) from None
+    except _WRONG as error:
+        position = 0 if parser is None else parser.pos
+        raise ShardcError(first_line(str(error)), place_in(text, file, position)) from None
+    if module.location == UNKNOWN_LOC:
+        set_location(module, SourceLoc(Location(file, 1, 1)))
+    return module
 
 
-def _check_shapes(op: Operation) -> None:
-    """Raise VerifyException for tensors whose sizes are not known."""
-    arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
-    for type in (*op.result_types, *(arg.type for arg in arguments)):
-        unranked = isinstance(type, UnrankedTensorType)
-        if unranked or (isinstance(type, TensorType) and DYNAMIC_INDEX in type.get_shape()):
-            raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
-
-
-def _first_line(text: str) -> str:
-    return text.strip().split("\n")[0]
+def place_in(text: str, file: str, position: int) -> Location:
+    """Line and column of a position in a text."""
+    return Location(file, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))
 
 
 @contextmanager

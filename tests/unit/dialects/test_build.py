@@ -7,7 +7,8 @@ from xdsl.ir import Operation
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
-from shardc.frontend.mlir import read, verify
+from shardc.dialects.wellformed import verify
+from shardc.frontend.mlir import read
 from shardc.graph import ConvDims, Dense, DotDims, GatherDims, Location, ScatterDims, TensorType, walk
 from shardc.graph.infer import ShapeError
 from shardc.layout import Axis, Dim, Mesh, Sharding

@@ -93,6 +93,7 @@ def test_shardings_are_written_back_and_read_again():
         ('<@pod, [{"x"}], unreduced={"x"}>', "axis x is used twice"),
         ('<@pod, [{"x":(1)3}]>', "is not a part of axis x of size 4"),
         ("<@nowhere, [{}]>", "no mesh @nowhere"),
+        ("<@pod, [{}, {}]>", r"a sharding of 2 dimensions, \[-, -\], is given to f32\[8\]"),
     ],
 )
 def test_errors_point_at_the_argument(sharding, message):

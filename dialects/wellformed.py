@@ -1,0 +1,70 @@
+"""Checks of whole modules; every error has a location."""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, UnrankedTensorType
+from xdsl.ir import Operation
+from xdsl.utils.exceptions import VerifyException
+
+from shardc.dialects.locations import location_of
+from shardc.explain.diagnostics import ShardcError
+
+
+def verify(module: ModuleOp) -> None:
+    """Raise ShardcError, with its location, for the first operation that is wrong.
+
+    Of operations that share class, types and attributes, one is checked.
+    """
+    seen: set[tuple[object, ...]] = set()
+    for op in module.walk():
+        key = _look(op)
+        if key is not None and key in seen:
+            continue
+        try:
+            _check_shapes(op)
+            _check_terminators(op)
+            op.verify(verify_nested_ops=False)
+        except VerifyException as error:
+            raise ShardcError(first_line(str(error)), location_of(op.location)) from None
+        if key is not None:
+            seen.add(key)
+
+
+def _look(op: Operation) -> tuple[object, ...] | None:
+    """What decides whether the operation is right; None if what is around it or in it does too."""
+    if op.regions or not op.name.startswith(("stablehlo.", "chlo.")) or not op.results:
+        return None
+    return (
+        type(op),
+        *(id(value.type) for value in op.operands),
+        None,
+        *(id(result.type) for result in op.results),
+        *op.properties,
+        *map(id, op.properties.values()),
+    )
+
+
+def _check_shapes(op: Operation) -> None:
+    """Raise VerifyException for tensors whose sizes are not known."""
+    arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
+    for type in (*op.result_types, *(arg.type for arg in arguments)):
+        unranked = isinstance(type, UnrankedTensorType)
+        if unranked or (isinstance(type, TensorType) and DYNAMIC_INDEX in type.get_shape()):
+            raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
+
+
+def _check_terminators(op: Operation) -> None:
+    """Raise VerifyException for bodies that do not end as their operation's dialect has it."""
+    dialect = op.name.partition(".")[0]
+    if dialect not in ("func", "stablehlo", "sdy"):
+        return
+    for region in op.regions:
+        for block in region.blocks:
+            last = block.last_op
+            if last is None or last.name != f"{dialect}.return":
+                raise VerifyException(f"a body of {op.name} ends in {dialect}.return")
+
+
+def first_line(text: str) -> str:
+    """A message without the context that xDSL adds to it."""
+    return text.strip().split("\n")[0]
