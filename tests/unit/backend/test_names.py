@@ -1,0 +1,44 @@
+"""Names from the source survive, and can do no harm."""
+
+import pytest
+
+from shardc.backend.names import Names, identifier, source_name
+from shardc.graph import Location
+
+
+@pytest.mark.parametrize(
+    ("given", "python"),
+    [
+        ("h", "h"),
+        ("lambda", "lambda_"),
+        ("print", "print_"),
+        ("jnp", "jnp_"),
+        ("params['w1']", "params_w1"),
+        ("0", "x0"),
+        ("__import__", "import_"),
+        ("jit(f)/add", None),
+        ("jit(_where)", None),
+        ("iterArg_3", None),
+        ("ﬁ", None),
+        ("x\n; import os", "x_import_os"),
+        ("", None),
+        (None, None),
+    ],
+)
+def test_identifiers(given, python):
+    assert identifier(given) == python
+
+
+def test_names_of_primitives_are_nobodys_choice():
+    assert source_name(Location("<jax>", 1, 1, "reduce_sum")) is None
+    assert source_name(Location("prog.shard", 1, 1, "add")) == "add"
+
+
+def test_a_name_is_free_when_nobody_reads_it_any_more():
+    names = Names()
+    names.hold(["x"])
+    assert names.fresh("x") == "x_1"
+    names.release(["x"])
+    assert names.fresh("x") == "x"
+    names.pin("x")
+    assert names.fresh("x") == "x_1"
