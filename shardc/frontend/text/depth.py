@@ -22,7 +22,7 @@ def check_depth(program: s.Program) -> None:
         stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
         while stack:
             statement, depth = stack.pop()
-            if depth > MAX_LOOPS:
+            if depth > MAX_LOOPS and isinstance(statement, s.For):
                 raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
             _check(statement.stacks if isinstance(statement, s.For) else statement.value)
             if isinstance(statement, s.For):

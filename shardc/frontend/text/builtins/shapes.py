@@ -181,8 +181,12 @@ def roll(e: Emitter, x: Tensor, shift: int, axis: int) -> Tensor:
         return concatenate(e, (end, slice_dim(e, x, dim, 0, size - shift)), dim)
 
 
-def pad(e: Emitter, x: Tensor, pad_width: Value, constant_values: Operand = 0) -> Tensor:
+def pad(
+    e: Emitter, x: Tensor, pad_width: Value, mode: str = "constant", constant_values: Operand = 0
+) -> Tensor:
     """NumPy's pad with a constant: n, (low, high), or one pair per dimension."""
+    if mode != "constant":
+        raise e.error(f'pad has no mode "{mode}"', 'the only one is "constant"')
     widths = _widths(e, pad_width, x.rank)
     value = e.tensor(constant_values, x.dtype)
     if value.rank:
