@@ -45,7 +45,7 @@ def bind(
     function: Callable[..., object],
     args: Sequence[object],
     keywords: dict[str, object],
-) -> dict[str, object]:
+) -> inspect.BoundArguments:
     """Which argument is which parameter's. Raises ShardcError for too many, too few and unknown ones."""
     form = signature(function)
     for keyword in keywords:
@@ -54,7 +54,7 @@ def bind(
             hint = f"did you mean {close[0]}?" if close else usage(name, function)
             raise e.error(f"{name} has no parameter {keyword}", hint)
     try:
-        return dict(form.bind(*args, **keywords).arguments)
+        return form.bind(*args, **keywords)
     except TypeError as error:
         raise e.error(f"{name}: {error}", usage(name, function)) from None
 

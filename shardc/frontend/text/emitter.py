@@ -174,11 +174,9 @@ class Emitter:
         dtype, weak = dtype_of(operand)
         if is_float(dtype):
             return self.tensor(operand)
-        return (
-            self.splat(float(operand), TensorType((), "f32"), weak)
-            if not isinstance(operand, Tensor)
-            else self.cast(operand, "f32", weak)
-        )
+        if isinstance(operand, Tensor):
+            return self.cast(operand, "f32", weak)
+        return self.splat(operand, TensorType((), "f32"), weak)
 
     # ---- shapes
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from difflib import get_close_matches
-from typing import Any, cast
+from inspect import Parameter
+from typing import cast
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
@@ -76,30 +76,20 @@ def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -
         keywords[keyword.name] = keyword.value
     with scope.e.at(pos):
         bound = bind(scope.e, name, function, (*first, *expr.args), keywords)
-    arguments: list[object] = []
-    named: dict[str, object] = {}
     for parameter in signature(function).parameters.values():
-        if parameter.name not in bound:
+        if parameter.name not in bound.arguments:
             continue
-        given = bound[parameter.name]
+        given: object = bound.arguments[parameter.name]
         if parameter.kind is parameter.VAR_POSITIONAL:
-            arguments += [_argument(scope, name, parameter, one) for one in cast(tuple[object, ...], given)]
+            items = cast(tuple[object, ...], given)
+            bound.arguments[parameter.name] = tuple(_argument(scope, name, parameter, item) for item in items)
         else:
-            named[parameter.name] = _argument(scope, name, parameter, given)
+            bound.arguments[parameter.name] = _argument(scope, name, parameter, given)
     with scope.e.at(pos):
-        if arguments:
-            positional = [
-                named.pop(p) for p in signature(function).parameters if p in named and _before(function, p)
-            ]
-            return function(scope.e, *positional, *arguments, **named)
-        return function(scope.e, **named)
+        return function(scope.e, *bound.args, **bound.kwargs)
 
 
-def _before(function: Callable[..., object], name: str) -> bool:
-    return signature(function).parameters[name].kind.name == "POSITIONAL_OR_KEYWORD"
-
-
-def _argument(scope: Scope, name: str, parameter: Any, given: object) -> object:
+def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> object:
     """One argument: axes unevaluated, everything else as a value of the parameter's kind."""
     if isinstance(given, Tensor):
         return convert(scope.e, name, parameter, given)

@@ -50,7 +50,7 @@ def arange(
     if step == 0:
         raise e.error("the step of arange is 0")
     floats = any(isinstance(bound, float) for bound in (first, last, step))
-    count = max(0, _ceil_divide(e, last - first, step))
+    count = _count(e, first, last, step)
     type = TensorType((count,), dtype.name if dtype else "f32" if floats else "i32")
     if not count:
         return e.splat(0, type)
@@ -63,9 +63,9 @@ def arange(
     return numbers
 
 
-def _ceil_divide(e: Emitter, length: Scalar, step: Scalar) -> int:
+def _count(e: Emitter, first: Scalar, last: Scalar, step: Scalar) -> int:
     try:
-        return -int(-length // step)
+        return max(0, -int(-(last - first) // step))
     except (OverflowError, ValueError):
         raise e.error("arange has no end") from None
 
