@@ -145,7 +145,7 @@ class CollectiveOp(ShardingOp, ABC):
     out_sharding = prop_def(ShardingAttr)
 
 
-_TAIL = f"$input `out_sharding` `=` $out_sharding attr-dict {_TYPE}"
+_TAIL = f"$input `out_sharding` `` `=` `` $out_sharding attr-dict {_TYPE}"
 
 
 @irdl_op_definition
@@ -258,7 +258,7 @@ class PropagationBarrierOp(ShardingOp):
     name = "sdy.propagation_barrier"
     allowed_direction = prop_def(IntegerAttr[I32])
     assembly_format = (
-        f"$input `allowed_direction` `=` custom<Direction>($allowed_direction) attr-dict {_TYPE}"
+        f"$input `allowed_direction` `` `=` `` custom<Direction>($allowed_direction) attr-dict {_TYPE}"
     )
     custom_directives = (SameType, Direction)
 
@@ -271,7 +271,7 @@ class ShardingGroupOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     input = operand_def(TensorType)
     group_id = prop_def(IntegerAttr[I64])
-    assembly_format = "$input `group_id` `=` $group_id attr-dict `:` type($input)"
+    assembly_format = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
 
 
 @irdl_op_definition

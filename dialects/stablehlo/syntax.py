@@ -331,9 +331,8 @@ class WindowAttributes(CustomDirective):
         if (reversal := self.reversal.get(op)) is not None:
             words = ("true" if flag else "false" for flag in _values(reversal))
             entries.append(f"reverse = [{', '.join(words)}]")
+        state.print_whitespace(printer)
         printer.print_string(f"{{{', '.join(entries)}}}")
-        state.should_emit_space = True
-        state.last_was_punctuation = False
 
 
 @irdl_custom_directive
