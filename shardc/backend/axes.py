@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from shardc.backend.expressions import Expr, raw, tuple_of
+from shardc.backend.names import quoted
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import UNKNOWN, Location
 from shardc.layout import Axis, Dim, Mesh, Sharding
@@ -33,7 +34,7 @@ class EmittedMesh:
 
     def text(self, axes: Iterable[Axis]) -> Expr:
         """What JAX takes as an axis name: "data", or ("data", "model")."""
-        names = [raw(repr(name).replace("'", '"')) for name in self.names(axes)]
+        names = [raw(quoted(name)) for name in self.names(axes)]
         return names[0] if len(names) == 1 else tuple_of(names)
 
     def spec(self, dims: Sequence[Dim]) -> str:

@@ -104,7 +104,7 @@ class Body:
         the results, is left to the loop.
         """
         nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
-        steps = [node for node in nodes if counter not in node.results]
+        steps = [n for n in nodes if counter not in n.results and n.name != "stablehlo.constant"]
         if steps and len(steps[-1].results) == 1:
             (value,) = steps[-1].results
             if value in region.results and self.uses.count[value] == 1:

@@ -10,7 +10,7 @@ from shardc.backend.context import Context
 from shardc.backend.expressions import index, several
 from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
-from shardc.backend.names import RESERVED, Names, identifier
+from shardc.backend.names import Names, identifier
 from shardc.backend.usage import usage
 from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
@@ -77,9 +77,8 @@ def describe_main(writer: Writer, program: LocalProgram) -> None:
 def define_callees(context: Context, program: LocalProgram) -> None:
     """Each function that the program calls, once, before what calls it."""
     for function in _called(program.graph, program.body, {}):
-        taken = {*context.functions.values(), *RESERVED}
-        wish = identifier(function.name) or "function"
-        chosen = next(n for n in (wish, *(f"{wish}_{i}" for i in range(1, len(taken) + 2))) if n not in taken)
+        names = Names((*context.functions.values(), *(param.name for param in program.params)))
+        chosen = names.fresh(identifier(function.name) or "function")
         context.functions[function.name] = chosen
         _define(context, chosen, function)
 

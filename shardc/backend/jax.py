@@ -11,6 +11,7 @@ from shardc.backend.expressions import Expr, call, index, integers, method, name
 from shardc.backend.functions import define_callees, define_device_main, describe_main, title, write_body
 from shardc.backend.jax_ops import TABLE
 from shardc.backend.local import Array, LocalProgram
+from shardc.backend.names import quoted
 from shardc.backend.varying import varying
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
@@ -78,7 +79,7 @@ def _mesh(writer: Writer, program: LocalProgram) -> None:
         if mesh.device_ids is not None:
             ordered = index(ordered, [f"[{', '.join(map(str, mesh.device_ids))}]"])
         shaped = method(ordered, "reshape", *(str(size) for _, size in axes))
-        names = tuple_of([raw(f'"{axis}"') for axis, _ in axes])
+        names = tuple_of([raw(quoted(axis)) for axis, _ in axes])
         writer.statement("return ", call("Mesh", shaped, names))
     writer.blank(2)
 

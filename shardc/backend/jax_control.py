@@ -58,9 +58,9 @@ def _function(
 ) -> None:
     """def step(i, carry): … or, with like=None, the condition, which returns one bool."""
     args = [region.args[i] for i in loop.moving]
-    names = parameters(body, node, args, "carry")
+    names = parameters(body, node, args, "carry", loop.reads)
     params = list(zip(args, names, strict=True))
-    inner = inner_body(body, node, params)
+    inner = inner_body(body, node, params, loop.reads)
     loop.enter(inner, region)
     leading: list[str] = []
     if loop.counted is not None:

@@ -113,7 +113,7 @@ def select_and_scatter(body: Body, node: Node) -> Expr:
     scatters = combiner(node.regions[1], body.graph) == "sum"
     if len(node.regions[0].nodes) != 2 or direction not in ("GE", "LE") or not scatters:
         raise ShardcError("JAX can only select the largest or smallest of a window and add", node.loc)
-    if not body.term(start).weak or body.term(start).expr.text not in ("0", "0.0"):
+    if body.term(start).literal not in ("0", "0.0"):
         raise ShardcError("JAX can only scatter into zeros here", node.loc)
     combine, first = ("lax.max", "-jnp.inf") if direction == "GE" else ("lax.min", "jnp.inf")
     pool = call("lax.reduce_window", "x", first, combine, *_geometry(body, node))

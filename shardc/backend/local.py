@@ -89,7 +89,8 @@ def read(graph: Graph) -> LocalProgram:
         params = tuple(
             Array(_name(graph, v, names, i), graph.type(v)) for i, v in enumerate(function.body.args)
         )
-        results = tuple(Array(f"result{i}", graph.type(v)) for i, v in enumerate(function.body.results))
+        found = function.body.results
+        results = tuple(Array(_result(names, found, i), graph.type(v)) for i, v in enumerate(found))
         return LocalProgram(graph, function, function.body, params, results, None)
     node = manual[0]
     if len(function.body.nodes) != 2 or node.results != function.body.results:
@@ -106,7 +107,7 @@ def read(graph: Graph) -> LocalProgram:
         for i, v in enumerate(function.body.args)
     )
     results = tuple(
-        Array(f"result{i}", graph.type(v), sharding)
+        Array(_result(names, node.results, i), graph.type(v), sharding)
         for i, (v, sharding) in enumerate(zip(node.results, shardings[1], strict=True))
     )
     return LocalProgram(graph, function, node.regions[0], params, results, mesh)
@@ -115,6 +116,13 @@ def read(graph: Graph) -> LocalProgram:
 def _check_operands(function: Function, node: Node) -> None:
     if tuple(node.operands) != tuple(function.body.args):
         raise ShardcError("the manual computation takes other values than main's parameters", node.loc)
+
+
+def _result(names: Names, results: tuple[int, ...], i: int) -> str:
+    """result, or result0, result1, …"""
+    chosen = names.fresh("result" if len(results) == 1 else f"result{i}")
+    names.pin(chosen)
+    return chosen
 
 
 def _name(graph: Graph, value: int, names: Names, position: int) -> str:

@@ -23,6 +23,11 @@ class Carried:
     counted: Counted | None
     counter_dtype: str
 
+    @property
+    def reads(self) -> frozenset[str]:
+        """The variables that pass through."""
+        return frozenset[str]().union(*(term.expr.reads for term in self.passing.values()))
+
     def enter(self, inner: Body, region: Region) -> None:
         """Inside, what passes through is the variable outside."""
         for i, term in self.passing.items():

@@ -6,6 +6,7 @@ All program text that reaches the output does so through `identifier`, repr() or
 from __future__ import annotations
 
 import builtins
+import json
 import keyword
 import re
 from collections import Counter
@@ -52,6 +53,11 @@ def identifier(text: str | None) -> str | None:
     if words[0].isdigit():
         words = "x" + words
     return words + "_" if words in RESERVED else words
+
+
+def quoted(text: str) -> str:
+    """The text as a Python string in double quotes."""
+    return json.dumps(text)
 
 
 def printable(text: str) -> str:

@@ -10,6 +10,7 @@ from shardc.backend.context import Context, Target
 from shardc.backend.expressions import Expr, call, integers, list_of, name, raw, tuple_of
 from shardc.backend.functions import define_callees, define_device_main, describe_main, title, write_body
 from shardc.backend.local import Array, LocalProgram
+from shardc.backend.names import quoted
 from shardc.backend.numpy_ops import TABLE
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
@@ -68,7 +69,7 @@ def _header(program: LocalProgram, text: str) -> str:
 def _mesh(writer: Writer, program: LocalProgram) -> None:
     assert program.mesh is not None
     mesh = program.mesh.mesh
-    sizes = raw("{" + ", ".join(f'"{axis}": {size}' for axis, size in program.mesh.axes) + "}")
+    sizes = raw("{" + ", ".join(f"{quoted(axis)}: {size}" for axis, size in program.mesh.axes) + "}")
     order = None if mesh.device_ids is None else list_of([raw(str(d)) for d in mesh.device_ids])
     with writer.indented("def mesh():"):
         writer.docstring(f"The device mesh {mesh.name}.")

@@ -45,7 +45,7 @@ def while_(body: Body, node: Node) -> Printed:
     starts = [body.expr(node.operands[i]) for i in loop.moving]
     body.done(node.operands)
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
-    guard += [v for term in loop.passing.values() for v in term.expr.reads]
+    guard += loop.reads
     body.names.hold(guard)
     variables = _variables(body, node, [region.args[i] for i in loop.moving])
     _assign(body, variables, starts)
@@ -97,8 +97,8 @@ def _condition(body: Body, node: Node, loop: Carried, variables: Sequence[str]) 
     function = body.names.fresh("unfinished")
     body.names.pin(function)
     args = [region.args[i] for i in loop.moving]
-    params = parameters(body, node, args, "carry")
-    inner = inner_body(body, node, list(zip(args, params, strict=True)))
+    params = parameters(body, node, args, "carry", loop.reads)
+    inner = inner_body(body, node, list(zip(args, params, strict=True)), loop.reads)
     loop.enter(inner, region)
     with body.writer.inner_function(f"def {function}({', '.join(params)}):"):
         write_return(body, inner.region(region))

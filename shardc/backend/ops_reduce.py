@@ -53,8 +53,8 @@ def _is_neutral(body: Body, kind: str, start: int) -> bool:
     """Whether the start value is a literal that changes nothing."""
     term, dtype = body.term(start), body.type(start).dtype
     if kind in ("and", "or"):
-        return term.weak and term.expr.text == str(kind == "and")
-    return term.weak and term.expr.text == scalar(identity(kind, dtype), dtype, body.target).text
+        return term.literal == str(kind == "and")
+    return term.literal == scalar(identity(kind, dtype), dtype, body.target).text
 
 
 def _combined(xp: str, kind: str, expr: Expr, start: Expr) -> Expr:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from shardc.backend.body import Body
@@ -25,8 +26,8 @@ def constant(body: Body, node: Node) -> Term:
     element = value.data.reshape(-1)[0]
     literal = scalar(element, type.dtype, body.target)
     if not is_weak(element, type.dtype, body.target):
-        return Term(typed(literal, type.dtype, body.target), (), free=True)
-    return Term(literal, (), weak=True)
+        return Term(typed(literal, type.dtype, body.target), (), free=True, literal=literal.text)
+    return Term(literal, (), weak=True, literal=literal.text)
 
 
 def reshape(body: Body, node: Node) -> Expr:
@@ -63,7 +64,7 @@ def broadcast_in_dim(body: Body, node: Node) -> Term:
         places = tuple(sorted(places))
     places = places[len(places) - len(term.shape) :]
     if not places:
-        return term if term.weak else Term(term.expr, (), free=term.free)
+        return replace(term, own_line=False, comment=None)
     thin = dict(zip(places, term.shape, strict=True))
     seen = range(places[0], len(shape))
     new = tuple(thin.get(dim, 1) for dim in seen)
@@ -124,7 +125,7 @@ def pad(body: Body, node: Node) -> Expr:
     low, high = ints(node, "edge_padding_low"), ints(node, "edge_padding_high")
     pairs = list(zip(low, high, strict=True))
     fill = body.term(node.operands[1])
-    value = None if fill.weak and fill.expr.text in ("0", "0.0", "False") else fill.expr
+    value = None if fill.literal in ("0", "0.0", "False") else fill.expr
     widths = tuple_of([integers(pair) for pair in pairs])
     return call(f"{body.target.xp}.pad", body.expr(node.operands[0]), widths, constant_values=value)
 

@@ -38,7 +38,7 @@ def running(body: Body, node: Node) -> int | None:
 
 def _starts_neutral(body: Body, node: Node, kind: str) -> bool:
     term, dtype = body.term(node.operands[1]), body.type(node.operands[0]).dtype
-    return term.weak and term.expr.text == scalar(identity(kind, dtype), dtype, body.target).text
+    return term.literal == scalar(identity(kind, dtype), dtype, body.target).text
 
 
 def cumulative(body: Body, node: Node, dim: int) -> Expr:

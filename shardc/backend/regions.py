@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from shardc.backend.body import Body
 from shardc.backend.expressions import Expr, list_of, several, tuple_of
@@ -11,15 +11,13 @@ from shardc.backend.usage import captured
 from shardc.graph import Node
 
 
-def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]]) -> Body:
-    """A scope inside `body`: it reads what the node's regions capture, and has parameters of its own."""
-    outer = [value for value in captured(node) if value in body.terms]
-    names = Names(body.context.functions.values())
-    for value in outer:
-        for read in body.terms[value].expr.reads:
-            names.pin(read)
-    terms = {value: body.terms[value] for value in outer}
-    inner = Body(body.context, body.uses, names, dict(terms))
+def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]], reads: Iterable[str] = ()) -> Body:
+    """A scope inside `body`, with parameters of its own.
+
+    It reads what the node's regions capture, and the variables `reads`.
+    """
+    terms = {value: body.terms[value] for value in captured(node) if value in body.terms}
+    inner = Body(body.context, body.uses, _inner_names(body, node, reads), terms)
     for value, param in params:
         inner.bind(value, param)
     return inner
@@ -36,13 +34,21 @@ def carried_name(body: Body, node: Node, value: int) -> str | None:
     return source_name(body.graph.values[value].loc)
 
 
-def parameters(body: Body, node: Node, values: Sequence[int], fallback: str) -> list[str]:
-    """Names for region arguments that hide nothing that the region reads."""
-    names = Names(body.context.functions.values())
+def _inner_names(body: Body, node: Node, reads: Iterable[str]) -> Names:
+    """Names for a scope that must not hide what it reads."""
+    names = Names((*body.context.functions.values(), *reads))
     for value in captured(node):
         if value in body.terms:
             for read in body.terms[value].expr.reads:
                 names.pin(read)
+    return names
+
+
+def parameters(
+    body: Body, node: Node, values: Sequence[int], fallback: str, reads: Iterable[str] = ()
+) -> list[str]:
+    """Names for region arguments that hide nothing that the region reads."""
+    names = _inner_names(body, node, reads)
     chosen: list[str] = []
     for i, value in enumerate(values):
         wish = carried_name(body, node, value)

@@ -13,6 +13,7 @@ class Term:
 
     `shape` is the text's own shape; NumPy's broadcasting expands it to the value's. A `weak` term is a
     Python scalar, which takes the dtype of what it meets. `free` text may be repeated at each use.
+    `literal` is the number alone, if it is one.
     `comment` goes above the line of a term that must have its own line.
     """
 
@@ -20,6 +21,7 @@ class Term:
     shape: tuple[int, ...]
     weak: bool = False
     free: bool = False
+    literal: str | None = None
     own_line: bool = False
     comment: str | None = None
 
