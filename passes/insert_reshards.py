@@ -77,8 +77,7 @@ class _Inserter:
 
     def insert(self) -> None:
         """All reshards of all values, in program order."""
-        values = [*self.problem.arguments, *self.problem.producer]
-        for value in sorted(values):
+        for value in self.problem.values:
             needs = self.problem.needs(value)
             if needs:
                 self._copies(value, needs)

@@ -68,7 +68,9 @@ def main() -> int:
             got = np.asarray(load(compiled).main(*arguments.values()))
             same, right = int((got == expected).sum()), float((got == digits).mean())
             agree = agree and same == len(expected)
-            print(f"{target}: {same} of {len(expected)} predictions equal scikit-learn's, accuracy {right:.1%}")
+            print(
+                f"{target}: {same} of {len(expected)} predictions equal scikit-learn's, accuracy {right:.1%}"
+            )
         print(f"--- shardc {SOURCE.name} --run --inputs {inputs.name}")
         agree = shardc([str(SOURCE), "--run", "--inputs", str(inputs)]) == 0 and agree
     return 0 if agree else 1

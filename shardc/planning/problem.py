@@ -68,6 +68,16 @@ class Problem:
         wanted = [variable.choice.operands[index] for variable, index in self.consumers.get(value, [])]
         return [need for need in dict.fromkeys(wanted) if need != given]
 
+    def users(self, value: int, need: Sharding) -> list[Variable]:
+        """The consumers that need the value in one layout, in program order."""
+        pairs = self.consumers.get(value, [])
+        return list(dict.fromkeys(variable for variable, i in pairs if variable.choice.operands[i] == need))
+
+    @property
+    def values(self) -> list[int]:
+        """Every value, in program order."""
+        return sorted([*self.arguments, *self.producer])
+
     def trips(self, value: int) -> int:
         """How often the value is made."""
         return self.arguments[value][1] if value in self.arguments else self.producer[value][0].trips
@@ -95,7 +105,9 @@ class Problem:
         costs = [self.value_cost(value) for value in values]
         work = sum(variable.trips * _work(variable) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
-        moved, collectives, steps = (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
+        moved, collectives, steps = (
+            (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
+        )
         return (moved, collectives, steps, work, -late)
 
     def total(self) -> Total:

@@ -29,7 +29,9 @@ def _error(capsys: pytest.CaptureFixture[str], *args: str) -> str:
 
 
 def test_missing_file(program: str, capsys: pytest.CaptureFixture[str]) -> None:
-    assert _error(capsys, "none.shard") == "shardc: error: cannot read none.shard: no such file or directory\n"
+    assert (
+        _error(capsys, "none.shard") == "shardc: error: cannot read none.shard: no such file or directory\n"
+    )
 
 
 def test_folder(program: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -75,7 +77,8 @@ def test_unknown_entry(program: str, capsys: pytest.CaptureFixture[str]) -> None
 
 
 @pytest.mark.parametrize(
-    "args", [["prog.shard", "--emit", "nothing"], [], ["prog.shard", "-D", "N"], ["prog.shard", "--run", "--check"]]
+    "args",
+    [["prog.shard", "--emit", "nothing"], [], ["prog.shard", "-D", "N"], ["prog.shard", "--run", "--check"]],
 )
 def test_misuse_is_exit_code_2(program: str, args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as stop:
