@@ -36,6 +36,7 @@ class _Splitter:
         self._constant: dict[int, Node] = {}
         self._groups: dict[int, list[Node]] = {}
         self._taken: set[int] = set()
+        self._operands: dict[int, tuple[int, ...]] = {}  # of constants, as they were
         self._before: dict[int, list[Node]] = {}  # copies to stand before a node, last one first
 
     def run(self) -> None:
@@ -81,7 +82,8 @@ class _Splitter:
             return value
         if value in done:
             return done[value]
-        operands = tuple(reversed([self._copy(operand, done) for operand in reversed(node.operands)]))
+        given = self._operands.setdefault(node.id, node.operands)
+        operands = tuple(reversed([self._copy(operand, done) for operand in reversed(given)]))
         made = node
         if node.id in self._taken:
             made = self._editor.copy(node, operands)

@@ -66,7 +66,8 @@ def compare(text: str, layer: str = "user") -> tuple[Shardings, Shardings]:
 def compare_pass(text: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     """The same for the pass `propagate`, which reads the text itself and splits and merges constants.
 
-    An operation may have become several, so this compares the sets of shardings that each one ended up with.
+    An operation may have become several, some of which Shardy has removed, so this compares the sets of
+    shardings that each one ended up with.
     """
     with jax_mlir.make_ir_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -80,12 +81,13 @@ def compare_pass(text: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     ours.verify()
     with jax_mlir.make_ir_context(), ir.Location.unknown():
         found = _sets(_shardings(ir.Module.parse(print_module(ours))))
-    shown = {key: shardings for key, shardings in theirs.items() if key in found or shardings != {"None"}}
-    return shown, {key: found[key] for key in shown if key in found}
+    shown = {key: shardings for key, shardings in theirs.items() if key in found or shardings}
+    dead = {key: found[key] - shardings for key, shardings in shown.items() if "#" in key and key in found}
+    return shown, {key: found[key] - dead.get(key, set()) for key in shown if key in found}
 
 
 def _sets(found: Shardings) -> dict[str, set[str]]:
-    return {key: set(shardings) for key, shardings in found.items() if "arguments" not in key}
+    return {key: set(shardings) - {"None"} for key, shardings in found.items() if "arguments" not in key}
 
 
 def _run(module: ir.Module, passes: str) -> None:
@@ -169,14 +171,21 @@ def _annotations(op: Any, key: str, count: int, meshes: dict[str, Mesh]) -> list
     return [_sharding(d["sdy.sharding"], meshes) if "sdy.sharding" in d else None for d in dicts]
 
 
+def _wide(axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
+    return tuple(axis for axis in axes if axis.size > 1)
+
+
 def _text(sharding: Sharding | None) -> str:
-    if sharding is None or (sharding.is_replicated and all(dim.open for dim in sharding.dims)):
+    if sharding is None:
         return "None"
-    wide = [tuple(axis for axis in dim.axes if axis.size > 1) for dim in sharding.dims]
-    dims = tuple(replace(dim, axes=axes) for dim, axes in zip(sharding.dims, wide, strict=True))
-    sharding = replace(sharding, dims=dims)
+    dims = tuple(replace(dim, axes=_wide(dim.axes)) for dim in sharding.dims)
+    sharding = replace(
+        sharding, dims=dims, replicated=_wide(sharding.replicated), unreduced=_wide(sharding.unreduced)
+    )
+    if not any(True for _ in sharding.axes()) and all(dim.open for dim in dims):
+        return "None"
     named = [
-        [f"{axis.name}:({axis.pre}){axis.size}" for axis in axes if axis.size > 1]
+        [f"{axis.name}:({axis.pre}){axis.size}" for axis in axes]
         for axes in (sharding.replicated, sharding.unreduced)
     ]
     return f"{sharding.mesh.name}{sharding} replicated={named[0]} unreduced={named[1]}"
