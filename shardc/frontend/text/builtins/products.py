@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shardc.frontend.text.builtins.equation import label, parse_equation
 from shardc.frontend.text.builtins.reductions import reduce
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import promote
@@ -69,7 +70,8 @@ def outer(e: Emitter, x: Operand, y: Operand) -> Tensor:
 
 def einsum(e: Emitter, equation: str, *operands: Operand) -> Tensor:
     """NumPy's einsum. Operands are contracted from left to right; no letter twice in one operand."""
-    inputs, output = _parse(e, equation, operands)
+    ranks = [operand.rank if isinstance(operand, Tensor) else 0 for operand in operands]
+    inputs, output = parse_equation(e, equation, ranks)
     dtype, weak = promote(tuple((t.dtype, t.weak) for t in map(e.tensor, operands)))
     tensors = [e.cast(e.tensor(operand), dtype, weak) for operand in operands]
     _check_sizes(e, inputs, tensors)
@@ -162,62 +164,12 @@ def same_dtype(e: Emitter, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     return e.cast(left, dtype, weak), e.cast(right, dtype, weak)
 
 
-# ---- einsum's equation
-
-
-def _parse(e: Emitter, equation: str, operands: tuple[Operand, ...]) -> tuple[list[str], str]:
-    """The names of each operand's dimensions, and of the result's. `...` becomes capital Greek letters."""
-    text = equation.replace(" ", "")
-    left, arrow, output = text.partition("->")
-    inputs = left.split(",")
-    if len(inputs) != len(operands):
-        raise e.error(f'"{equation}" is for {len(inputs)} operands, and there are {len(operands)}')
-    ranks = [operand.rank if isinstance(operand, Tensor) else 0 for operand in operands]
-    inputs = [_expand_dots(e, names, rank) for names, rank in zip(inputs, ranks, strict=True)]
-    dots = max((sum(_is_dot(n) for n in names) for names in inputs), default=0)
-    if not arrow:
-        every = "".join(inputs)
-        output = "".join(_dot_names(dots)) + "".join(
-            sorted(n for n in set(every) if every.count(n) == 1 and not _is_dot(n))
-        )
-    output = output.replace("...", _dot_names(dots))
-    for names in (*inputs, output):
-        for name in names:
-            if not (name.isascii() and name.isalpha()) and not _is_dot(name):
-                raise e.error(f'"{name}" in "{equation}" is no letter')
-            if names.count(name) > 1:
-                raise e.error(
-                    f'"{name}" stands twice in one part of "{equation}"', "einsum takes no diagonals"
-                )
-    for name in output:
-        if not any(name in names for names in inputs):
-            raise e.error(f'"{name}" of the result of "{equation}" is in no operand')
-    return inputs, output
-
-
-def _dot_names(count: int) -> str:
-    return "".join(chr(ord("Α") + 15 - count + i) for i in range(count))
-
-
-def _is_dot(name: str) -> bool:
-    return "Α" <= name <= "Ω"
-
-
-def _expand_dots(e: Emitter, names: str, rank: int) -> str:
-    if "..." in names:
-        if rank < len(names) - 3 or rank - (len(names) - 3) > 15:
-            raise e.error(f'"{names}" does not fit an operand of rank {rank}')
-        return names.replace("...", _dot_names(rank - (len(names) - 3)), 1)
-    if len(names) != rank:
-        raise e.error(f'"{names}" names {len(names)} dimensions, and the operand has {rank}')
-    return names
-
-
 def _check_sizes(e: Emitter, inputs: list[str], tensors: list[Tensor]) -> None:
     sizes: dict[str, int] = {}
     for names, tensor in zip(inputs, tensors, strict=True):
         for name, size in zip(names, tensor.shape, strict=True):
             if sizes.setdefault(name, size) != size:
-                label = "..." if _is_dot(name) else name
                 shapes = ", ".join(shape_text(t.shape) for t in tensors)
-                raise e.error(f'"{label}" has sizes {sizes[name]} and {size} in operands of shapes {shapes}')
+                raise e.error(
+                    f'"{label(name)}" has sizes {sizes[name]} and {size} in operands of shapes {shapes}'
+                )
