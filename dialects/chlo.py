@@ -16,8 +16,8 @@ from xdsl.irdl import (
     result_def,
 )
 
-from shardc.dialects.stablehlo.attributes import EnumAttr, TextAttr
 from shardc.dialects.stablehlo.base import Int, PureOp
+from shardc.dialects.stablehlo.enums import EnumAttr, TextAttr
 
 
 @irdl_attr_definition

@@ -46,18 +46,15 @@ from shardc.dialects.shardings import (
     sharding_of,
     with_partial,
 )
-from shardc.dialects.stablehlo.attributes import (
+from shardc.dialects.stablehlo.attributes import ConvAttr, DotAttr, GatherAttr, ScatterAttr
+from shardc.dialects.stablehlo.enums import (
     ComparisonDirectionAttr,
     ComparisonTypeAttr,
-    ConvAttr,
-    DotAttr,
     EnumAttr,
     FftTypeAttr,
-    GatherAttr,
     PrecisionAttr,
     RngAlgorithmAttr,
     RngDistributionAttr,
-    ScatterAttr,
     TextAttr,
     TransposeAttr,
 )

@@ -36,7 +36,6 @@ from xdsl.irdl.declarative_assembly_format import (
     CustomDirective,
     ParsingState,
     PrintingState,
-    TypeDirective,
     irdl_custom_directive,
 )
 from xdsl.parser import Parser
@@ -47,9 +46,6 @@ from shardc.dialects.bodies import parse_body, parse_operands, print_body, print
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.sdy_attributes import (
     ATTRIBUTES,
-    AllToAllParamsAttr,
-    AxesAttr,
-    AxisListsAttr,
     ManualAxesAttr,
     MeshAttr,
     ShardingAttr,
@@ -57,6 +53,7 @@ from shardc.dialects.sdy_attributes import (
     parse_shardings,
     shardings_text,
 )
+from shardc.dialects.sdy_collectives import COLLECTIVES, SAME_TYPE, SameType, ShardingOp
 from shardc.dialects.shardings import attr_of, sharding_of
 from shardc.dialects.verify import verify_blocks, verify_types
 
@@ -84,45 +81,13 @@ class ReturnOp(IRDLOperation):
     assembly_format = "attr-dict ($results_^ `:` type($results_))?"
 
 
-class ShardingOp(IRDLOperation, ABC):
-    """A value on the way from one sharding to another: same type in and out."""
-
-    irdl_options = (ParsePropInAttrDict(),)
-    input = operand_def(TensorType)
-    result = result_def(TensorType)
-    traits = traits_def(Pure())
-
-    def verify_(self) -> None:
-        verify_types(self)
-
-
-_TYPE = "`:` custom<SameType>(type($input), type($result))"
-
-
-@irdl_custom_directive
-class SameType(CustomDirective):
-    """`tensor<4xf32>`, once for the operand and the result."""
-
-    input: TypeDirective
-    result: TypeDirective
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        type = parser.parse_type()
-        self.input.set(state, [type])
-        self.result.set(state, [type])
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        state.print_whitespace(printer)
-        printer.print_attribute(self.result.get(op)[0])
-
-
 @irdl_op_definition
 class ShardingConstraintOp(ShardingOp):
     """`sdy.sharding_constraint %0 <@pod, [{"x"}, {?}]> : tensor<8x4xf32>`: the user's annotation."""
 
     name = "sdy.sharding_constraint"
     sharding = prop_def(ShardingAttr)
-    assembly_format = f"$input $sharding attr-dict {_TYPE}"
+    assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
     custom_directives = (SameType,)
 
 
@@ -132,98 +97,7 @@ class ReshardOp(ShardingOp):
 
     name = "sdy.reshard"
     sharding = prop_def(ShardingAttr)
-    assembly_format = f"$input $sharding attr-dict {_TYPE}"
-    custom_directives = (SameType,)
-
-
-# Collectives in the global view
-
-
-class CollectiveOp(ShardingOp, ABC):
-    """One communication; `out_sharding` is where it leads."""
-
-    out_sharding = prop_def(ShardingAttr)
-
-
-_TAIL = f"$input `out_sharding` `` `=` `` $out_sharding attr-dict {_TYPE}"
-
-
-@irdl_op_definition
-class AllGatherOp(CollectiveOp):
-    """`[{"x"}, {}]`: these axes, the minor ones of each dimension, no longer split it."""
-
-    name = "sdy.all_gather"
-    gathering_axes = prop_def(AxisListsAttr)
-    assembly_format = f"$gathering_axes {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class AllSliceOp(CollectiveOp):
-    """`[{"x"}, {}]`: these axes split each dimension further; nothing is sent."""
-
-    name = "sdy.all_slice"
-    slicing_axes = prop_def(AxisListsAttr)
-    assembly_format = f"$slicing_axes {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class AllToAllOp(CollectiveOp):
-    """`[{"x"}: 0->1]`: axes move from the end of one dimension to the end of another."""
-
-    name = "sdy.all_to_all"
-    params = prop_def(AllToAllParamsAttr)
-    assembly_format = f"$params {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class CollectivePermuteOp(CollectiveOp):
-    """Blocks of one shape change places."""
-
-    name = "sdy.collective_permute"
-    assembly_format = _TAIL
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class AllReduceOp(CollectiveOp):
-    """`{"x"}`: the partial results over these axes are combined."""
-
-    name = "sdy.all_reduce"
-    reduction_axes = prop_def(AxesAttr)
-    assembly_format = f"$reduction_axes {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class ReduceScatterOp(CollectiveOp):
-    """`[{"x"}, {}]`: combined and split along a dimension in one step."""
-
-    name = "sdy.reduce_scatter"
-    reduce_scatter_axes = prop_def(AxisListsAttr)
-    assembly_format = f"$reduce_scatter_axes {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class ShardedToUnreducedOp(CollectiveOp):
-    """`[{"x"}, {}]`: instead of a block each device holds the tensor, zero outside its block."""
-
-    name = "sdy.sharded_to_unreduced"
-    axes = prop_def(AxisListsAttr)
-    assembly_format = f"$axes {_TAIL}"
-    custom_directives = (SameType,)
-
-
-@irdl_op_definition
-class ReplicatedToUnreducedOp(CollectiveOp):
-    """`{"x"}`: one device keeps the value, the others hold zeros."""
-
-    name = "sdy.replicated_to_unreduced"
-    axes = prop_def(AxesAttr)
-    assembly_format = f"$axes {_TAIL}"
+    assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
     custom_directives = (SameType,)
 
 
@@ -258,7 +132,7 @@ class PropagationBarrierOp(ShardingOp):
     name = "sdy.propagation_barrier"
     allowed_direction = prop_def(IntegerAttr[I32])
     assembly_format = (
-        f"$input `allowed_direction` `` `=` `` custom<Direction>($allowed_direction) attr-dict {_TYPE}"
+        f"$input `allowed_direction` `` `=` `` custom<Direction>($allowed_direction) attr-dict {SAME_TYPE}"
     )
     custom_directives = (SameType, Direction)
 
@@ -385,14 +259,7 @@ SDY = Dialect(
         ReturnOp,
         ShardingConstraintOp,
         ReshardOp,
-        AllGatherOp,
-        AllSliceOp,
-        AllToAllOp,
-        CollectivePermuteOp,
-        AllReduceOp,
-        ReduceScatterOp,
-        ShardedToUnreducedOp,
-        ReplicatedToUnreducedOp,
+        *COLLECTIVES,
         PropagationBarrierOp,
         ShardingGroupOp,
         ConstantOp,

@@ -14,7 +14,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.mlir_lexer import MLIRLexer
 
-from shardc.dialects.stablehlo.attributes import TextAttr
+from shardc.dialects.stablehlo.enums import TextAttr
 
 
 @dataclass(frozen=True, slots=True)

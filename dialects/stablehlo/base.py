@@ -18,7 +18,7 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 
 from shardc.dialects.stablehlo.attributes import ChannelAttr
-from shardc.dialects.stablehlo.syntax import SameOperandsAndResultType
+from shardc.dialects.stablehlo.type_syntax import SameOperandsAndResultType
 from shardc.dialects.verify import verify_types
 
 Tensor: TypeAlias = TensorType[Attribute]

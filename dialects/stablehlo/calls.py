@@ -23,7 +23,8 @@ from xdsl.irdl import (
 
 from shardc.dialects.stablehlo.attributes import AliasAttr, ChannelAttr
 from shardc.dialects.stablehlo.base import FUNCTIONAL, Bool, HloOp, PureOp
-from shardc.dialects.stablehlo.syntax import CustomCallTarget, TokenTypes, TupleOpType
+from shardc.dialects.stablehlo.syntax import CustomCallTarget
+from shardc.dialects.stablehlo.type_syntax import TokenTypes, TupleOpType
 
 
 @irdl_op_definition

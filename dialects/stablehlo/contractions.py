@@ -6,8 +6,9 @@ from xdsl.dialects.builtin import ArrayAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
 from shardc.dialects.dense import DenseAttr
-from shardc.dialects.stablehlo.attributes import ConvAttr, DotAlgorithmAttr, DotAttr, PrecisionAttr
+from shardc.dialects.stablehlo.attributes import ConvAttr, DotAttr
 from shardc.dialects.stablehlo.base import FUNCTIONAL, BoolArray, I64Array, Int, PureOp
+from shardc.dialects.stablehlo.enums import DotAlgorithmAttr, PrecisionAttr
 from shardc.dialects.stablehlo.syntax import (
     ConvolutionDimensions,
     DotDimensionNumbers,

@@ -19,7 +19,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 
 from shardc.dialects.stablehlo.base import HloOp
-from shardc.dialects.stablehlo.syntax import PairwiseOpType
+from shardc.dialects.stablehlo.type_syntax import PairwiseOpType
 
 
 @irdl_op_definition

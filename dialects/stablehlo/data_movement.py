@@ -11,11 +11,8 @@ from xdsl.printer import Printer
 
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.stablehlo.base import FUNCTIONAL, SAME_TYPE, I64Array, Int, PureOp
-from shardc.dialects.stablehlo.syntax import (
-    SameOperandsAndResultType,
-    SliceRanges,
-    VariadicOperandWithAttribute,
-)
+from shardc.dialects.stablehlo.syntax import SliceRanges, VariadicOperandWithAttribute
+from shardc.dialects.stablehlo.type_syntax import SameOperandsAndResultType
 
 
 @irdl_op_definition

@@ -14,12 +14,14 @@ from shardc.dialects.stablehlo import (
     indexing,
     numerics,
     reductions,
+    unary,
 )
 from shardc.dialects.stablehlo.attributes import ATTRIBUTES
 
 STABLEHLO = Dialect(
     "stablehlo",
     [
+        *unary.OPERATIONS,
         *elementwise.OPERATIONS,
         *data_movement.OPERATIONS,
         *contractions.OPERATIONS,

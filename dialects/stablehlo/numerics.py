@@ -5,14 +5,9 @@ from __future__ import annotations
 from xdsl.dialects.builtin import FloatAttr, TensorType
 from xdsl.irdl import irdl_op_definition, operand_def, opt_prop_def, prop_def, result_def
 
-from shardc.dialects.stablehlo.attributes import (
-    FftTypeAttr,
-    RngAlgorithmAttr,
-    RngDistributionAttr,
-    TransposeAttr,
-)
 from shardc.dialects.stablehlo.base import FUNCTIONAL, SAME_TYPE, Bool, HloOp, I64Array, Int, PureOp
-from shardc.dialects.stablehlo.syntax import SameOperandsAndResultType
+from shardc.dialects.stablehlo.enums import FftTypeAttr, RngAlgorithmAttr, RngDistributionAttr, TransposeAttr
+from shardc.dialects.stablehlo.type_syntax import SameOperandsAndResultType
 
 
 @irdl_op_definition

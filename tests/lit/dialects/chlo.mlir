@@ -1,5 +1,5 @@
 // RUN: shardc-opt %s | filecheck %s
-// RUN: shardc-opt %s -t 'mlir{print_generic_format=true}' | shardc-opt | filecheck %s
+// RUN: shardc-opt %s --print-op-generic | shardc-opt | filecheck %s
 
 // CHECK-LABEL: func.func @main
 func.func @main(%x: tensor<8x4xf32>) {

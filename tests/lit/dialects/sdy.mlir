@@ -1,6 +1,6 @@
 // RUN: shardc-opt %s | filecheck %s
-// RUN: shardc-opt %s -t 'mlir{print_generic_format=true}' | shardc-opt | filecheck %s
-// RUN: shardc-opt %s -t 'mlir{print_generic_format=true}' | filecheck %s --check-prefix=GENERIC
+// RUN: shardc-opt %s --print-op-generic | shardc-opt | filecheck %s
+// RUN: shardc-opt %s --print-op-generic | filecheck %s --check-prefix=GENERIC
 
 // CHECK: sdy.mesh @pod = <["x"=4, "y"=2]>
 // GENERIC: "sdy.mesh"() <{sym_name = "pod", mesh = #sdy.mesh<["x"=4, "y"=2]>}>

@@ -1,0 +1,156 @@
+"""The enums of StableHLO, `#stablehlo<precision HIGHEST>`, and attributes that are only carried along."""
+
+from __future__ import annotations
+
+from abc import ABC
+from typing import ClassVar
+
+from xdsl.ir import Attribute, Data, ParametrizedAttribute, SpacedOpaqueSyntaxAttribute, TypeAttribute
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+
+class EnumAttr(Data[str], SpacedOpaqueSyntaxAttribute, ABC):
+    """One of a few words; `cases` lists them."""
+
+    cases: ClassVar[tuple[str, ...]]
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        word = parser.parse_identifier()
+        if word not in cls.cases:
+            parser.raise_error(f"{word} is no {cls.name.split('.')[1]}; it is one of {', '.join(cls.cases)}")
+        return word
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(self.data)
+
+
+@irdl_attr_definition
+class ComparisonDirectionAttr(EnumAttr):
+    """What compare asks."""
+
+    name = "stablehlo.comparison_direction"
+    cases: ClassVar = ("EQ", "NE", "GE", "GT", "LE", "LT")
+
+
+@irdl_attr_definition
+class ComparisonTypeAttr(EnumAttr):
+    """How compare orders its operands."""
+
+    name = "stablehlo.comparison_type"
+    cases: ClassVar = ("NOTYPE", "FLOAT", "TOTALORDER", "SIGNED", "UNSIGNED")
+
+
+@irdl_attr_definition
+class PrecisionAttr(EnumAttr):
+    """How exactly a product is computed."""
+
+    name = "stablehlo.precision"
+    cases: ClassVar = ("DEFAULT", "HIGH", "HIGHEST")
+
+
+@irdl_attr_definition
+class FftTypeAttr(EnumAttr):
+    """Which Fourier transform."""
+
+    name = "stablehlo.fft_type"
+    cases: ClassVar = ("FFT", "IFFT", "RFFT", "IRFFT")
+
+
+@irdl_attr_definition
+class TransposeAttr(EnumAttr):
+    """Whether triangular_solve transposes its matrix."""
+
+    name = "stablehlo.transpose"
+    cases: ClassVar = ("TRANSPOSE_INVALID", "NO_TRANSPOSE", "TRANSPOSE", "ADJOINT")
+
+
+@irdl_attr_definition
+class RngDistributionAttr(EnumAttr):
+    """The distribution of rng."""
+
+    name = "stablehlo.rng_distribution"
+    cases: ClassVar = ("UNIFORM", "NORMAL")
+
+
+@irdl_attr_definition
+class RngAlgorithmAttr(EnumAttr):
+    """The generator of rng_bit_generator."""
+
+    name = "stablehlo.rng_algorithm"
+    cases: ClassVar = ("DEFAULT", "THREE_FRY", "PHILOX")
+
+
+# Attributes that are carried along as text
+
+
+class TextAttr(Data[str], ABC):
+    """An attribute whose body, in angle brackets, is kept as it was written."""
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> str:
+        start = parser.pos
+        end = _closing(parser.lexer.input.content, start)
+        parser._resume_from(end)  # pyright: ignore[reportPrivateUsage]
+        return parser.lexer.input.content[start + 1 : end - 1]
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<{self.data}>")
+
+
+def _closing(text: str, start: int) -> int:
+    """The position after the angle bracket that closes the one at `start`."""
+    depth = 0
+    for position in range(start, len(text)):
+        if text[position] == "<":
+            depth += 1
+        elif text[position] == ">" and text[position - 1] != "-":
+            depth -= 1
+            if depth == 0:
+                return position + 1
+    return len(text)
+
+
+@irdl_attr_definition
+class DotAlgorithmAttr(TextAttr):
+    """The algorithm of dot_general."""
+
+    name = "stablehlo.dot_algorithm"
+
+
+@irdl_attr_definition
+class ResultAccuracyAttr(TextAttr):
+    """How exact an elementwise function has to be."""
+
+    name = "stablehlo.result_accuracy"
+
+
+@irdl_attr_definition
+class BoundsAttr(TextAttr):
+    """Bounds of dynamic dimensions."""
+
+    name = "stablehlo.bounds"
+
+
+@irdl_attr_definition
+class TokenType(ParametrizedAttribute, TypeAttribute):
+    """What orders side effects."""
+
+    name = "stablehlo.token"
+
+
+ENUMS: list[type[Attribute]] = [
+    ComparisonDirectionAttr,
+    ComparisonTypeAttr,
+    PrecisionAttr,
+    FftTypeAttr,
+    TransposeAttr,
+    RngDistributionAttr,
+    RngAlgorithmAttr,
+    DotAlgorithmAttr,
+    ResultAccuracyAttr,
+    BoundsAttr,
+    TokenType,
+]
