@@ -44,6 +44,9 @@ class _Splitter:
         for node, number in reversed(uses):
             copy = self._copy(node.operands[number], {})
             node.operands = (*node.operands[:number], copy, *node.operands[number + 1 :])
+        for value in reversed(self._constant):  # unused ones must not share either
+            if self._constant[value].id not in self._taken:
+                self._copy(value, {})
         if self._before:
             self._insert(self._body)
 
