@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -116,3 +118,18 @@ class Mesh:
 
     def __str__(self) -> str:
         return f"{self.name}[{', '.join(f'{name}={size}' for name, size in self.axes)}]"
+
+
+def mesh_of_ranks(name: str, axes: tuple[tuple[str, int], ...], ranks: Sequence[int]) -> Mesh:
+    """The mesh at whose positions, in row-major order, stand the devices that the world knows by `ranks`.
+
+    LayoutError if they are not one different, not negative number per position.
+    """
+    ascending = sorted(ranks)
+    if ascending and ascending[0] < 0:
+        raise LayoutError(f"{ascending[0]} is no device number")
+    for one, other in pairwise(ascending):
+        if one == other:
+            raise LayoutError(f"device {one} is listed twice")
+    device = {rank: number for number, rank in enumerate(ascending)}
+    return Mesh(name, axes, tuple(device[rank] for rank in ranks), 1, tuple(ascending))
