@@ -190,8 +190,10 @@ def _bool(value: Any) -> Attribute:
 
 def dense(value: Dense) -> DenseAttr:
     """The attribute for a constant's value."""
-    dtype = next(name for name, (_, numpy) in DTYPES.items() if numpy == value.data.dtype)
-    return dense_attr(value, attr_of_type(TensorType(value.shape, dtype)))
+    for dtype, (_, numpy) in DTYPES.items():
+        if numpy == value.data.dtype:
+            return dense_attr(value, attr_of_type(TensorType(value.shape, dtype)))
+    raise ValueError(f"constants of {value.data.dtype} are not supported")
 
 
 def _tuple(value: tuple[object, ...]) -> Attribute:

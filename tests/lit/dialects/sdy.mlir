@@ -56,7 +56,7 @@ func.func @collectives(%a: tensor<8x8xf32>) {
 func.func @bodies(%a: tensor<8x8xf32>) {
   // CHECK: sdy.manual_computation(%a) in_shardings=[<@pod, [{"x"}, {}]>] out_shardings=[<@pod, [{}, {"x"}]>] manual_axes={"x", "y"} (%b: tensor<2x8xf32>{{.*}}) {
   %0 = sdy.manual_computation(%a) in_shardings=[<@pod, [{"x"}, {}]>] out_shardings=[<@pod, [{}, {"x"}]>] manual_axes={"x", "y"} (%b: tensor<2x8xf32>) {
-    // CHECK: "spmd.all_to_all"(%b) {axes = ["x"], split_dim = 1 : i64, concat_dim = 0 : i64} : (tensor<2x8xf32>) -> tensor<8x2xf32>
+    // CHECK: "spmd.all_to_all"(%b) {axes = ["x"], concat_dim = 0 : i64, split_dim = 1 : i64} : (tensor<2x8xf32>) -> tensor<8x2xf32>
     %1 = "spmd.all_to_all"(%b) {axes = ["x"], split_dim = 1 : i64, concat_dim = 0 : i64} : (tensor<2x8xf32>) -> tensor<8x2xf32>
     // CHECK: sdy.return %{{.*}} : tensor<8x2xf32>
     sdy.return %1 : tensor<8x2xf32>

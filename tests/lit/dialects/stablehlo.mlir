@@ -89,3 +89,16 @@ func.func @bodies(%x: tensor<8x4xf32>, %n: tensor<8x4xi32>, %v: tensor<f32>, %i:
   }) : (tensor<i32>) -> tensor<8x4xf32>
   return
 }
+
+// CHECK-LABEL: func.func @carried
+func.func @carried(%x: tensor<8x4xf32>) {
+  // CHECK: stablehlo.dot_general %x, %x, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> :
+  %0 = stablehlo.dot_general %x, %x, contracting_dims = [0] x [0], algorithm = <lhs_precision_type = tf32, rhs_precision_type = tf32, accumulation_type = f32, lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1, allow_imprecise_accumulation = false> : (tensor<8x4xf32>, tensor<8x4xf32>) -> tensor<4x4xf32>
+  // CHECK: stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<ulps = 10, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<8x4xf32>
+  %1 = stablehlo.exponential %x {result_accuracy = #stablehlo.result_accuracy<ulps = 10, mode = #stablehlo.result_accuracy_mode<TOLERANCE>>} : tensor<8x4xf32>
+  // CHECK: stablehlo.custom_call @f(%x) {has_side_effect = true, mhlo.x = {}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %2 = stablehlo.custom_call @f(%x) {has_side_effect = true, mhlo.x = {}, sdy.sharding_rule = #sdy.op_sharding_rule<([i, j])->([i, j]) {i=8, j=4}, custom>} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  // CHECK: stablehlo.composite "my.op" %x {composite_attributes = {n = 1 : i32}, decomposition = @carried} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.composite "my.op" %x {composite_attributes = {n = 1 : i32}, decomposition = @carried} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}

@@ -214,3 +214,15 @@ def test_what_does_not_fit():
         with pytest.raises(ValueError, match=r"stablehlo\.ad is no operation"):
             b.one("stablehlo.ad", x, x)
         b.ret([])
+
+
+def test_calls():
+    b = IRBuilder()
+    with b.func("twice", [SCALAR], public=False) as (x,):
+        b.ret([b.one("stablehlo.add", x, x)])
+    with b.func("main", [SCALAR]) as (x,):
+        b.ret(b.op("func.call", x, results=[SCALAR], callee="twice"))
+    verify(b.module)
+    graph = snapshot(b.module).graph
+    assert not graph.functions["twice"].public
+    assert graph.main.body.nodes[0].attrs == {"callee": "twice"}
