@@ -117,10 +117,10 @@ def _attribute(scope: Scope, expr: s.Attribute) -> Value:
     if isinstance(value, Tensor) and expr.name in _ATTRIBUTES:
         with scope.e.at(expr.pos):
             return _ATTRIBUTES[expr.name](scope.e, value)
-    known = ", ".join(_ATTRIBUTES)
-    hint = (
-        f"tensors have {known}; functions are called: {expr.name}(x)" if isinstance(value, Tensor) else None
-    )
+    hint = None
+    if isinstance(value, Tensor):
+        is_function = expr.name in BUILTINS
+        hint = f"call it: {expr.name}(x)" if is_function else f"tensors have {', '.join(_ATTRIBUTES)}"
     raise scope.e.error(f"{describe(value)} has no attribute {expr.name}", hint, expr.pos)
 
 

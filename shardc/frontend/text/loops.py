@@ -7,13 +7,13 @@ The loop carries, in this order: the stacks and the other values the body reads 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.frontend.text.values import Tensor, describe
 from shardc.graph.types import TensorType
 
 COUNTER = TensorType((), "i32")
@@ -23,9 +23,8 @@ Execute = Callable[[Scope, s.Statement], None]
 
 def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
     """Build a loop; afterwards the carried names have their last values."""
-    e = scope.e
     if not statement.carrying:
-        raise e.error(
+        raise scope.e.error(
             "a loop without carrying computes nothing",
             "name what each turn hands to the next: for w in ws carrying x:",
             statement.pos,
@@ -33,52 +32,68 @@ def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
     _check_names(scope, statement)
     count, stacks = _stacks(scope, statement)
     carried = [_start(scope, target) for target in statement.carrying]
-    outside = _outside(scope, statement)
-    fixed = [*stacks, *(tensor for _, tensor in outside)]
-    at = len(fixed)
-    names = _argument_names(statement, len(stacks), [name for name, _ in outside])
-
-    def again(*args: Tensor) -> list[Tensor]:
-        limit = e.splat(count, COUNTER)
-        return [comparison(e, args[at], limit, "LT")]
-
-    def body(*args: Tensor) -> list[Tensor]:
-        inner = scope.inner()
-        e.builder.name([arg.value for arg in args], names)
-        for (name, old), arg in zip(outside, args[len(stacks) : at], strict=True):
-            inner.names[name] = replace(arg, weak=old.weak, sharding=old.sharding)
-        counter = args[at]
-        layers = [_layer(scope, arg, counter) for arg in args[: len(stacks)]] if stacks else [counter]
-        for target, layer in zip(statement.targets, layers, strict=True):
-            inner.names[target.name] = layer
-            e.builder.name([layer.value], [target.name])
-        for target, arg in zip(statement.carrying, args[at + 1 :], strict=True):
-            inner.names[target.name] = arg
-        for inner_statement in statement.body:
-            execute(inner, inner_statement)
-        results = [_carried(inner, t, start) for t, start in zip(statement.carrying, carried, strict=True)]
-        step = e.op("stablehlo.add", counter, e.splat(1, COUNTER))
-        return [*args[:at], step, *results]
-
-    with e.at(statement.pos):
-        operands = [*fixed, e.splat(0, COUNTER), *carried]
+    turn = _Turn(scope, statement, execute, count, len(stacks), carried, _outside(scope, statement))
+    with scope.e.at(statement.pos):
+        counter = scope.e.splat(0, COUNTER)
+        operands = [*stacks, *(tensor for _, tensor in turn.outside), counter, *carried]
         types = [operand.type for operand in operands]
-        results = e.ops(
-            "stablehlo.while", *operands, results=types, regions=[(types, again), (types, body)], weak=False
-        )
-    for target, result in zip(statement.carrying, results[at + 1 :], strict=True):
-        scope.names[target.name] = result
-    e.builder.name([r.value for r in results[at + 1 :]], [t.name for t in statement.carrying])
+        regions = [(types, turn.condition), (types, turn.body)]
+        results = scope.e.ops("stablehlo.while", *operands, results=types, regions=regions, weak=False)
+    names = [target.name for target in statement.carrying]
+    last = results[turn.at + 1 :]
+    scope.e.builder.name([result.value for result in last], names)
     _lose(scope, statement)
+    for name, result in zip(names, last, strict=True):
+        scope.bind(name, result)
 
 
-def _argument_names(statement: s.For, stacks: int, outside: list[str]) -> list[str]:
-    """What the body's arguments are called: as outside; the counter of a stack is i."""
-    expr = statement.stacks
-    exprs = expr.items if isinstance(expr, s.Sequence) else (expr,)
-    names = [one.id if isinstance(one, s.Name) else "stack" for one in exprs] if stacks else []
-    counter = "i" if stacks else statement.targets[0].name
-    return [*names, *outside, counter, *(target.name for target in statement.carrying)]
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """One turn of a loop: `stacks` stacks, values from `outside`, the counter, and what is carried."""
+
+    scope: Scope
+    statement: s.For
+    execute: Execute
+    count: int
+    stacks: int
+    carried: list[Tensor]
+    outside: list[tuple[str, Tensor]]
+
+    @property
+    def at(self) -> int:
+        """Which argument is the counter."""
+        return self.stacks + len(self.outside)
+
+    def condition(self, *args: Tensor) -> list[Tensor]:
+        e = self.scope.e
+        return [comparison(e, args[self.at], e.splat(self.count, COUNTER), "LT")]
+
+    def body(self, *args: Tensor) -> list[Tensor]:
+        e, inner, counter = self.scope.e, self.scope.inner(), args[self.at]
+        e.builder.name([arg.value for arg in args], self._names())
+        for (name, old), arg in zip(self.outside, args[self.stacks : self.at], strict=True):
+            inner.bind(name, replace(arg, weak=old.weak, sharding=old.sharding))
+        layers = [_layer(self.scope, stack, counter) for stack in args[: self.stacks]] or [counter]
+        for target, layer in zip(self.statement.targets, layers, strict=True):
+            inner.bind(target.name, layer)
+            e.builder.name([layer.value], [target.name])
+        for target, arg in zip(self.statement.carrying, args[self.at + 1 :], strict=True):
+            inner.bind(target.name, arg)
+        for statement in self.statement.body:
+            self.execute(inner, statement)
+        pairs = zip(self.statement.carrying, self.carried, strict=True)
+        results = [_carried(inner, target, start) for target, start in pairs]
+        step = e.op("stablehlo.add", counter, e.splat(1, COUNTER))
+        return [*args[: self.at], step, *results]
+
+    def _names(self) -> list[str]:
+        """What the arguments are called: as outside; the counter of a loop over stacks is i."""
+        expr = self.statement.stacks
+        exprs = (expr.items if isinstance(expr, s.Sequence) else (expr,))[: self.stacks]
+        names = [one.id if isinstance(one, s.Name) else "stack" for one in exprs]
+        names += [name for name, _ in self.outside]
+        names.append("i" if self.stacks else self.statement.targets[0].name)
+        return names + [target.name for target in self.statement.carrying]
 
 
 def _check_names(scope: Scope, statement: s.For) -> None:
@@ -137,7 +152,7 @@ def _start(scope: Scope, target: s.Target) -> Tensor:
         raise scope.e.error(
             f"{target.name} is carried and has no value before the loop", "assign it above", target.pos
         )
-    value = scope.names[target.name]
+    value = scope.value(s.Name(target.pos, target.name))
     if not isinstance(value, Tensor | bool | int | float):
         raise scope.e.error(f"{target.name} is {describe(value)} and cannot be carried", pos=target.pos)
     with scope.e.at(target.pos):
@@ -155,7 +170,7 @@ def _layer(scope: Scope, stack: Tensor, counter: Tensor) -> Tensor:
 
 def _carried(inner: Scope, target: s.Target, start: Tensor) -> Tensor:
     """The value at the end of a turn, which has the type it began with."""
-    value: Value = inner.names[target.name]
+    value = inner.value(s.Name(target.pos, target.name))
     if isinstance(value, bool | int | float):
         with inner.e.at(target.pos):
             value = inner.e.tensor(value)

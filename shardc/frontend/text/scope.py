@@ -53,5 +53,9 @@ class Scope:
     def assign(self, name: str, value: Value, pos: Pos) -> None:
         """Give a name a value; an error if a size or function has that name."""
         self.program.check_free(name, pos)
+        self.bind(name, value)
+
+    def bind(self, name: str, value: Value) -> None:
+        """The same for a name that is known to be free."""
         self.names[name] = value
         self.lost.pop(name, None)

@@ -231,6 +231,28 @@ def f(x: f32[4], ws: f32[3, 4]):
     np.testing.assert_allclose(got, x + ws.sum(0) - 1)
 
 
+def test_loops_may_use_the_same_names() -> None:
+    source = """
+def f(x: f32[4], ws: f32[3, 4]):
+    for w in ws carrying x:
+        h = x + w
+        x = h
+    for w in ws carrying x:
+        h = x * w
+        for i in range(2) carrying h:
+            x = h
+            h = x + i
+        x = h
+    return x
+"""
+    x, ws = np.ones(4, np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
+    (got,) = run(graph_of(source), [x, ws])
+    want = x + ws.sum(0)
+    for w in ws:
+        want = want * w + 1
+    np.testing.assert_allclose(got, want, rtol=1e-5)
+
+
 # ---- per-device code
 
 IJ = "mesh pod[i=4, j=2]\n@shard_map\n"

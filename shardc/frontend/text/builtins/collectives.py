@@ -126,7 +126,7 @@ def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
     return size_of(axis_name)
 
 
-def vary(e: Emitter, x: Operand, axis_name: MeshAxes) -> Tensor:
+def pvary(e: Emitter, x: Operand, axis_name: MeshAxes) -> Tensor:
     """jax.lax.pcast(x, axes, to="varying"): the same block, typed as differing between devices."""
     tensor = e.tensor(x)
     return e.op("spmd.vary", tensor, result=tensor.type, axes=axis_name)

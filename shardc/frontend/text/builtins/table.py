@@ -154,7 +154,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "ppermute": collectives.ppermute,
     "psum": collectives.reduction("sum"),
     "psum_scatter": collectives.psum_scatter,
-    "vary": collectives.vary,
+    "pvary": collectives.pvary,
     # anything else
     "op": raw.op,
 }
