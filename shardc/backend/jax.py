@@ -191,6 +191,8 @@ def _emulate_devices(writer: Writer, size: int) -> None:
         writer.docstring(f"Emulate {size} devices on the CPU if this machine has fewer. Call it first.")
         writer.line(f'jax.config.update("jax_num_cpu_devices", {size})')
         with writer.indented(f"if len(jax.devices()) < {size}:"):
-            writer.line("jax.extend.backend.clear_backends()")
+            writer.line("from jax.extend.backend import clear_backends")
+            writer.blank()
+            writer.line("clear_backends()")
             writer.line('jax.config.update("jax_platforms", "cpu")')
     writer.blank(2)

@@ -6,6 +6,7 @@ from typing import cast
 
 from shardc.backend import (
     composites,
+    jax_batch_norm,
     jax_collectives,
     jax_control,
     jax_indexing,
@@ -78,6 +79,7 @@ ELEMENTWISE: dict[str, Printer] = {
 TABLE: dict[str, Printer] = {
     **ops_shape.TABLE,
     **ELEMENTWISE,
+    **jax_batch_norm.TABLE,
     **jax_collectives.TABLE,
     **jax_control.TABLE,
     **jax_indexing.TABLE,

@@ -6,14 +6,14 @@ from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
-from shardc.backend.expressions import Expr, call, integers, method, tuple_of
+from shardc.backend.expressions import Expr, attribute, call, integers, tuple_of
 from shardc.backend.ops_reduce import is_named, keepdims, reduction
 from shardc.backend.ops_shape import ints, is_plain_pad, pad
 from shardc.backend.ops_sort import order_of
 from shardc.backend.regions import scalar_function
 from shardc.backend.terms import Several
 from shardc.explain.diagnostics import ShardcError
-from shardc.graph import Node
+from shardc.graph import Node, is_complex
 
 
 def reduce(body: Body, node: Node) -> Printed:
@@ -83,14 +83,17 @@ def reduce_precision(body: Body, node: Node) -> Expr:
 
 def cholesky(body: Body, node: Node) -> Expr:
     """JAX reads the lower triangle; the upper one is the lower one of the adjoint."""
-    value = body.expr(node.operands[0])
+    (value,) = node.operands
+    expr = body.expr(value)
     if node.attrs.get("lower", False):
-        return call("lax.linalg.cholesky", value, symmetrize_input="False")
-    return _adjoint(call("lax.linalg.cholesky", _adjoint(value), symmetrize_input="False"))
+        return call("lax.linalg.cholesky", expr, symmetrize_input="False")
+    lower = call("lax.linalg.cholesky", _adjoint(body, value, expr), symmetrize_input="False")
+    return _adjoint(body, value, lower)
 
 
-def _adjoint(value: Expr) -> Expr:
-    return call("jnp.conj", method(value, "swapaxes", "-1", "-2"))
+def _adjoint(body: Body, value: int, expr: Expr) -> Expr:
+    transposed = attribute(expr, "mT")
+    return call("jnp.conj", transposed) if is_complex(body.type(value).dtype) else transposed
 
 
 def triangular_solve(body: Body, node: Node) -> Expr:
@@ -128,6 +131,18 @@ def dimension_size(body: Body, node: Node) -> Expr:
     return call(body.target.dtype("i32"), str(size))
 
 
+def rng_bit_generator(body: Body, node: Node) -> Printed:
+    """The next state, and random bits."""
+    type = body.type(node.results[1])
+    if not type.dtype.startswith("u"):
+        raise ShardcError(f"JAX makes random bits of unsigned integers, not of {type.dtype}", node.loc)
+    algorithm = f"lax.RandomAlgorithm.RNG_{node.attrs['rng_algorithm']}"
+    dtype = body.target.dtype(type.dtype)
+    shape = integers(type.shape)
+    function = "lax.rng_bit_generator"
+    return Several(call(function, body.expr(node.operands[0]), shape, dtype=dtype, algorithm=algorithm))
+
+
 TABLE: dict[str, Printer] = {
     "stablehlo.reduce": reduce,
     "idiom.keepdims": keepdims,
@@ -142,6 +157,7 @@ TABLE: dict[str, Printer] = {
     "stablehlo.cholesky": cholesky,
     "stablehlo.triangular_solve": triangular_solve,
     "stablehlo.fft": fft,
+    "stablehlo.rng_bit_generator": rng_bit_generator,
     "stablehlo.map": map_,
     "stablehlo.optimization_barrier": identity,
     "stablehlo.get_dimension_size": dimension_size,

@@ -118,6 +118,15 @@ def sort(body: Body, node: Node) -> Printed:
     return Several(call("ops.sort", *arrays, dimension=dimension, less_than=less))
 
 
+def rng_bit_generator(body: Body, node: Node) -> Printed:
+    """The next state, and random bits."""
+    type = body.type(node.results[1])
+    dtype = call("np.dtype", body.target.dtype(type.dtype))
+    given = keywords(node, "rng_algorithm")
+    state = body.expr(node.operands[0])
+    return Several(call("ops.rng_bit_generator", state, shape=integers(type.shape), dtype=dtype, **given))
+
+
 def map_(body: Body, node: Node) -> Printed:
     params = [f"x{i}" for i in range(len(node.operands))]
     function = scalar_function(body, node, 0, "apply", params)
@@ -192,6 +201,7 @@ FUNCTIONS: dict[str, Printer] = {
     "stablehlo.reduce_window": _by_region("reduce_window", *_WINDOW),
     "stablehlo.select_and_scatter": select_and_scatter,
     "stablehlo.sort": sort,
+    "stablehlo.rng_bit_generator": rng_bit_generator,
     "stablehlo.map": map_,
     "chlo.top_k": many("top_k", "k"),
     "stablehlo.optimization_barrier": identity,

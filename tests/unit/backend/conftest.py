@@ -1,4 +1,4 @@
-"""Programs for the printers: lowered from JAX functions, or built by hand as local modules."""
+"""JAX functions as graphs, and emitted text as functions."""
 
 import jax
 import ml_dtypes
@@ -10,7 +10,6 @@ from shardc.backend import numpy as numpy_backend
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
-from shardc.graph.build import GraphBuilder
 
 jax.config.update("jax_num_cpu_devices", 8)
 jax.config.update("jax_platforms", "cpu")
@@ -58,36 +57,6 @@ def check():
     return compare
 
 
-def local_module(mesh, params, outs, body) -> Graph:
-    """A local module. params: (name, global type, sharding); outs: (global type, sharding).
-
-    `body(builder, *blocks)` builds the per-device code.
-    """
-    builder = GraphBuilder()
-    builder.mesh(mesh)
-
-    def inner(b, *blocks):
-        for block, (name, _, _) in zip(blocks, params, strict=True):
-            b.name(block, name)
-        return body(b, *blocks)
-
-    def main(b, *args):
-        for arg, (name, _, sharding) in zip(args, params, strict=True):
-            b.annotate(b.name(arg, name), sharding)
-        return b.op(
-            "sdy.manual_computation",
-            *args,
-            results=[type for type, _ in outs],
-            regions=[([t.with_shape(s.local_shape(t.shape)) for _, t, s in params], inner)],
-            in_shardings=tuple(s for _, _, s in params),
-            out_shardings=tuple(s for _, s in outs),
-            manual_axes=tuple(mesh.sizes),
-        )
-
-    builder.function("main", [t for _, t, _ in params], main)
-    return builder.graph
-
-
 @pytest.fixture
-def module():
-    return local_module
+def load():
+    return loaded
