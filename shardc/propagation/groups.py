@@ -6,9 +6,10 @@ don't, a warning says so, and each member is followed by an open constraint that
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import cast
 
-from shardc.explain.diagnostics import ShardcError, warn
+from shardc.explain.diagnostics import Diagnostic, ShardcError
 from shardc.graph import Graph, Node, Region
 from shardc.layout import unconstrained
 from shardc.propagation.editing import Editor, Uses
@@ -16,17 +17,16 @@ from shardc.propagation.editing import Editor, Uses
 _GROUP = "sdy.sharding_group"
 
 
-def import_groups(editor: Editor, uses: Uses) -> None:
-    """Unite the groups of a program and settle what their members start with.
+def import_groups(editor: Editor, uses: Uses) -> list[Diagnostic]:
+    """Unite the groups of a program and settle what their members start with; what contradicts itself.
 
     ShardcError if a group has values of two shapes, or some inside a manual computation and some outside it.
     """
-    nodes = _nodes(editor.graph)
-    if not nodes:
-        return
-    for members in _united(nodes):
+    conflicts: list[Diagnostic] = []
+    for members in _united(_nodes(editor.graph)):
         _check(members, editor.graph)
-        _settle(members, editor, uses)
+        conflicts.extend(_settle(members, editor, uses))
+    return conflicts
 
 
 def _nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
@@ -86,7 +86,7 @@ def _check(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
             )
 
 
-def _settle(members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses) -> None:
+def _settle(members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses) -> Iterator[Diagnostic]:
     values = list(dict.fromkeys(node.operands[0] for node, _ in members))
     stated = [sharding for value in values if (sharding := uses.sharding(value)) is not None]
     if not stated:
@@ -96,7 +96,8 @@ def _settle(members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses)
             uses.annotate(value, stated[0])
         return
     node = members[0][0]
-    warn(
+    yield Diagnostic(
+        "warning",
         f"the values of sharding group {node.attrs['group_id']} start with different shardings: "
         + ", ".join(dict.fromkeys(map(str, stated))),
         node.loc,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from shardc.explain.diagnostics import Diagnostic
 from shardc.graph import Graph
 from shardc.propagation.constants import split_constants
 from shardc.propagation.constraints import apply_constraints
@@ -9,11 +10,10 @@ from shardc.propagation.editing import Editor, Uses
 from shardc.propagation.groups import import_groups
 
 
-def prepare(graph: Graph) -> Editor:
-    """A prepared copy of a program, with what was copied and added."""
+def prepare(graph: Graph) -> tuple[Editor, list[Diagnostic]]:
+    """A prepared copy of a program with what was copied and added, and the contradictions found."""
     editor = Editor.of(graph)
     split_constants(editor)
     uses = Uses.of(editor.graph)
     apply_constraints(editor, uses)
-    import_groups(editor, uses)
-    return editor
+    return editor, import_groups(editor, uses)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import partial
 
+from shardc.explain.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding
 from shardc.propagation.building import Rules, build
+from shardc.propagation.conflicts import mesh_conflicts
 from shardc.propagation.editing import Editor
+from shardc.propagation.export import close_all, divide_borders
 from shardc.propagation.flow import Flow, Instance
 from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
 from shardc.propagation.merging import merge_constants
@@ -26,12 +29,19 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which layers run. `strategy` is a key of STRATEGIES; `whole_axes` never splits an axis."""
+    """Which layers run. `strategy` is a key of STRATEGIES; `whole_axes` never splits an axis.
+
+    The last two are what Shardy's export does (export.py), off by default: `divisible` cuts the shardings of
+    arguments and results of public functions back to whole axes that divide the dimension; `closed` closes
+    all dimensions and forgets about replicated axes.
+    """
 
     strategy: str = "aggressive"
     op_priorities: bool = True
     user_priorities: bool = True
     whole_axes: bool = False
+    divisible: bool = False
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +63,8 @@ class Result:
     the functions that the outside calls.
 
     `graph` is the program that they are about: the given one after preparation, which keeps all ids. Nodes
-    that are copies of another are in `copies`, constraints that preparation added in `added`.
+    that are copies of another are in `copies`, constraints that preparation added in `added`. `conflicts` are
+    annotations that contradict each other so that nothing was propagated; they were reported as warnings.
     """
 
     graph: Graph
@@ -61,6 +72,7 @@ class Result:
     added: list[Node]
     bodies: list[Body]
     results: dict[str, list[Sharding | None]]
+    conflicts: list[Diagnostic]
 
     def sharding(self, value: int) -> Sharding | None:
         """A value's sharding, in the first instance of its function."""
@@ -77,14 +89,21 @@ def propagate(
 
     `on_change` is told every change and the operation that made it.
     """
-    editor = prepare(graph)
+    editor, conflicts = prepare(graph)
     flow = build(editor.graph, rules)
     state = State(flow, options.whole_axes, on_change)
     _layers(options)(state)
+    conflicts.extend(mesh_conflicts(flow, state))
+    for conflict in conflicts:
+        warn(conflict.message, conflict.loc, conflict.hint)
+    if options.divisible:
+        divide_borders(flow, state, editor.graph)
+    if options.closed:
+        close_all(state)
     bodies = [_body(instance, state) for instance in flow.instances]
     if editor.copies:
         _merge(editor, bodies)
-    return Result(editor.graph, editor.copies, editor.added, bodies, _results(flow, state))
+    return Result(editor.graph, editor.copies, editor.added, bodies, _results(flow, state), conflicts)
 
 
 def _merge(editor: Editor, bodies: list[Body]) -> None:
