@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, binary, call, raw
-from shardc.backend.literals import is_weak, scalar, typed
+from shardc.backend.literals import element
 from shardc.backend.ops_shape import axes, ints
 from shardc.backend.terms import Term
 from shardc.graph import Node
@@ -52,10 +52,8 @@ def _relu(body: Body, node: Node) -> Term:
     term = body.term(node.operands[0])
     type = body.type(node.operands[0])
     value = body.expr(node.operands[0]) if term.weak else term.expr
-    zero = scalar(type.numpy.type(0), type.dtype, body.target)
-    weak = is_weak(type.numpy.type(0), type.dtype, body.target)
-    literal = zero if weak else typed(zero, type.dtype, body.target)
-    return Term(call("np.maximum", value, literal), type.shape if term.weak else term.shape)
+    zero = element(type.numpy.type(0), type.dtype, body.target)
+    return Term(call("np.maximum", value, zero), type.shape if term.weak else term.shape)
 
 
 def _silu(body: Body, node: Node) -> Expr:

@@ -8,10 +8,9 @@ from shardc.backend.body import Body
 from shardc.backend.casts import cast_to
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, binary, call, raw
-from shardc.backend.literals import scalar
+from shardc.backend.literals import element
 from shardc.backend.ops_collective import axes_of, axis_name, collective, permutation
 from shardc.backend.terms import Term
-from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Node, identity
 
 _REDUCTIONS = {"sum": "psum", "max": "pmax", "min": "pmin"}
@@ -43,15 +42,13 @@ def all_gather(body: Body, node: Node) -> Expr:
 
 
 def reduce_scatter(body: Body, node: Node) -> Expr:
-    if node.attrs.get("kind", "sum") != "sum":
-        raise ShardcError(f"JAX has no reduce-scatter by {node.attrs['kind']}", node.loc)
-    return call(
-        "lax.psum_scatter",
-        _operand(body, node),
-        axis_name(body, node),
-        scatter_dimension=str(node.attrs["dim"]),
-        tiled="True",
-    )
+    """By max or min, JAX has none: reduce, then keep the own block."""
+    kind = str(node.attrs.get("kind", "sum"))
+    operand, axes = _operand(body, node), axis_name(body, node)
+    if kind != "sum":
+        return _own_block(body, node, call(f"lax.{_REDUCTIONS[kind]}", operand, axes))
+    dim = str(node.attrs["dim"])
+    return call("lax.psum_scatter", operand, axes, scatter_dimension=dim, tiled="True")
 
 
 def all_to_all(body: Body, node: Node) -> Expr:
@@ -74,18 +71,22 @@ def axis_index(body: Body, node: Node) -> Term:
 
 
 def all_slice(body: Body, node: Node) -> Expr:
-    """The device's own block."""
+    return _own_block(body, node, body.expr(node.operands[0]))
+
+
+def _own_block(body: Body, node: Node, value: Expr) -> Expr:
+    """The block that belongs to the device."""
     dim = cast(int, node.attrs["dim"])
     size = body.type(node.results[0]).shape[dim]
     start = binary("*", call("lax.axis_index", axis_name(body, node)), raw(str(size)))
-    return call("lax.dynamic_slice_in_dim", body.expr(node.operands[0]), start, str(size), axis=str(dim))
+    return call("lax.dynamic_slice_in_dim", value, start, str(size), axis=str(dim))
 
 
 def to_partial(body: Body, node: Node) -> Term:
     """Position 0 keeps the value; the others hold what changes nothing."""
     dtype = body.type(node.results[0]).dtype
     first = binary("==", call("lax.axis_index", axis_name(body, node)), raw("0"))
-    neutral = scalar(identity(str(node.attrs.get("kind", "sum")), dtype), dtype, body.target)
+    neutral = element(identity(str(node.attrs.get("kind", "sum")), dtype), dtype, body.target)
     value = body.expr(node.operands[0])
     return Term(call("jnp.where", first, value, neutral), body.type(node.results[0]).shape)
 

@@ -59,6 +59,12 @@ def typed(literal: Expr, dtype: str, target: Target) -> Expr:
     return call(target.dtype(dtype), literal)
 
 
+def element(value: np.generic, dtype: str, target: Target) -> Expr:
+    """One element, to stand beside an array of its dtype."""
+    literal = scalar(value, dtype, target)
+    return literal if is_weak(value, dtype, target) else typed(literal, dtype, target)
+
+
 def filled(literal: Expr, type: TensorType, target: Target) -> Expr:
     """jnp.zeros((8, 64), jnp.float32)."""
     shape, dtype = integers(type.shape), target.dtype(type.dtype)

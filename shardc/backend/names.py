@@ -92,10 +92,6 @@ class Names:
         """It has been printed."""
         self._readers.subtract(names)
 
-    def held(self) -> set[str]:
-        """The names that may not be assigned now."""
-        return self._pinned | {name for name, readers in self._readers.items() if readers > 0}
-
     def pin(self, name: str) -> None:
         """Never give this name again."""
         self._pinned.add(name)

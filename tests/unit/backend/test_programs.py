@@ -117,6 +117,18 @@ def f(a: f32[64@i, 16]) -> (f32[64@i, 16], f32[64, 16@i], f32[8@i]):
     s = psum_scatter(a, i, scatter_dimension=0, tiled=True)
     return b + a * astype(axis_index(i), f32), e, sum(s, axis=1)
 """,
+    "a loop that starts with the same on every device": """
+mesh m[i=4]
+
+@shard_map
+def f(a: f32[8@i, 4]) -> (f32[8@i, 4], f32[8@i, 4]):
+    s = zeros((2, 4))
+    t = a
+    for k in range(3) carrying s, t:
+        s = s + t * astype(k, f32)
+        t = pmax(a, i)
+    return s, t
+""",
     "sorting": POD
     + """
 def f(x: f32[8@data, 16@model]) -> (f32[8@data, 3], i32[8@data, 3], f32[8@data, 16], f32[8@data, 16@model]):
