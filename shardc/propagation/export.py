@@ -24,10 +24,9 @@ def divisible(sharding: Sharding, shape: Sequence[int]) -> Sharding:
 
 
 def whole_axes(sharding: Sharding) -> Sharding:
-    """The sharding with each dimension's axes cut off before the first part of an axis."""
-    return replace(
-        sharding, dims=tuple(replace(dim, axes=_whole(dim.axes, sharding)) for dim in sharding.dims)
-    )
+    """The sharding with each open dimension's axes cut off before the first part of an axis."""
+    dims = tuple(replace(dim, axes=_whole(dim.axes, sharding)) if dim.open else dim for dim in sharding.dims)
+    return replace(sharding, dims=dims)
 
 
 def closed(sharding: Sharding) -> Sharding:
