@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     ModuleOp,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region
+from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
 from xdsl.parser import Parser
 from xdsl.utils.exceptions import ParseError, VerifyException
 
@@ -87,6 +87,9 @@ def _no_garbage_collection() -> Generator[None]:
             gc.enable()
 
 
+_TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
+
+
 class ModuleParser(Parser):
     """xDSL's parser with our constants and locations."""
 
@@ -94,6 +97,7 @@ class ModuleParser(Parser):
         self.text = text
         self.file = file
         self.locations = LocationReader(text)
+        self._types: dict[str, TypeAttribute] = {}
         self._reader = LineReader(text, file, self.locations)
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         super().__init__(make_context(), text, file)
@@ -174,7 +178,21 @@ class ModuleParser(Parser):
             set_location(arg, placed(arg.location, place))
         return block
 
-    # Constants
+    # Types and constants
+
+    def parse_optional_type(self) -> TypeAttribute | None:
+        """As xDSL's, but equal texts of tensor types give one object, made once."""
+        match = _TENSOR.match(self.text, self.pos)
+        if match is None:
+            return super().parse_optional_type()
+        known = self._types.get(match[0])
+        if known is None:
+            known = super().parse_optional_type()
+            if known is not None and self.pos >= match.end():
+                self._types[match[0]] = known
+        else:
+            self._resume_from(match.end())
+        return known
 
     def _parse_builtin_dense_attr(self) -> Any:
         start = self.pos
