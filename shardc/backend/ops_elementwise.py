@@ -14,7 +14,7 @@ from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, method, unary
 from shardc.backend.terms import Term
-from shardc.graph import Node
+from shardc.graph import Node, is_float, is_integer
 
 Make = Callable[..., Expr]
 
@@ -92,7 +92,9 @@ def convert(body: Body, node: Node) -> Term:
     term, source = body.term(node.operands[0]), body.type(node.operands[0])
     target = body.target.dtype(body.type(node.results[0]).dtype)
     if term.weak:
-        return Term(call(target, call(body.target.dtype(source.dtype), term.expr)), ())
+        exact = is_integer(source.dtype) and is_float(body.type(node.results[0]).dtype)
+        value = term.expr if exact else call(body.target.dtype(source.dtype), term.expr)
+        return Term(call(target, value), ())
     return Term(method(term.expr, "astype", target), term.shape)
 
 

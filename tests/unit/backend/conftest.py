@@ -60,3 +60,10 @@ def check():
 @pytest.fixture
 def load():
     return loaded
+
+
+@pytest.fixture(autouse=True)
+def default_widths():
+    """Emitted programs with 64-bit types turn them on for the whole process."""
+    yield
+    jax.config.update("jax_enable_x64", False)
