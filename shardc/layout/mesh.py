@@ -65,6 +65,13 @@ class Mesh:
                 object.__setattr__(self, "ranks", None)
 
     @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.axes, self.device_ids, self.processes))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
     def size(self) -> int:
         """The number of devices."""
         return prod(size for _, size in self.axes)

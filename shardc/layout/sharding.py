@@ -8,7 +8,7 @@ ceiling size, the last ones short or empty, as XLA and sdy have it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from shardc.layout.axes import Axis, size_of
 from shardc.layout.mesh import LayoutError, Mesh
@@ -44,6 +44,7 @@ class Sharding:
     replicated: tuple[Axis, ...] = ()
     unreduced: tuple[Axis, ...] = ()
     kind: str = "sum"
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("replicated", "unreduced"):
@@ -52,6 +53,11 @@ class Sharding:
                 object.__setattr__(self, name, tuple(sorted(axes, key=self.mesh.order)))
         if not self.unreduced:
             object.__setattr__(self, "kind", "sum")
+        parts = (self.mesh, self.dims, self.replicated, self.unreduced, self.kind)
+        object.__setattr__(self, "_hash", hash(parts))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def check(self) -> Sharding:
         """Itself, if it can be: known axes, none used twice, a known kind. Else LayoutError."""

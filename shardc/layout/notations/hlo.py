@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.layout.mesh import LayoutError, Mesh
+from shardc.layout.notations import limits
 from shardc.layout.recognise import Table, factors, in_mesh, on_own_mesh, table_of
 from shardc.layout.sharding import Dim, Sharding, replicated
 
@@ -54,15 +55,14 @@ def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Shardi
 
 
 def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
-    """HLO text. LayoutError for a partial max or min, of which HLO knows nothing, and for own device numbers.
+    """HLO text. LayoutError for a partial max or min and for open dimensions, of which HLO knows nothing.
 
     The shape doesn't matter: HLO, too, has blocks of the ceiling size.
     """
     mesh = sharding.mesh
-    if mesh.ranks is not None:
-        raise LayoutError(f"HLO numbers devices 0 to {mesh.size - 1}; these are {mesh.ranks}")
-    if sharding.unreduced and sharding.kind != "sum":
-        raise LayoutError(f"HLO knows partial sums only, this is a partial {sharding.kind}")
+    limits.only_layouts(sharding, "HLO")
+    limits.only_sums(sharding, "HLO")
+    limits.counted_from_zero(mesh, "HLO")
     if mesh.is_maximal:
         return f"{{maximal device={mesh.device_ids[0] if mesh.device_ids else 0}}}"
     if sharding.is_replicated:

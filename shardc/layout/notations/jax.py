@@ -13,14 +13,15 @@ may choose one for the hardware; they are read as ascending.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from math import prod
 
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
+from shardc.layout.notations import limits
 from shardc.layout.notations.values import Call, Fields, Name, Value, parse
 from shardc.layout.refine import refined
 from shardc.layout.sharding import Dim, Sharding
-from shardc.layout.slices import slices
 
 
 def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Sharding:
@@ -43,17 +44,13 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
     LayoutError for priorities and for a partial max or min, of which JAX knows nothing, and if `shape` does
     not divide, which JAX refuses.
     """
-    if any(dim.priority is not None for dim in sharding.dims):
-        raise LayoutError("JAX has no priorities")
-    if sharding.unreduced and sharding.kind != "sum":
-        raise LayoutError(f"JAX knows partial sums only, this is a partial {sharding.kind}")
+    limits.only_layouts(replace(sharding, dims=tuple(_closed(dim) for dim in sharding.dims)), "JAX")
+    limits.only_sums(sharding, "JAX")
     if sharding.mesh.is_maximal:
         raise LayoutError("a tensor on one given device is a SingleDeviceSharding in JAX; it has no spec")
-    for dim in sharding.dims:
-        if dim.open and dim.axes:
-            raise LayoutError(f"an open dimension with axes, {sharding}, cannot be said in a PartitionSpec")
-    if shape is not None:
-        slices(sharding, shape, "refuse")
+    if sharding.replicated and any(dim.open for dim in sharding.dims):
+        raise LayoutError("JAX cannot keep axes out of an unconstrained dimension")
+    limits.split_alike(sharding, shape, "JAX", "refuse")
     whole = refined(sharding)
     entries = [_entry(dim) for dim in whole.dims]
     while entries and entries[-1] == "None":
@@ -71,8 +68,7 @@ def read_mesh(text: str) -> Mesh:
 def write_mesh(sharding: Sharding) -> str:
     """Python code for the mesh of which `write` names the axes, for `import jax, numpy as np`."""
     mesh = refined(sharding).mesh
-    if mesh.ranks is not None:
-        raise LayoutError(f"JAX counts devices from 0 to {mesh.size - 1}; these are {mesh.ranks}")
+    limits.counted_from_zero(mesh, "JAX")
     order = "" if mesh.device_ids is None else f"[{list(mesh.device_ids)}]"
     names = tuple(name for name, _ in mesh.axes)
     sizes = ", ".join(str(size) for _, size in mesh.axes)
@@ -168,6 +164,11 @@ def _arguments(call: Call, names: Sequence[str]) -> dict[str, Value]:
         if name not in given:
             raise LayoutError(f"{call.last} needs {name}")
     return given
+
+
+def _closed(dim: Dim) -> Dim:
+    """What JAX writes as P.UNCONSTRAINED is fine: open, without axes."""
+    return Dim(priority=dim.priority) if dim.open and not dim.axes else dim
 
 
 def _entry(dim: Dim) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shardc.layout.mesh import LayoutError
+from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Sharding
 from shardc.layout.slices import local_shapes, slices
 from shardc.layout.uneven import Policy
@@ -35,9 +35,8 @@ def no_partials(sharding: Sharding, notation: str) -> None:
         )
 
 
-def counted_from_zero(sharding: Sharding, notation: str) -> None:
+def counted_from_zero(mesh: Mesh, notation: str) -> None:
     """LayoutError if the devices have numbers of their own."""
-    mesh = sharding.mesh
     if mesh.ranks is not None:
         raise LayoutError(
             f"{notation} counts devices from 0 to {mesh.size - 1}; these are {list(mesh.ranks)}"

@@ -75,8 +75,8 @@ def matmul_layouts(
     layout = _with_repetition((x[0], x[1], w[1]), ["2", "1", "0"], devices, repeated)
     mesh = layout("2", "1", "0").sharding().mesh
     others = Sharding(mesh, tuple(Dim((mesh.axis(name),)) for name, _ in mesh.axes if name != "1"))
-    groups = tuple(map(tuple, replica_groups(others).tolist())) if x[1] > 1 else ()
-    return MatMulLayouts(layout("2", "1"), layout("1", "0"), layout("2", "0"), groups)
+    groups = [tuple(int(d) for d in group) for group in replica_groups(others)] if x[1] > 1 else []
+    return MatMulLayouts(layout("2", "1"), layout("1", "0"), layout("2", "0"), tuple(groups))
 
 
 def _with_repetition(matrix: tuple[int, ...], names: list[str], devices: int, side: Side) -> Layout:

@@ -39,7 +39,7 @@ def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Shardi
 
 
 def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
-    """`(S(0), B)`, to go with `write_placement`. LayoutError with the reason if there is no such SBP.
+    """`(S(0), B)`, to go with `write_mesh`. LayoutError with the reason if there is no such SBP.
 
     That is a partial max or min, a dimension that is split by a later axis of the mesh before an earlier one,
     and, given a `shape`, blocks that are not those of a balanced split.
@@ -59,7 +59,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
     return f"({', '.join(map(_text, components_of(whole)))}{',' if len(whole.mesh.axes) == 1 else ''})"
 
 
-def read_placement(text: str) -> Mesh:
+def read_mesh(text: str) -> Mesh:
     """The mesh of `placement("cpu", ranks=[[0, 1], [2, 3]])`, or of the nested list alone; axes x0, x1, …"""
     value = parse(text)
     if isinstance(value, Call):
@@ -69,7 +69,7 @@ def read_placement(text: str) -> Mesh:
     return mesh_of_array(array_of(value), None, "placement")
 
 
-def write_placement(sharding: Sharding) -> str:
+def write_mesh(sharding: Sharding) -> str:
     """The placement whose axes the components of `write` are for."""
     return f'placement("cpu", ranks={ranks_of(refined(sharding).mesh)})'
 

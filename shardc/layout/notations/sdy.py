@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
+from shardc.layout.notations import limits
 from shardc.layout.sharding import Dim, Sharding
 
 T = TypeVar("T")
@@ -51,8 +52,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
 
     The shape doesn't matter: sdy has blocks of the ceiling size. LayoutError for a partial max or min.
     """
-    if sharding.unreduced and sharding.kind != "sum":
-        raise LayoutError(f"sdy knows partial sums only, this is a partial {sharding.kind}")
+    limits.only_sums(sharding, "sdy")
     mesh = sharding.mesh
     dims = ", ".join(_dim_text(dim, mesh) for dim in sharding.dims)
     name = f"@{_symbol(mesh.name)}" if mesh.name else f"mesh{_axes_text(mesh)}"
@@ -76,8 +76,7 @@ def read_mesh(text: str) -> Mesh:
 
 def write_mesh(mesh: Mesh) -> str:
     """`sdy.mesh @mesh = <["x"=2, "y"=4]>`."""
-    if mesh.ranks is not None:
-        raise LayoutError(f"sdy numbers devices 0 to {mesh.size - 1}; these are {mesh.ranks}")
+    limits.counted_from_zero(mesh, "sdy")
     return f"sdy.mesh @{_symbol(mesh.name or 'mesh')} = {_axes_text(mesh)}"
 
 
