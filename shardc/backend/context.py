@@ -65,9 +65,14 @@ class Context:
     writer: Writer
     mesh: EmittedMesh | None = None
     functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
-    leading: tuple[str, ...] = ()  # what every per-device function takes before its arrays
+    leading: tuple[str, ...] = ()  # what per-device functions that communicate take before their arrays
+    silent: set[str] = field(default_factory=set[str])  # callees that do not communicate
     default_integer: str = "i32"  # the dtype of a bare integer
     varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+
+    def leading_of(self, callee: str | None = None) -> tuple[str, ...]:
+        """What a function takes before its arrays; None is device_main."""
+        return () if callee in self.silent else self.leading
 
     @cached_property
     def constants(self) -> Constants:

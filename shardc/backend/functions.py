@@ -10,7 +10,7 @@ from shardc.backend.context import Context
 from shardc.backend.expressions import index, several
 from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
-from shardc.backend.names import Names, identifier
+from shardc.backend.names import Names, identifier, source_name
 from shardc.backend.usage import usage
 from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
@@ -34,9 +34,9 @@ def write_body(context: Context, region: Region, params: Sequence[str], stacked:
         context.writer.statement("return ", body.function(region))
 
 
-def signature(context: Context, params: Sequence[str]) -> str:
+def signature(context: Context, params: Sequence[str], callee: str | None = None) -> str:
     """comm, x, w"""
-    return ", ".join((*context.leading, *params))
+    return ", ".join((*context.leading_of(callee), *params))
 
 
 def define_device_main(context: Context, program: LocalProgram, stacked: Container[int] = ()) -> None:
@@ -80,6 +80,8 @@ def define_callees(context: Context, program: LocalProgram) -> None:
         names = Names((*context.functions.values(), *(param.name for param in program.params)))
         chosen = names.fresh(identifier(function.name) or "function")
         context.functions[function.name] = chosen
+        if not _communicates(context, function):
+            context.silent.add(function.name)
         _define(context, chosen, function)
 
 
@@ -92,13 +94,22 @@ def _called(graph: Graph, region: Region, seen: dict[str, Function]) -> Iterator
             yield seen[callee]
 
 
+def _communicates(context: Context, function: Function) -> bool:
+    """Whether a function needs to know its device, itself or in what it calls."""
+    return any(
+        node.name.startswith("spmd.")
+        or (node.name == "func.call" and node.attrs["callee"] not in context.silent)
+        for node in walk(function.body)
+    )
+
+
 def _define(context: Context, python_name: str, function: Function) -> None:
     graph, writer, names = context.graph, context.writer, Names(context.functions.values())
     params: list[str] = []
     for i, value in enumerate(function.body.args):
-        params.append(names.fresh(identifier(graph.values[value].loc.name) or f"arg{i}"))
+        params.append(names.fresh(source_name(graph.values[value].loc) or f"arg{i}"))
         names.pin(params[-1])
-    with writer.indented(f"def {python_name}({signature(context, params)}):"):
+    with writer.indented(f"def {python_name}({signature(context, params, function.name)}):"):
         types = zip(params, function.body.args, strict=True)
         takes = ", ".join(f"{param}: {graph.type(value)}" for param, value in types)
         returns = ", ".join(str(graph.type(value)) for value in function.body.results)

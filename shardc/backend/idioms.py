@@ -6,6 +6,7 @@
     dynamic_slice; reshape              ->  idiom.layer       ws[i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
     maximum(-inf, x)                    ->  idiom.same        x
+    convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
 The last node of a run is replaced; the others are then used by nobody and are not printed.
 """
@@ -55,7 +56,8 @@ class _Folder:
 
     def node(self, node: Node) -> Node:
         if node.name in REGION_OPS:
-            return replace(node, regions=tuple(self.region(r, self.counting(node)) for r in node.regions))
+            regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
+            return _two_way(self, replace(node, regions=regions))
         for attempt in _FOLDS.get(node.name, ()):
             folded = attempt(self, node)
             if folded is not None:
@@ -88,6 +90,16 @@ class _Folder:
         if made.name != "stablehlo.constant" or not cast(Dense, made.attrs["value"]).is_splat:
             return None
         return cast(Dense, made.attrs["value"]).data[()]
+
+
+def _two_way(folder: _Folder, node: Node) -> Node:
+    """A case of two branches by a converted bool, as JAX lowers cond, is an if."""
+    made = folder.made.get(node.operands[0]) if node.name == "stablehlo.case" else None
+    if made is None or made.name != "stablehlo.convert" or len(node.regions) != 2:
+        return node
+    if folder.graph.type(made.operands[0]).dtype != "bool":
+        return node
+    return replace(node, name="stablehlo.if", operands=made.operands, regions=node.regions[::-1])
 
 
 def _keepdims(folder: _Folder, node: Node) -> Node | None:

@@ -122,7 +122,7 @@ def call_(body: Body, node: Node) -> Printed:
     callee = str(node.attrs["callee"])
     params = body.graph.functions[callee].body.args
     args = _casts(body, [body.expr(value) for value in node.operands], node.operands, params)
-    leading = [name(text) for text in body.context.leading]
+    leading = [name(text) for text in body.context.leading_of(callee)]
     return _several(node, call(body.context.functions[callee], *leading, *args))
 
 

@@ -7,6 +7,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, attribute, call, integers, tuple_of
+from shardc.backend.names import quoted
 from shardc.backend.ops_reduce import is_named, keepdims, reduction
 from shardc.backend.ops_shape import ints, is_plain_pad, pad
 from shardc.backend.ops_sort import order_of
@@ -109,7 +110,7 @@ def triangular_solve(body: Body, node: Node) -> Expr:
 
 
 def fft(body: Body, node: Node) -> Expr:
-    kind = f'"{str(node.attrs["fft_type"]).lower()}"'
+    kind = quoted(str(node.attrs["fft_type"]).lower())
     return call("lax.fft", body.expr(node.operands[0]), kind, integers(ints(node, "fft_length")))
 
 
@@ -131,12 +132,15 @@ def dimension_size(body: Body, node: Node) -> Expr:
     return call(body.target.dtype("i32"), str(size))
 
 
+_ALGORITHMS = {"DEFAULT": "RNG_DEFAULT", "PHILOX": "RNG_PHILOX", "THREE_FRY": "RNG_THREE_FRY"}
+
+
 def rng_bit_generator(body: Body, node: Node) -> Printed:
     """The next state, and random bits."""
     type = body.type(node.results[1])
     if not type.dtype.startswith("u"):
         raise ShardcError(f"JAX makes random bits of unsigned integers, not of {type.dtype}", node.loc)
-    algorithm = f"lax.RandomAlgorithm.RNG_{node.attrs['rng_algorithm']}"
+    algorithm = f"lax.RandomAlgorithm.{_ALGORITHMS[str(node.attrs['rng_algorithm'])]}"
     dtype = body.target.dtype(type.dtype)
     shape = integers(type.shape)
     function = "lax.rng_bit_generator"

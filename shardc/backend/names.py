@@ -37,7 +37,7 @@ _PRIMITIVES = frozenset(
     stop_gradient sub tan tanh top_k transpose while xor
     """.split()
 )
-_GENERATED = re.compile(r"(arg|iterArg_?|_)\d*|p?jit[_(].*")
+_GENERATED = re.compile(r"(arg|iterArg_?|cst_?|_)\d*|p?jit[_(].*")
 
 
 def identifier(text: str | None) -> str | None:

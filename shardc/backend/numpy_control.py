@@ -134,8 +134,9 @@ def _branches(body: Body, node: Node, openings: Sequence[str]) -> Printed:
 
 
 def call_(body: Body, node: Node) -> Printed:
-    function = body.context.functions[str(node.attrs["callee"])]
-    leading = [name(text) for text in body.context.leading]
+    callee = str(node.attrs["callee"])
+    function = body.context.functions[callee]
+    leading = [name(text) for text in body.context.leading_of(callee)]
     expr = call(function, *leading, *(body.expr(value) for value in node.operands))
     return expr if len(node.results) == 1 else Several(expr)
 

@@ -8,6 +8,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, call, integers, list_of, raw, tuple_of
+from shardc.backend.names import quoted
 from shardc.backend.ops_elementwise import strict
 from shardc.backend.regions import scalar_function
 from shardc.backend.terms import Several
@@ -28,7 +29,7 @@ def attribute_text(value: object) -> Expr:
         if len(numbers) == len(items):
             return integers(numbers)
         return tuple_of([attribute_text(item) for item in items])
-    return raw(f'"{value}"') if isinstance(value, str) and value.isidentifier() else raw(repr(value))
+    return raw(quoted(value)) if isinstance(value, str) else raw(repr(value))
 
 
 def keywords(node: Node, *keys: str) -> dict[str, Expr]:

@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-import numpy as np
-
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, method, unary
-from shardc.backend.terms import Term
+from shardc.backend.terms import Term, common_shape
 from shardc.graph import Node, is_float, is_integer
 
 Make = Callable[..., Expr]
@@ -26,7 +24,7 @@ def broadcast(body: Body, values: Sequence[int], typed_from: int = 0) -> tuple[l
     if all(term.weak for term in terms[typed_from:]):
         dtype = body.target.dtype(body.type(values[typed_from]).dtype)
         exprs[typed_from] = call(dtype, exprs[typed_from])
-    return exprs, np.broadcast_shapes(*(term.shape for term in terms))
+    return exprs, common_shape(term.shape for term in terms)
 
 
 def elementwise(make: Make, typed_from: int = 0) -> Printer:
@@ -57,7 +55,7 @@ def strict(text: str) -> Printer:
     def printer(body: Body, node: Node) -> Term:
         types = [body.type(value) for value in node.operands]
         terms = [body.term(value) for value in node.operands]
-        shape = np.broadcast_shapes(*(term.shape for term in terms))
+        shape = common_shape(term.shape for term in terms)
         exprs = [
             call(body.target.dtype(type.dtype), term.expr)
             if term.weak

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 
 from shardc.backend.expressions import Expr
 
@@ -24,6 +26,12 @@ class Term:
     literal: str | None = None
     own_line: bool = False
     comment: str | None = None
+
+
+def common_shape(shapes: Iterable[Sequence[int]]) -> tuple[int, ...]:
+    """What NumPy broadcasts shapes that fit to, for sizes that no array could have as well."""
+    columns = zip_longest(*(reversed(shape) for shape in shapes), fillvalue=1)
+    return tuple(next((n for n in column if n != 1), 1) for column in columns)[::-1]
 
 
 @dataclass(frozen=True, slots=True)

@@ -154,3 +154,15 @@ def test_an_unknown_operation_is_named_with_its_place(backend):
         ShardcError, match=r"prog.mlir:7:3: error: stablehlo.custom_call cannot be written as"
     ):
         backend.emit(builder.graph)
+
+
+def test_sizes_that_no_array_could_have():
+    builder = GraphBuilder()
+    huge = f32(10**9, 10**9)
+
+    def body(b, x):
+        return [b.one("stablehlo.add", x, b.one("stablehlo.multiply", x, fill(b, 2.0, *huge.shape)))]
+
+    builder.function("main", [huge], body)
+    for backend in (jax_backend, numpy_backend):
+        assert "    return arg0 + arg0 * 2.0\n" in backend.emit(builder.graph)
