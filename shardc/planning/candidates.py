@@ -8,34 +8,43 @@ a wish that its form could not grant is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
 
 from shardc.forms.choice import Carried, Choice, choose
-from shardc.graph import Op
-from shardc.layout import KINDS, Axis, Mesh, Sharding, cut, size_of
+from shardc.layout import Axis, Mesh, Sharding, cut, size_of
 from shardc.planning.problem import CREATION, Problem, Variable
-from shardc.rules import FactorRule
 from shardc.rules.assign import Assignment, project
 
 Wish = tuple[int, Axis]
 
 
-def wishes(rule: FactorRule, layouts: Sequence[Sharding], order: Iterable[int]) -> tuple[Wish, ...]:
+def wishes(
+    problem: Problem, variable: Variable, layouts: Sequence[Sharding], order: Iterable[int]
+) -> tuple[Wish, ...]:
     """The wishes of an operation's tensors (operands, then results), the tensors taken in `order`."""
-    return tuple(
-        (factor, axis)
-        for index in order
-        for factor, axes in project(rule.tensors[index], layouts[index], rule).axes.items()
-        for axis in axes
-    )
+    return tuple(wish for index in order for wish in _wishes(problem, variable, index, layouts[index]))
+
+
+def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) -> tuple[Wish, ...]:
+    """What leaves tensor `index` as it is laid out."""
+    key = (variable.signature, index, layout)
+    if key not in problem.wishes:
+        assert variable.rule is not None
+        projected = project(variable.rule.tensors[index], layout, variable.rule).axes
+        problem.wishes[key] = tuple((factor, axis) for factor, axes in projected.items() for axis in axes)
+    return problem.wishes[key]
 
 
 def build(
-    variable: Variable, pairs: Sequence[Wish], mesh: Mesh, carried: Carried | None = None
+    problem: Problem, variable: Variable, pairs: tuple[Wish, ...], carried: Carried | None = None
 ) -> Choice | None:
-    """The choice that grants as many wishes as can be, in order; None if not even none can be granted."""
-    assert variable.rule is not None
-    return _build(_Keyed(variable.op), variable.rule, tuple(pairs), mesh, carried)
+    """The choice that grants as many wishes as can be, in order; None if not even none can be granted.
+
+    Equal questions get the same object.
+    """
+    key = (variable.signature, pairs, carried)
+    if key not in problem.built:
+        problem.built[key] = _build(variable, pairs, problem.mesh, carried)
+    return problem.built[key]
 
 
 def made(layout: Sharding) -> Choice:
@@ -43,34 +52,18 @@ def made(layout: Sharding) -> Choice:
     return Choice((), (layout,), parts=size_of(axis for dim in layout.dims for axis in dim.axes))
 
 
-class _Keyed:
-    """An Op that hashes by its key, for the cache."""
-
-    __slots__ = ("key", "op")
-
-    def __init__(self, op: Op) -> None:
-        self.op, self.key = op, op.key()
-
-    def __hash__(self) -> int:
-        return hash(self.key)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Keyed) and self.key == other.key
-
-
-@lru_cache(maxsize=65536)
-def _build(
-    keyed: _Keyed, rule: FactorRule, pairs: tuple[Wish, ...], mesh: Mesh, carried: Carried | None
-) -> Choice | None:
+def _build(variable: Variable, pairs: tuple[Wish, ...], mesh: Mesh, carried: Carried | None) -> Choice | None:
+    rule = variable.rule
+    assert rule is not None
     taken = list(carried.axes) if carried else []
     assignment: Assignment = ((),) * len(rule.factors)
-    best = choose(keyed.op, rule, assignment, mesh, carried)
+    best = choose(variable.op, rule, assignment, mesh, carried)
     for factor, wanted in pairs:
         axis = cut(wanted, taken)
         if axis is None:
             continue
         tried = tuple((*axes, axis) if f == factor else axes for f, axes in enumerate(assignment))
-        choice = choose(keyed.op, rule, tried, mesh, carried)
+        choice = choose(variable.op, rule, tried, mesh, carried)
         if choice is not None:
             best, assignment = choice, tried
             taken.append(axis)
@@ -85,34 +78,57 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     rule = variable.rule
     if rule is None:
         return []
-    found = dict.fromkeys(
-        choice
-        for pairs in _wish_lists(problem, variable, rule)
-        for carried in (None, *_carried(problem, variable, rule))
-        for choice in (build(variable, pairs, problem.mesh, carried),)
-        if choice is not None and choice.parts >= variable.least_parts
+    passing = [None, *_carried(problem, variable)]
+    wish_lists = dict.fromkeys(_wish_lists(problem, variable))
+    return _distinct(
+        variable, (build(problem, variable, pairs, carried) for pairs in wish_lists for carried in passing)
     )
-    found.pop(variable.choice, None)
-    return list(found)
 
 
-def _wish_lists(problem: Problem, variable: Variable, rule: FactorRule) -> Iterator[tuple[Wish, ...]]:
+def _distinct(variable: Variable, choices: Iterable[Choice | None]) -> list[Choice]:
+    """The choices that may be taken, each once, without the current one."""
+    found = {id(choice): choice for choice in choices if choice is not None and choice is not variable.choice}
+    return [choice for choice in found.values() if choice.parts >= variable.least_parts]
+
+
+def turned(problem: Problem, variable: Variable) -> list[Choice]:
+    """Choices that no neighbour asks for: one of the axes in use splits another factor, the rest as now."""
+    rule = variable.rule
+    if rule is None:
+        return []
+    layouts = [*variable.choice.operands, *variable.choice.results]
+    now = wishes(problem, variable, layouts, range(len(layouts)))
+    axes = dict.fromkeys(axis for _, axis in now)
+    return _distinct(
+        variable,
+        (
+            build(problem, variable, ((factor, axis), *now))
+            for factor in range(len(rule.factors))
+            for axis in axes
+        ),
+    )
+
+
+def _wish_lists(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
+    """Everybody's wishes, in orders that let each tensor be first, and each tensor's alone; last, none."""
     node = variable.node
     count = len(node.operands)
     given = [problem.given(v) for v in node.operands]
     wanted = [_first_need(problem, v) for v in node.results]
     propagated = [problem.layout(v) for v in (*node.operands, *node.results)]
+    mixes = (
+        (*given, *wanted),
+        tuple(propagated),
+        (*propagated[:count], *wanted),
+        (*given, *propagated[count:]),
+    )
     everyone = range(count + len(node.results))
-    for layouts in (
-        [*given, *wanted],
-        propagated,
-        [*propagated[:count], *wanted],
-        [*given, *propagated[count:]],
-    ):
-        yield wishes(rule, layouts, (*everyone[count:], *everyone[:count]))
+    for layouts in dict.fromkeys(mixes):
+        own = [_wishes(problem, variable, i, layout) for i, layout in enumerate(layouts)]
+        yield tuple(wish for i in (*everyone[count:], *everyone[:count]) for wish in own[i])
         for first in everyone:
-            yield wishes(rule, layouts, (first, *(i for i in everyone if i != first)))
-            yield wishes(rule, layouts, (first,))
+            yield (*own[first], *(wish for i in everyone if i != first for wish in own[i]))
+            yield own[first]
     yield ()
 
 
@@ -121,14 +137,15 @@ def _first_need(problem: Problem, value: int) -> Sharding:
     return needs[0] if needs else problem.given(value)
 
 
-def _carried(problem: Problem, variable: Variable, rule: FactorRule) -> Iterator[Carried]:
+def _carried(problem: Problem, variable: Variable) -> Iterator[Carried]:
     """The ways partial operands could flow through: per group, all axes some member is partial over."""
     given = [problem.given(v) for v in variable.node.operands]
-    for kind in KINDS:
-        for group, _ in rule.flows(kind):
-            members = [given[i] for i in sorted(group) if given[i].unreduced and given[i].kind == kind]
-            for axes in dict.fromkeys(_axis_sets(members)):
-                yield Carried(axes, group, kind)
+    if not any(layout.unreduced for layout in given):
+        return
+    for kind, group in variable.flows:
+        members = [given[i] for i in sorted(group) if given[i].unreduced and given[i].kind == kind]
+        for axes in dict.fromkeys(_axis_sets(members)):
+            yield Carried(axes, group, kind)
 
 
 def _axis_sets(members: Sequence[Sharding]) -> Iterator[tuple[Axis, ...]]:

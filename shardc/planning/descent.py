@@ -1,9 +1,13 @@
-"""Finding good choices: each operation in turn, and whole stretches where a partial result could flow on.
+"""Finding good choices: each operation in turn, then groups of operations that only gain together.
 
-Descent by single operations stops at the first plan that no one operation can improve. Letting a partial sum
-pass a bias pays only when the sum it meets later is partial too, so for every partial result the whole region
-that it could flow through is also tried at once; and so is, for every copy that several operations share, to
-do without it in all of them. Deterministic: program order, first best wins.
+Descent by single operations stops at the first plan that no one operation can improve. Three moves go on from
+there, each kept only if it makes the plan cheaper:
+
+* *keep*: all operations that share a copy of a value take the value as it comes instead;
+* *flow*: a partial result flows through the whole region it can reach, up to the sums where it meets others;
+* *turn* (planning/turn.py): one operation runs in another way and its neighbours follow as far as they gain.
+
+Deterministic: program order, first best wins.
 """
 
 from __future__ import annotations
@@ -11,27 +15,36 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardc.forms.choice import Choice
-from shardc.layout import KINDS
 from shardc.planning.candidates import candidates
-from shardc.planning.problem import Problem, Variable
+from shardc.planning.problem import Problem, Variable, cheapest
+from shardc.planning.turn import turn
 
 SWEEPS = 8
+ALONE = 16  # operations that a single partial result is followed through
 
 
 def improve(problem: Problem) -> None:
     """Change the problem's choices for cheaper ones until nothing tried is cheaper."""
+    for _ in range(SWEEPS):
+        settle(problem)
+        if not turn(problem):
+            return
+
+
+def settle(problem: Problem) -> None:
+    """Improve by single operations, kept values and flows until none of them helps."""
     for sweep in range(SWEEPS):
         order = problem.variables if sweep % 2 == 0 else problem.variables[::-1]
         moved = [variable for variable in order if not variable.fixed and _single(problem, variable)]
         kept = [value for value in problem.values if _keep(problem, value)]
-        flowed = [variable for variable in problem.variables if _flow(problem, variable)]
+        flowed = [region for region in _regions(problem) if _flow(problem, region)]
         if not moved and not kept and not flowed:
             return
 
 
 def _single(problem: Problem, variable: Variable) -> bool:
     """Give one operation its best choice under the others' choices; whether that changed it."""
-    best = _cheapest(problem, variable, [variable.choice, *candidates(problem, variable)])
+    best = cheapest(problem, variable, [variable.choice, *candidates(problem, variable)])
     changed = best is not None and best is not variable.choice
     variable.choice = best or variable.choice
     return changed
@@ -55,17 +68,12 @@ def _taking(problem: Problem, variable: Variable, value: int) -> Choice | None:
     given = problem.given(value)
     places = [i for i, operand in enumerate(variable.node.operands) if operand == value]
     options = candidates(problem, variable)
-    return _cheapest(problem, variable, [c for c in options if all(c.operands[i] == given for i in places)])
+    return cheapest(problem, variable, [c for c in options if all(c.operands[i] == given for i in places)])
 
 
-def _flow(problem: Problem, source: Variable) -> bool:
-    """Let the partial results of `source` flow as far as they can, if that is cheaper all in all."""
-    if not any(result.unreduced for result in source.choice.results):
-        return False
-    reached = _reach(problem, source)
-    if not reached:
-        return False
-    return _attempt(problem, reached, lambda variable: _partial(problem, variable))
+def _flow(problem: Problem, region: list[Variable]) -> bool:
+    """Let partial results flow through a region, if that is cheaper all in all."""
+    return _attempt(problem, region, lambda variable: _partial(problem, variable))
 
 
 def _attempt(problem: Problem, variables: list[Variable], other: Callable[[Variable], Choice | None]) -> bool:
@@ -81,44 +89,59 @@ def _attempt(problem: Problem, variables: list[Variable], other: Callable[[Varia
     return False
 
 
-def _reach(problem: Problem, source: Variable) -> list[Variable]:
-    """The operations after `source`, in order, that a partial result of it could flow through."""
-    partial = {v for v, s in zip(source.node.results, source.choice.results, strict=True) if s.unreduced}
-    start = problem.variables.index(source) + 1
+def _regions(problem: Problem) -> list[list[Variable]]:
+    """What the partial results at hand could flow through: for each one alone, then where several meet."""
+    sources = [v for v in problem.variables if any(result.unreduced for result in v.choice.results)]
+    alone = [_reach(problem, [source])[:ALONE] for source in sources]
+    together = _reach(problem, sources)
+    regions = [region for region in alone if region]
+    meeting = [region for region in _connected(together) if region not in regions]
+    return regions + meeting
+
+
+def _reach(problem: Problem, sources: list[Variable]) -> list[Variable]:
+    """The operations that partial results of the sources could flow through, in program order."""
+    partial: set[int] = set()
     reached: list[Variable] = []
-    for variable in problem.variables[start:]:
-        rule = variable.rule
-        if rule is None or variable.region is not source.region:
-            continue
-        flows = any(
-            variable.node.operands[i] in partial
-            for kind in KINDS
-            for group, _ in rule.flows(kind)
-            for i in group
-        )
-        if flows:
+    begun = {id(source) for source in sources}
+    for variable in problem.variables:
+        if _flows(variable, partial):
             reached.append(variable)
             partial.update(variable.node.results)
+        elif id(variable) in begun:
+            partial.update(variable.node.results)
     return reached
+
+
+def _flows(variable: Variable, partial: set[int]) -> bool:
+    return any(variable.node.operands[i] in partial for _, group in variable.flows for i in group)
+
+
+def _connected(variables: list[Variable]) -> list[list[Variable]]:
+    """The variables in groups that hand values to each other, each in program order."""
+    group_of: dict[int, list[Variable]] = {}
+    groups: list[list[Variable]] = []
+    for variable in variables:
+        own = [variable]
+        for value in variable.node.operands:
+            other = group_of.get(value)
+            if other is not None and other is not own:
+                other.extend(own)
+                groups = [group for group in groups if group is not own]
+                group_of = {v: other if g is own else g for v, g in group_of.items()}
+                own = other
+        if own[0] is variable:
+            groups.append(own)
+        group_of.update(dict.fromkeys(variable.node.results, own))
+    order = {id(variable): index for index, variable in enumerate(variables)}
+    return [sorted(group, key=lambda variable: order[id(variable)]) for group in groups]
 
 
 def _partial(problem: Problem, variable: Variable) -> Choice | None:
     """The cheapest choice of an operation among those with the most axes left unreduced."""
     options = [variable.choice, *candidates(problem, variable)]
     most = max(_unreduced(choice) for choice in options)
-    return _cheapest(problem, variable, [c for c in options if _unreduced(c) == most]) if most else None
-
-
-def _cheapest(problem: Problem, variable: Variable, options: list[Choice]) -> Choice | None:
-    """The option that costs least under the others' choices; the first of equals."""
-    current, best, least = variable.choice, None, None
-    for choice in options:
-        variable.choice = choice
-        cost = problem.cost([variable])
-        if least is None or cost < least:
-            best, least = choice, cost
-    variable.choice = current
-    return best
+    return cheapest(problem, variable, [c for c in options if _unreduced(c) == most]) if most else None
 
 
 def _unreduced(choice: Choice) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from shardc.forms.choice import Choice
 from shardc.graph import Graph, Node, Op, Region, TensorType
-from shardc.layout import Mesh, Sharding, replicated
+from shardc.layout import Axis, Mesh, Sharding, replicated
 from shardc.planning.reshard import Plan, plan
 from shardc.rules import FactorRule
 
@@ -35,6 +35,8 @@ class Variable:
     trips: int
     region: Region
     least_parts: int = 1  # work that annotations divide stays divided
+    signature: int = -1  # the same for equal operations
+    flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
 
 
 @dataclass
@@ -48,6 +50,11 @@ class Problem:
     consumers: dict[int, list[tuple[Variable, int]]] = field(
         default_factory=dict[int, list[tuple[Variable, int]]]
     )
+    signatures: dict[object, int] = field(default_factory=dict[object, int])
+    wishes: dict[object, tuple[tuple[int, Axis], ...]] = field(
+        default_factory=dict[object, tuple[tuple[int, Axis], ...]]
+    )
+    built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
 
     def layout(self, value: int) -> Sharding:
@@ -133,6 +140,18 @@ def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Cop
         have.append(target)
         left.remove(target)
     return made
+
+
+def cheapest(problem: Problem, variable: Variable, options: list[Choice]) -> Choice | None:
+    """The option that costs least under the others' choices; the first of equals, None of none."""
+    current, best, least = variable.choice, None, None
+    for choice in options:
+        variable.choice = choice
+        cost = problem.cost([variable])
+        if least is None or cost < least:
+            best, least = choice, cost
+    variable.choice = current
+    return best
 
 
 def _work(variable: Variable) -> int:

@@ -10,7 +10,7 @@ from typing import cast
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import REGION_OPS, Function, Graph, Node, Region
 from shardc.graph.loops import Constants, counted
-from shardc.layout import Mesh, Sharding, replicated
+from shardc.layout import KINDS, Mesh, Sharding, replicated
 from shardc.planning.candidates import build, made, wishes
 from shardc.planning.problem import CREATION, DOTS, Problem, Variable
 from shardc.rules.table import rule_of
@@ -70,8 +70,9 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
     if rule is not None:
         results = [problem.layout(v) for v in node.results]
         operands = [problem.given(v) for v in node.operands]
-        pairs = wishes(rule, (*operands, *results), order=_results_first(len(operands), len(results)))
-        built = build(variable, pairs, problem.mesh)
+        order = _results_first(len(operands), len(results))
+        pairs = wishes(problem, variable, (*operands, *results), order)
+        built = build(problem, variable, pairs)
         variable.choice = built or variable.choice
         if node.name in DOTS:
             variable.least_parts = variable.choice.parts
@@ -104,6 +105,9 @@ def _variable(
 ) -> Variable:
     op = problem.graph.op(node)
     variable = Variable(node, op, rule_of(op) if free else None, choice, not free, trips, region)
+    if variable.rule is not None:
+        variable.signature = problem.signatures.setdefault(op.key(), len(problem.signatures))
+        variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
     problem.variables.append(variable)
     for index, value in enumerate(node.operands):
         problem.consumers.setdefault(value, []).append((variable, index))

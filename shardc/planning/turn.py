@@ -1,0 +1,74 @@
+"""Turning a region: one operation runs in another way, and its neighbours follow as far as they gain.
+
+Sequence-split attention wants its heads split in between (Ulysses): no operation alone gains from that, since
+the tensor before it and the one after it would be exchanged at once. So the operations around the costliest
+copies are turned one by one, the change is followed outwards, and the whole is kept if it is cheaper.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from shardc.forms.choice import Choice
+from shardc.planning.candidates import candidates, turned
+from shardc.planning.problem import Problem, Variable, cheapest
+
+COSTLY = 12  # values whose copies are looked at, costliest first
+REACH = 48  # operations that may follow one turn
+
+
+def turn(problem: Problem) -> bool:
+    """Try turns around the costliest copies; whether one was kept."""
+    costs = {value: problem.value_cost(value) for value in problem.values}
+    costly = sorted((value for value in costs if costs[value][0]), key=lambda v: (-costs[v][0], v))[:COSTLY]
+    changed = False
+    for variable in dict.fromkeys(v for value in costly for v in _around(problem, value)):
+        for choice in dict.fromkeys([*candidates(problem, variable), *turned(problem, variable)]):
+            if _try(problem, variable, choice):
+                changed = True
+                break
+    return changed
+
+
+def _around(problem: Problem, value: int) -> Iterator[Variable]:
+    """The operations that make or use a value and have a choice."""
+    made = [problem.producer[value][0]] if value in problem.producer else []
+    for variable in [*made, *(variable for variable, _ in problem.consumers.get(value, []))]:
+        if not variable.fixed:
+            yield variable
+
+
+def _try(problem: Problem, variable: Variable, choice: Choice) -> bool:
+    """Turn an operation to `choice` and let its neighbours follow; undone unless it is cheaper."""
+    before = {variable: variable.choice}
+    variable.choice = choice
+    queue = deque(_neighbours(problem, variable))
+    while queue and len(before) < REACH:
+        other = queue.popleft()
+        if other is variable:
+            continue
+        best = cheapest(problem, other, [*candidates(problem, other), other.choice])
+        if best is None or best is other.choice or other in before:
+            continue
+        before[other] = other.choice
+        other.choice = best
+        queue.extend(_neighbours(problem, other))
+    changed = list(before)
+    after = problem.cost(changed)
+    chosen = [other.choice for other in changed]
+    for other, old in before.items():
+        other.choice = old
+    if not after < problem.cost(changed):
+        return False
+    for other, new in zip(changed, chosen, strict=True):
+        other.choice = new
+    return True
+
+
+def _neighbours(problem: Problem, variable: Variable) -> Iterator[Variable]:
+    """The operations next to one, users first."""
+    for value in variable.node.results:
+        yield from (v for v in _around(problem, value) if v is not variable)
+    for value in variable.node.operands:
+        yield from (v for v in _around(problem, value) if v is not variable)
