@@ -47,7 +47,7 @@ def while_(body: Body, node: Node) -> Printed:
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
     guard += loop.reads
     body.names.hold(guard)
-    variables = _variables(body, node, [region.args[i] for i in loop.moving])
+    variables = _variables(body, node, [region.args[i] for i in loop.moving], "carry")
     _assign(body, variables, starts)
     opening, counter = _opening(body, node, loop, variables)
     with body.writer.indented(opening), block(body, node) as inner:
@@ -65,11 +65,11 @@ def while_(body: Body, node: Node) -> Printed:
     return None
 
 
-def _variables(body: Body, node: Node, values: Sequence[int]) -> list[str]:
+def _variables(body: Body, node: Node, values: Sequence[int], fallback: str) -> list[str]:
     """A variable for each value, none of which may be given again before they are released."""
     variables: list[str] = []
     for value in values:
-        variables.append(body.names.fresh(carried_name(body, node, value) or "carry"))
+        variables.append(body.names.fresh(carried_name(body, node, value) or fallback))
         body.names.hold([variables[-1]])
     return variables
 
@@ -123,7 +123,7 @@ def _branches(body: Body, node: Node, openings: Sequence[str]) -> Printed:
     body.done(node.operands)
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
     body.names.hold(guard)
-    variables = _variables(body, node, node.results)
+    variables = _variables(body, node, node.results, "chosen")
     for opening, region in zip(openings, node.regions, strict=True):
         with body.writer.indented(opening), block(body, node) as inner:
             _assign(inner, variables, inner.region(region))
