@@ -16,7 +16,7 @@ import numpy as np
 
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
-from shardc.layout.notations.onnx_spec import ShardedDim, ShardingSpec, SimpleShard
+from shardc.layout.notations.onnx_spec import ShardedDim, ShardingSpec, SimpleShard, spec_of_holders
 from shardc.layout.notations.onnx_text import read_spec, write_spec
 from shardc.layout.recognise import Table, in_mesh, on_own_mesh
 from shardc.layout.sharding import Sharding, replicated
@@ -77,10 +77,7 @@ def spec_of(sharding: Sharding, shape: Sequence[int] | None = None, tensor_name:
     members = mesh.size // prod(dim.parts for dim in sharding.dims)
     order = np.argsort(number, kind="stable").reshape(-1, members)
     groups = [tuple(world[device] for device in group) for group in order.tolist()]
-    if members == 1:
-        return ShardingSpec(tuple(group[0] for group in groups), dims, (), tensor_name)
-    keys = tuple(-1 - i for i in range(len(groups)))
-    return ShardingSpec(keys, dims, tuple(zip(keys, groups, strict=True)), tensor_name)
+    return spec_of_holders(dims, groups, tensor_name)
 
 
 def _check_contiguous(dim: ShardedDim) -> None:

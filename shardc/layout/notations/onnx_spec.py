@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -96,3 +97,15 @@ class ShardingSpec:
             if device < 0 or (num_devices is not None and device >= num_devices):
                 known = "" if num_devices is None else f"; there are {num_devices}"
                 raise LayoutError(f"device index {device} is out of range{known}")
+
+
+def spec_of_holders(
+    dims: Sequence[ShardedDim], holders: Sequence[Sequence[int]], tensor_name: str = ""
+) -> ShardingSpec:
+    """The specification in which shard k is on holders[k]; keys -1, -2, … stand for groups of several."""
+    keys: dict[tuple[int, ...], int] = {}
+    device: list[int] = []
+    for group in map(tuple, holders):
+        device.append(group[0] if len(group) == 1 else keys.setdefault(group, -1 - len(keys)))
+    groups = tuple((key, group) for group, key in keys.items())
+    return ShardingSpec(tuple(device), tuple(dims), groups, tensor_name)
