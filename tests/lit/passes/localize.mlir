@@ -1,0 +1,55 @@
+// RUN: shardc-opt %s -p localize --no-locations --split-input-file | filecheck %s
+
+// Global types become those of blocks, and collectives name their axes. Arguments keep their global types outside.
+// CHECK-LABEL: func.func @main(%h: tensor<32x256xf32>
+// CHECK-NEXT: sdy.manual_computation(%h, %w) in_shardings=[<@pod, [{"data"}, {"model"}]>, <@pod, [{"model"}, {}]>]
+// CHECK-SAME: out_shardings=[<@pod, [{"data"}, {}]>] manual_axes={"data", "model"}
+// CHECK-SAME: tensor<16x64xf32>, {{.*}}tensor<64x64xf32>
+// CHECK-NEXT: stablehlo.dot_general {{.*}} -> tensor<16x64xf32>
+// CHECK-NEXT: "spmd.all_reduce"({{.*}}) {axes = ["model"], kind = "sum"}
+// CHECK-NEXT: sdy.return
+sdy.mesh @pod = <["data"=2, "model"=4]>
+func.func @main(
+    %h: tensor<32x256xf32> {sdy.sharding = #sdy.sharding<@pod, [{"data"}, {"model"}]>},
+    %w: tensor<256x64xf32> {sdy.sharding = #sdy.sharding<@pod, [{"model"}, {}]>})
+    -> (tensor<32x64xf32> {sdy.sharding = #sdy.sharding<@pod, [{"data"}, {}]>}) {
+  %0 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@pod, [{"data"}, {}], unreduced={"model"}>]>}
+      : (tensor<32x256xf32>, tensor<256x64xf32>) -> tensor<32x64xf32>
+  %1 = sdy.all_reduce {"model"} %0 out_sharding=<@pod, [{"data"}, {}]> : tensor<32x64xf32>
+  return %1 : tensor<32x64xf32>
+}
+
+// -----
+
+// Padding must not be seen: the block of 3 is masked by minus infinity where it is beyond the 10 elements.
+// CHECK-LABEL: @main
+// CHECK: [[SIZE:%.*]] = stablehlo.constant dense<10> : tensor<3xi32>
+// CHECK: "spmd.axis_index"() {axes = ["r"]}
+// CHECK: [[INSIDE:%.*]] = stablehlo.compare LT, {{.*}}, [[SIZE]], SIGNED
+// CHECK: [[MASKED:%.*]] = stablehlo.select [[INSIDE]], %x
+// CHECK: [[PART:%.*]] = stablehlo.reduce([[MASKED]] {{.*}} applies stablehlo.maximum
+// CHECK: "spmd.all_reduce"([[PART]]) {axes = ["r"], kind = "max"}
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<10xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>})
+    -> (tensor<f32> {sdy.sharding = #sdy.sharding<@ring, []>}) {
+  %low = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %low) applies stablehlo.maximum across dimensions = [0]
+      {sdy.sharding = #sdy.sharding_per_value<[<@ring, [], replicated={"r"}>]>, shardc.partial = {max = ["r"]}}
+      : (tensor<10xf32>, tensor<f32>) -> tensor<f32>
+  %1 = sdy.all_reduce {"r"} %0 out_sharding=<@ring, []> : tensor<f32>
+  return %1 : tensor<f32>
+}
+
+// -----
+
+// A device makes its own block of an iota: its numbers start where the block does.
+// CHECK-LABEL: @main
+// CHECK: [[LOCAL:%.*]] = stablehlo.iota dim = 0 : tensor<2xi32>
+// CHECK: "spmd.axis_index"() {axes = ["r"]}
+// CHECK: stablehlo.add [[LOCAL]], {{.*}} : tensor<2xi32>
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%unused: tensor<f32>) -> (tensor<8xi32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>}) {
+  %0 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : tensor<8xi32>
+  return %0 : tensor<8xi32>
+}

@@ -1,0 +1,77 @@
+// RUN: shardc-opt %s -p outline-calls --no-locations --split-input-file | filecheck %s
+
+// Two calls that were compiled alike become one function again.
+// CHECK-LABEL: @main
+// CHECK: [[ONE:%.*]] = func.call @layer(%a, %v)
+// CHECK-NEXT: [[TWO:%.*]] = func.call @layer([[ONE]], %w)
+// CHECK-NEXT: sdy.return [[TWO]]
+// CHECK: func.func private @layer(
+// CHECK-NEXT: stablehlo.multiply
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: func.return
+// CHECK-NOT: func.func private
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x, %y, %z) in_shardings=[<@ring, [{"r"}]>, <@ring, [{"r"}]>, <@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>, %v: tensor<2xf32>, %w: tensor<2xf32>) {
+    %1 = stablehlo.multiply %a, %v {shardc.call = "layer#0"} : tensor<2xf32>
+    %2 = stablehlo.tanh %1 {shardc.call = "layer#0"} : tensor<2xf32>
+    %3 = stablehlo.multiply %2, %w {shardc.call = "layer#1"} : tensor<2xf32>
+    %4 = stablehlo.tanh %3 {shardc.call = "layer#1"} : tensor<2xf32>
+    sdy.return %4 : tensor<2xf32>
+  } : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Calls that came out differently are functions of their own. A call that something moved into stays inline.
+// CHECK-LABEL: @main
+// CHECK: func.call @f(
+// CHECK-NEXT: func.call @f_2(
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: stablehlo.sine
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: sdy.return
+// CHECK: func.func private @f(
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: stablehlo.negate
+// CHECK: func.func private @f_2(
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: stablehlo.cosine
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.tanh %a {shardc.call = "f#0"} : tensor<2xf32>
+    %2 = stablehlo.negate %1 {shardc.call = "f#0"} : tensor<2xf32>
+    %3 = stablehlo.tanh %2 {shardc.call = "f#1"} : tensor<2xf32>
+    %4 = stablehlo.cosine %3 {shardc.call = "f#1"} : tensor<2xf32>
+    %5 = stablehlo.tanh %4 {shardc.call = "f#2"} : tensor<2xf32>
+    %6 = stablehlo.sine %5 : tensor<2xf32>
+    %7 = stablehlo.tanh %6 {shardc.call = "f#2"} : tensor<2xf32>
+    sdy.return %7 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Functions that call functions come back as they were.
+// CHECK-LABEL: @main
+// CHECK: func.call @outer(
+// CHECK-NEXT: sdy.return
+// CHECK: func.func private @inner(
+// CHECK-NEXT: stablehlo.sine
+// CHECK-NEXT: stablehlo.cosine
+// CHECK: func.func private @outer(
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: func.call @inner(
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.tanh %a {shardc.call = "outer#0"} : tensor<2xf32>
+    %2 = stablehlo.sine %1 {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+    %3 = stablehlo.cosine %2 {shardc.call = "outer#0/inner#0"} : tensor<2xf32>
+    sdy.return %3 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

@@ -1,0 +1,53 @@
+// RUN: shardc-opt %s -p simplify-local --no-locations | filecheck %s
+
+// Slices of everything, products with one, reshapes to the same shape: all of it is %x.
+// CHECK-LABEL: @identities
+// CHECK-NEXT: stablehlo.tanh %x
+// CHECK-NEXT: func.return
+func.func @identities(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %one = stablehlo.constant dense<1.0> : tensor<8x4xf32>
+  %0 = stablehlo.slice %x [0:8, 0:4] : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %1 = stablehlo.multiply %0, %one : tensor<8x4xf32>
+  %2 = stablehlo.reshape %1 : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %3 = stablehlo.broadcast_in_dim %2, dims = [0, 1] : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  %4 = stablehlo.tanh %3 : tensor<8x4xf32>
+  return %4 : tensor<8x4xf32>
+}
+
+// A transposition is not the identity, though the type stays.
+// CHECK-LABEL: @transposition
+// CHECK-NEXT: stablehlo.broadcast_in_dim %x, dims = [1, 0]
+func.func @transposition(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %0 = stablehlo.broadcast_in_dim %x, dims = [1, 0] : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  return %0 : tensor<4x4xf32>
+}
+
+// Equal operations are done once, unused ones not at all.
+// CHECK-LABEL: @common
+// CHECK-NEXT: [[T:%.*]] = stablehlo.tanh %x
+// CHECK-NEXT: stablehlo.add [[T]], [[T]]
+// CHECK-NEXT: func.return
+func.func @common(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = stablehlo.tanh %x : tensor<4xf32>
+  %1 = stablehlo.tanh %x : tensor<4xf32>
+  %2 = stablehlo.sine %x : tensor<4xf32>
+  %3 = stablehlo.add %0, %1 : tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// Zeros are a partial sum as they are.
+// CHECK-LABEL: @partial_zeros
+// CHECK: [[ZERO:%.*]] = stablehlo.constant dense<0.000000e+00>
+// CHECK-NEXT: stablehlo.add {{.*}}, [[ZERO]]
+// CHECK-NOT: spmd.to_partial
+sdy.mesh @ring = <["r"=4]>
+func.func @partial_zeros(%x: tensor<8xf32>) -> tensor<2xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{}]>] manual_axes={"r"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.constant dense<0.0> : tensor<2xf32>
+    %2 = "spmd.to_partial"(%1) {axes = ["r"], kind = "sum"} : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.add %a, %2 : tensor<2xf32>
+    %4 = "spmd.all_reduce"(%3) {axes = ["r"], kind = "sum"} : (tensor<2xf32>) -> tensor<2xf32>
+    sdy.return %4 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
