@@ -192,12 +192,16 @@ class _Builder:
         return self._graph.values[result].sharding
 
     def _with_edges(self, node: Node, scope: _Scope) -> None:
-        """A loop, a call, …: its edges, its bodies in between, all in the order in which Shardy has them."""
+        """A loop, a call, …: its edges, its bodies in between, all in the order in which Shardy has them.
+
+        Shardy does not visit the edges of a body's arguments again when an operand changes. (They get another
+        chance in the next round.)
+        """
         edges = edges_of(node, self._graph)
         assert edges is not None
         inner = self._enter(node, scope) if node.name == "func.call" else scope
         feeds: dict[tuple[int, int], Link] = {}
-        arguments = [self._edge(node, edge, inner, inner, feeds) for edge in edges.arguments]
+        arguments = [self._edge(node, edge, inner, inner, {}) for edge in edges.arguments]
         results = [self._edge(node, edge, scope, inner, feeds) for edge in edges.results]
         self._links.extend(arguments)
         for region in regions_of(node, self._graph):

@@ -35,6 +35,7 @@ class _Splitter:
         self._body = function.body
         self._constant: dict[int, Node] = {}
         self._groups: dict[int, list[Node]] = {}
+        self._keeping: dict[str, bool] = {}
         self._taken: set[int] = set()
         self._operands: dict[int, tuple[int, ...]] = {}  # of constants, as they were
         self._before: dict[int, list[Node]] = {}  # copies to stand before a node, last one first
@@ -74,9 +75,15 @@ class _Splitter:
     def _keeps(self, node: Node) -> bool:
         """Whether the results are constants if the operands are."""
         if node.name == "func.call":
-            body = self._editor.graph.functions[str(node.attrs["callee"])].body
-            return all(inner.name in _SOURCES or self._keeps(inner) for inner in body.nodes[:-1])
+            return self._function_keeps(str(node.attrs["callee"]))
         return node.name in _KEEPING
+
+    def _function_keeps(self, name: str) -> bool:
+        if name not in self._keeping:
+            self._keeping[name] = False  # what calls itself is an error elsewhere
+            nodes = self._editor.graph.functions[name].body.nodes[:-1]
+            self._keeping[name] = all(node.name in _SOURCES or self._keeps(node) for node in nodes)
+        return self._keeping[name]
 
     def _copy(self, value: int, done: dict[int, int]) -> int:
         """A copy of a constant and of what it is made of; the original, the first time."""
