@@ -63,8 +63,9 @@ class _Outliner:
         *steps, _ = block.ops
         for op in steps:
             if op.name in REGION_OPS:
+                inner = depth if _call_at(op, depth) is None else depth + 1
                 for region in op.regions:
-                    self.outline(region.block, depth)
+                    self.outline(region.block, inner)
         runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
         calls = [call for call, _ in runs]
         for call, ops in runs:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
-from shardc.forms.site import INDEX, offset, scalar
+from shardc.forms.site import INDEX, local_type, offset, scalar
 from shardc.graph import TensorType, identity
 from shardc.graph.builder import Builder
 from shardc.layout import Axis, Sharding, size_of
@@ -81,8 +81,10 @@ def lower(
 ) -> Any:
     """The block after the sdy collective `name`, which takes a tensor of global `type` from source to target.
 
-    `attrs` are the operation's; `value` is the block before.
+    `attrs` are the operation's; `value` is the block before. A tensor without elements is not sent anywhere.
     """
+    if 0 in type.shape:
+        return scalar(builder, 0, local_type(type, target))
     return LOWERINGS[name](Change(builder, type, source, target, attrs), value)
 
 

@@ -39,7 +39,7 @@ def iota(site: Site) -> list[Any]:
 
 
 def blocks(b: Builder[Any], whole: Any, sharding: Sharding) -> Any:
-    """The device's block of a tensor that every device holds; uneven dimensions are padded with zeros first."""
+    """The device's block of a tensor that every device holds; uneven dimensions are padded with zeros."""
     type = b.type_of(whole)
     padding = tuple(
         block * dim.parts - size

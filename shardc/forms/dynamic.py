@@ -1,42 +1,104 @@
-"""Local forms of dynamic_slice and dynamic_update_slice along split dimensions."""
+"""Local forms of slice, dynamic_slice and dynamic_update_slice along split dimensions.
+
+A slice that may reach over a block's borders is cut from the block set between two stretches of zeros as long
+as the slice, so that it reads zeros there.
+"""
 
 from __future__ import annotations
 
 from typing import Any, cast
 
 from shardc.forms.plain import SIZED
-from shardc.forms.site import Site, compare, mask, offset, positions, scalar, spread
+from shardc.forms.site import INDEX, Site, compare, offset, positions, scalar, spread
 from shardc.graph import TensorType
 from shardc.graph.builder import Builder
 
+Ints = tuple[int, ...]
+
 
 def dynamic_slice(site: Site) -> list[Any]:
-    """dynamic_slice(x, i) -> the part of it that lies in this block, zeros elsewhere: a partial sum.
-
-    The block is set between two stretches of zeros as long as the slice, so that a slice that begins before
-    the block or ends after it reads zeros there.
-    """
-    b, (x, *starts), type = site.builder, site.operands, site.op.operands[0]
-    sizes = list(cast(tuple[int, ...], SIZED[site.op.name](site)["slice_sizes"]))
-    wanted = cast(tuple[int, ...], site.op.attrs["slice_sizes"])
-    for dim, size in enumerate(wanted):
-        axes = site.operand_shardings[0].dims[dim].axes
-        if not axes or size == type.shape[dim]:
-            continue
-        block = b.type_of(x).shape[dim]
-        if type.shape[dim] % site.operand_shardings[0].dims[dim].parts:
-            x = mask(b, x, dim, axes, type.shape[dim], scalar(b, 0, type.with_shape(())))
-        x = between_zeros(b, x, dim, size)
-        start = _clamped(b, starts[dim], type.shape[dim] - size)
+    """dynamic_slice(x, i) -> the part of it that lies in this block, zeros elsewhere: a partial sum."""
+    b, (x, *starts) = site.builder, site.operands
+    sizes = list(cast(Ints, SIZED[site.op.name](site)["slice_sizes"]))
+    inside: list[Any] = []
+    for dim, size in _sliced(site):
+        axes, block = site.operand_shardings[0].dims[dim].axes, b.type_of(x).shape[dim]
+        start = _clamped(b, starts[dim], site.op.operands[0].shape[dim] - size)
         local = b.one("stablehlo.subtract", start, _like(b, offset(b, axes, block), start))
-        local = b.one("stablehlo.add", local, scalar(b, size, b.type_of(start)))
-        starts[dim] = _clamped(b, local, block + size)
+        if size == 1:
+            inside.append(_between(b, local, block))
+            starts[dim] = _clamped(b, local, block - 1)
+        else:
+            x = between_zeros(b, x, dim, size)
+            local = b.one("stablehlo.add", local, scalar(b, size, b.type_of(start)))
+            starts[dim] = _clamped(b, local, block + size)
         sizes[dim] = size
-    return b.op(site.op.name, x, *starts, slice_sizes=tuple(sizes))
+    (taken,) = b.op(site.op.name, x, *starts, slice_sizes=tuple(sizes))
+    return [_where(b, inside, taken)]
+
+
+def static_slice(site: Site) -> list[Any]:
+    """slice(x) -> the part of it that lies in this block, zeros elsewhere: a partial sum.
+
+    Where one block has the whole slice, its owner slices that block.
+    """
+    b, (x,) = site.builder, site.operands
+    starts, ends = (list(cast(Ints, site.op.attrs[key])) for key in ("start_indices", "limit_indices"))
+    limits = list(cast(Ints, SIZED[site.op.name](site)["limit_indices"]))
+    inside: list[Any] = []
+    for dim, _ in _sliced(site):
+        axes, block = site.operand_shardings[0].dims[dim].axes, b.type_of(x).shape[dim]
+        start, limit = starts[dim], ends[dim]
+        owner = start // block
+        if (limit - 1) // block == owner:
+            index = b.one("spmd.axis_index", axes=axes)
+            inside.append(compare(b, index, "EQ", scalar(b, owner, INDEX)))
+            starts[dim], limits[dim] = start - owner * block, limit - owner * block
+        else:
+            span = limit - start
+            first = b.one("stablehlo.subtract", scalar(b, start + span, INDEX), offset(b, axes, block))
+            x = between_zeros(b, x, dim, span)
+            x = _window(b, x, dim, _clamped(b, first, block + span), span)
+            starts[dim], limits[dim] = 0, span
+    (taken,) = b.op(
+        site.op.name,
+        x,
+        start_indices=tuple(starts),
+        limit_indices=tuple(limits),
+        strides=site.op.attrs["strides"],
+    )
+    return [_where(b, inside, taken)]
+
+
+def _sliced(site: Site) -> list[tuple[int, int]]:
+    """(dimension, size of the slice) for the split dimensions that are not taken whole."""
+    whole, taken = site.op.operands[0].shape, site.op.results[0].shape
+    split = site.operand_shardings[0].dims
+    return [(d, size) for d, size in enumerate(taken) if split[d].axes and size != whole[d]]
+
+
+def _between(b: Builder[Any], index: Any, limit: int) -> Any:
+    """0 <= index < limit."""
+    type = b.type_of(index)
+    low, high = (
+        compare(b, index, "GE", scalar(b, 0, type)),
+        compare(b, index, "LT", scalar(b, limit, type)),
+    )
+    return b.one("stablehlo.and", low, high)
+
+
+def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
+    """`value` where all the scalar conditions hold, else zeros."""
+    if not conditions:
+        return value
+    condition = conditions[0]
+    for other in conditions[1:]:
+        condition = b.one("stablehlo.and", condition, other)
+    return b.one("stablehlo.select", condition, value, scalar(b, 0, b.type_of(value)))
 
 
 def dynamic_update_slice(site: Site) -> list[Any]:
-    """dynamic_update_slice(x, u, i) -> each device overwrites the part of the update that lies in its block."""
+    """dynamic_update_slice(x, u, i) -> each device overwrites the part of the update that is in its block."""
     b, (x, update, *starts), type = site.builder, site.operands, site.op.operands[0]
     sizes = site.op.operands[1].shape
     inside = None

@@ -17,7 +17,7 @@ from shardc.layout import Axis
 
 
 def gather(site: Site) -> list[Any]:
-    """gather(table, ids) -> where(the id is mine, gather(block, ids - start), 0), partial over the table's axes."""
+    """gather(table, ids) -> where(the id is mine, gather(block, ids - start), 0): partial over the axes."""
     numbers = cast(GatherDims, site.op.attrs["dimension_numbers"])
     sizes = cast(tuple[int, ...], site.op.attrs["slice_sizes"])
     table, indices = site.operands
@@ -43,7 +43,7 @@ def gather(site: Site) -> list[Any]:
 
 
 def scatter(site: Site) -> list[Any]:
-    """scatter(table, ids, updates) -> scatter(block, ids - start, updates): other devices' rows are out of bounds."""
+    """scatter(table, ids, updates) -> scatter(block, ids - start, updates): other rows are out of bounds."""
     numbers = cast(ScatterDims, site.op.attrs["scatter_dimension_numbers"])
     count = len(site.op.results)
     tables, indices, updates = site.operands[:count], site.operands[count], site.operands[count + 1 :]

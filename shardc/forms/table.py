@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, cast
+from typing import Any
 
 from shardc.forms.creation import constant, iota
-from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice
+from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice, static_slice
 from shardc.forms.indexing import gather, scatter
 from shardc.forms.plain import plain
 from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
@@ -59,7 +59,7 @@ def _running(op: Op, rule: FactorRule) -> Factors:
 
 
 def _sliced(op: Op, rule: FactorRule) -> Factors:
-    sizes, shape = cast(tuple[int, ...], op.attrs["slice_sizes"]), op.operands[0].shape
+    sizes, shape = op.results[0].shape, op.operands[0].shape
     return frozenset(
         f for d, (s, n) in enumerate(zip(sizes, shape, strict=True)) if s < n for f in rule.operands[0][d]
     )
@@ -89,6 +89,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
     "stablehlo.gather": (Form("masked", gather, _found),),
     "stablehlo.scatter": (Form("masked", scatter, _written),),
+    "stablehlo.slice": (Form("masked", static_slice, _sliced, After.PARTIAL),),
     "stablehlo.dynamic_slice": (Form("masked", dynamic_slice, _sliced, After.PARTIAL),),
     "stablehlo.dynamic_update_slice": (Form("masked", dynamic_update_slice, _written),),
 }
