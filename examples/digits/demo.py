@@ -1,7 +1,7 @@
-"""The main job on real data: a .shard program becomes the program each device runs, and reads digits.
+"""The main job on real data: a .shard program becomes the program each device runs and reads digits.
 
 scikit-learn trains an MLP on its bundled digits. shardc compiles the forward pass for 2 x 4 devices; the
-compiled file runs on eight emulated devices, as JAX and as NumPy, and must predict what scikit-learn predicts.
+compiled file runs on eight emulated devices, as JAX and as NumPy, and must predict the same.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from types import ModuleType
 os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=8"
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
-import numpy as np  # noqa: E402
-from sklearn.datasets import load_digits  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning  # noqa: E402
-from sklearn.model_selection import train_test_split  # noqa: E402
-from sklearn.neural_network import MLPClassifier  # noqa: E402
+import numpy as np
+from sklearn.datasets import load_digits
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import train_test_split
+from sklearn.neural_network import MLPClassifier
 
-from shardc.cli.shardc import main as shardc  # noqa: E402
+from shardc.cli.shardc import main as shardc
 
 SOURCE = Path(__file__).with_name("digits.shard")
 

@@ -8,7 +8,7 @@ prog.shard:4:30: error: mesh pod has no axis modle
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -85,7 +85,7 @@ def warn(message: str, loc: Location = UNKNOWN, hint: str | None = None) -> None
 
 
 @contextmanager
-def collecting() -> Iterator[list[Diagnostic]]:
+def collecting() -> Generator[list[Diagnostic]]:
     """Collect the warnings of everything called inside, in order, each once."""
     sink: list[Diagnostic] = []
     token = _collected.set(sink)

@@ -124,7 +124,7 @@ _COMBINERS = {
 
 
 def combiner(region: Region, graph: Graph) -> str | None:
-    """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; None if otherwise.
+    """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; else None.
 
     `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
     """

@@ -97,14 +97,17 @@ UNKNOWN = Location()
 
 
 def identity(kind: str, dtype: str) -> np.generic:
-    """The element that changes nothing in a combination by `kind` (sum, prod, max, min): a NumPy scalar of `dtype`."""
-    numpy = DTYPES[dtype][1]
+    """The element of `dtype` that changes nothing in a combination by `kind` (sum, prod, max, min)."""
+    return np.array([_identity(kind, dtype)]).astype(DTYPES[dtype][1])[0]
+
+
+def _identity(kind: str, dtype: str) -> float:
     if kind in ("sum", "prod"):
-        return np.asarray(int(kind == "prod")).astype(numpy)[()]
+        return int(kind == "prod")
     lowest = kind == "max"
     if is_float(dtype):
-        return np.asarray(-np.inf if lowest else np.inf).astype(numpy)[()]
+        return -np.inf if lowest else np.inf
     if dtype == "bool":
-        return np.asarray(not lowest)[()]
-    bounds = np.iinfo(numpy)
-    return np.asarray(bounds.min if lowest else bounds.max).astype(numpy)[()]
+        return not lowest
+    bounds = np.iinfo(DTYPES[dtype][1])
+    return bounds.min if lowest else bounds.max

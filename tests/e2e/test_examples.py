@@ -42,7 +42,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for path in PROGRAMS:
         assert shardc([str(path), "-o", str(folder / f"{path.stem}.py")]) == 0
         arrays = _inputs(path)
-        np.savez(folder / f"{path.stem}.npz", **{f"arg{i}": array for i, array in enumerate(arrays)})
+        np.savez(folder / f"{path.stem}.npz", *arrays)
     names = [path.stem for path in PROGRAMS]
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
     done = subprocess.run(

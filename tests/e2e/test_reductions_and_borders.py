@@ -1,7 +1,7 @@
 """Programs that a partitioner gets wrong if it trusts a rule's shape and not its operation.
 
-A max over a split dimension is no sum, an argmax has no all-reduce, an update along a split dimension needs the
-block's own index, a pad that shifts is not local, and a swap of sub-axes is easily permuted wrongly.
+A max over a split dimension is no sum, an argmax has no all-reduce, an update along a split dimension needs
+the block's own index, a pad that shifts is not local, and a swap of sub-axes is easily permuted wrongly.
 """
 
 from __future__ import annotations

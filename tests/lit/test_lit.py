@@ -1,4 +1,4 @@
-"""Runs the RUN lines of the files beside it, in this process: a pipeline costs milliseconds instead of a start.
+"""Runs the RUN lines of the files beside it, in this process: a pipeline costs milliseconds, not a start.
 
 A line is a pipeline of shardc, shardc-opt and filecheck; `not` in front expects exit code 1, `2>&1` joins the
 error stream, %s is the file. `shardc-opt` and `shardc` can be run by hand on every file just as it says.

@@ -42,7 +42,8 @@ def test_folder(program: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_unknown_suffix(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("prog.txt").write_text(PROGRAM)
     assert _error(capsys, "prog.txt") == (
-        "shardc: error: prog.txt: no reader for files that end in '.txt'\n    note: shardc reads .shard and .mlir\n"
+        "shardc: error: prog.txt: no reader for files that end in '.txt'\n"
+        "    note: shardc reads .shard and .mlir\n"
     )
 
 
