@@ -106,13 +106,13 @@ def _is_constrained(value: int, uses: Uses, but: Node | None = None) -> bool:
 
 
 def _read_tail(head: Node, tail: Node, uses: Uses) -> None:
-    """Let what comes after a chain read its end instead of its beginning."""
+    """Let what comes after a chain read its end instead of its beginning, but not what main returns."""
     region = uses.region[tail.id]
     later = {node.id for node in region.nodes[region.nodes.index(tail) + 1 :]}
     uses.redirect(
         head.operands[0],
         tail.results[0],
-        lambda node: node is not head and node.name != "func.return" and node.id in later,
+        lambda node: node is not head and node.id not in uses.exits and node.id in later,
     )
 
 

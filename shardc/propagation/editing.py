@@ -83,13 +83,20 @@ class Uses:
     region: dict[int, Region] = field(default_factory=dict[int, Region])
     owner: dict[int, int] = field(default_factory=dict[int, int])
     start: dict[int, Sharding | None] = field(default_factory=dict["int", "Sharding | None"])
+    exits: set[int] = field(default_factory=set[int])
 
     @staticmethod
     def of(graph: Graph) -> Uses:
-        """`region` is by the id of a node, `owner` and `start` (of data-flow edges) by value."""
+        """`region` is by the id of a node, `owner` and `start` (of data-flow edges) by value.
+
+        `exits` are the nodes that return from functions that the program does not call itself.
+        """
         uses = Uses(graph)
+        called: set[object] = set()
         for function in graph.functions.values():
             uses._add(function.body)
+            called.update(n.attrs["callee"] for n in walk(function.body) if n.name == "func.call")
+        uses.exits.update(f.body.nodes[-1].id for f in graph.functions.values() if f.name not in called)
         return uses
 
     def _add(self, region: Region) -> None:
