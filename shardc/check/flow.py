@@ -24,13 +24,18 @@ def plain(site: Site) -> list[State]:
     marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
     flowing = sorted(partial.difference(marked), key=site.parts.mesh.order)
     kinds = {axis: _through(site, rule, axis) for axis in flowing}
-    kinds |= {axis: (rule and rule.reduction) or "sum" for axis in sorted(marked)}
+    kinds |= {axis: (rule and rule.reduction) or _rest_is_zero(site) for axis in sorted(marked)}
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
         raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
     kind = next(iter(kinds.values()), "sum")
     state = State(varies - kinds.keys(), frozenset(kinds), kind, _is_zero(site, rule))
     return [state] * len(site.node.results)
+
+
+def _rest_is_zero(site: Site) -> str:
+    """The kind of a partial result of which one device has the element and the others have zero."""
+    return "max" if site.graph.type(site.node.results[0]).dtype == "bool" else "sum"
 
 
 def not_partial(site: Site, why: str) -> None:

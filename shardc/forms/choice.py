@@ -42,7 +42,7 @@ def choose(
         special = form.splits(op, rule)
         wanted = form.name == "plain" or any(assignment[f] for f in special)
         if wanted and legal(rule, op, assignment, allow=special) is None:
-            return _layouts(rule, assignment, mesh, form, special, carried)
+            return _layouts(op, rule, assignment, mesh, form, special, carried)
     return None
 
 
@@ -53,6 +53,7 @@ def replicated_choice(op: Op, mesh: Mesh) -> Choice:
 
 
 def _layouts(
+    op: Op,
     rule: FactorRule,
     assignment: Assignment,
     mesh: Mesh,
@@ -70,6 +71,9 @@ def _layouts(
         return None  # partial results of two kinds
     if form.after is After.PARTIAL:
         lost = tuple(axis for f in sorted(special) for axis in assignment[f])
-        results = tuple(replace(r, unreduced=r.unreduced + lost) for r in results)
+        kind = "max" if op.results[0].dtype == "bool" else "sum"  # zeros elsewhere
+        if any(r.unreduced and r.kind != kind for r in results):
+            return None
+        results = tuple(replace(r, unreduced=r.unreduced + lost, kind=kind) for r in results)
     parts = size_of(axis for axes in assignment for axis in axes)
     return Choice(operands, results, form.name, parts)
