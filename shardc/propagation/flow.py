@@ -8,6 +8,7 @@ call has places and links of its own, so the two bodies may be sharded different
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from shardc.graph import Node, TensorType
 from shardc.layout import Sharding
@@ -71,6 +72,11 @@ class Flow:
 
 def identity_rule(type: TensorType, operands: int = 1) -> FactorRule:
     """One factor per dimension, in `operands` operands and one result."""
-    factors = tuple(Factor(size) for size in type.shape)
-    dims = tuple((i,) for i in range(type.rank))
+    return _identity_rule(type.shape, operands)
+
+
+@lru_cache(maxsize=1 << 12)
+def _identity_rule(shape: tuple[int, ...], operands: int) -> FactorRule:
+    factors = tuple(Factor(size) for size in shape)
+    dims = tuple((i,) for i in range(len(shape)))
     return FactorRule(factors, (dims,) * operands, (dims,))

@@ -112,22 +112,29 @@ class State:
                     self._current[peer] = sharding
 
     def _visit_of(self, link: Link, round: int | None) -> int:
-        allowed = self._directions(link, round)
-        key = (id(link.rule), allowed, link.kind in ELEMENTWISE, link.border)
+        """The number of a link's visit: of all links and rounds alike in what matters, the same."""
+        shared = link.shared or any(user not in self.flow.dead.gone for user in link.shared_until)
+        key = (id(link.rule), link.kind, link.fixed, link.border, round, shared)
         number = self._visit_number.get(key)
         if number is None:
-            visit = Visit(link.rule, allowed, link.kind in ELEMENTWISE, link.border, self._whole_axes)
-            number = self._visit_number[key] = self._number_visit(visit)
+            allowed = self._directions(link, round, shared)
+            elementwise = link.kind in ELEMENTWISE
+            same = (id(link.rule), allowed, elementwise, link.border)
+            number = self._visit_number.get(same)
+            if number is None:
+                visit = Visit(link.rule, allowed, elementwise, link.border, self._whole_axes)
+                number = self._visit_number[same] = self._number_visit(visit)
+            self._visit_number[key] = number
         return number
 
     def _number_visit(self, visit: Visit) -> int:
         self._visits.append(visit)
         return len(self._visits) - 1
 
-    def _directions(self, link: Link, round: int | None) -> Directions:
+    @staticmethod
+    def _directions(link: Link, round: int | None, shared: bool) -> Directions:
         if link.fixed is not None:
             return (link.fixed,) * len(link.rule.factors)
-        shared = link.shared or any(user not in self.flow.dead.gone for user in link.shared_until)
         return directions(link.rule, link.kind, round, shared)
 
     def _number_of(self, sharding: Sharding | None) -> int:
