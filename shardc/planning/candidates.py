@@ -73,8 +73,8 @@ def _build(variable: Variable, pairs: tuple[Wish, ...], mesh: Mesh, carried: Car
 def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     """The choices worth weighing now, given what the neighbours do; the current one is not among them."""
     if variable.node.name in CREATION:
-        needs = [need for value in variable.node.results for need in problem.needs(value)]
-        return [made(need) for need in needs]
+        users = [user for value in variable.node.results for user in problem.consumers.get(value, [])]
+        return [made(need) for need in dict.fromkeys(v.choice.operands[i] for v, i in users)]
     rule = variable.rule
     if rule is None:
         return []

@@ -28,14 +28,25 @@ def improve(problem: Problem) -> None:
     for _ in range(SWEEPS):
         settle(problem)
         if not turn(problem):
-            return
+            break
+    follow(problem)
+
+
+def follow(problem: Problem) -> None:
+    """Let what is made from constants be made as its consumer needs it, last things first."""
+    for variable in reversed(problem.variables):
+        if len(variable.node.results) == 1 and variable.node.results[0] in problem.free:
+            need = problem.given(variable.node.results[0])
+            options = [c for c in candidates(problem, variable) if c.results == (need,)]
+            variable.choice = cheapest(problem, variable, options) or variable.choice
+    problem.free.clear()
 
 
 def settle(problem: Problem) -> None:
     """Improve by single operations, kept values and flows until none of them helps."""
     for sweep in range(SWEEPS):
         order = problem.variables if sweep % 2 == 0 else problem.variables[::-1]
-        moved = [variable for variable in order if not variable.fixed and _single(problem, variable)]
+        moved = [variable for variable in order if problem.open(variable) and _single(problem, variable)]
         kept = [value for value in problem.values if _keep(problem, value)]
         flowed = [region for region in _regions(problem) if _flow(problem, region)]
         if not moved and not kept and not flowed:

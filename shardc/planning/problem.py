@@ -55,6 +55,7 @@ class Problem:
         default_factory=dict[object, tuple[tuple[int, Axis], ...]]
     )
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
 
     def layout(self, value: int) -> Sharding:
@@ -63,11 +64,18 @@ class Problem:
         return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
 
     def given(self, value: int) -> Sharding:
-        """The layout a value is produced in, under the current choices."""
+        """The layout a value is produced in, under the current choices; a free one as it is needed."""
         if value in self.arguments:
             return self.arguments[value][0]
+        if value in self.free:
+            consumer, place = self.consumers[value][0]
+            return consumer.choice.operands[place]
         variable, index = self.producer[value]
         return variable.choice.results[index]
+
+    def open(self, variable: Variable) -> bool:
+        """Whether how an operation runs is to be found: not where it is given or will follow its consumer."""
+        return not variable.fixed and not self.free.issuperset(variable.node.results)
 
     def needs(self, value: int) -> list[Sharding]:
         """The distinct layouts its consumers need, in program order, without the given one."""

@@ -27,7 +27,18 @@ def setup(graph: Graph, function: Function, mesh: Mesh) -> Problem:
         for s, v in zip(function.result_shardings, function.body.results, strict=True)
     )
     _region(problem, constants, function.body, 1, results)
+    _mark_free(problem)
     return problem
+
+
+def _mark_free(problem: Problem) -> None:
+    """Values made from constants alone cost nothing in any layout: each device makes its own block."""
+    derived: set[int] = set()
+    for variable in problem.variables:
+        made = variable.node.name in CREATION or (bool(variable.node.operands) and variable.rule is not None)
+        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
+            derived.update(variable.node.results)
+    problem.free.update(v for v in derived if len(problem.consumers.get(v, [])) == 1)
 
 
 def _region(

@@ -8,11 +8,11 @@ copies are turned one by one, the change is followed outwards, and the whole is 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from shardc.forms.choice import Choice
 from shardc.planning.candidates import candidates, turned
-from shardc.planning.problem import Problem, Variable, cheapest
+from shardc.planning.problem import DOTS, Problem, Variable, cheapest
 
 COSTLY = 12  # values whose copies are looked at, costliest first
 REACH = 48  # operations that may follow one turn
@@ -25,7 +25,7 @@ def turn(problem: Problem) -> bool:
     changed = False
     for variable in dict.fromkeys(v for value in costly for v in _around(problem, value)):
         for choice in dict.fromkeys([*candidates(problem, variable), *turned(problem, variable)]):
-            if _try(problem, variable, choice):
+            if any(_try(problem, variable, choice, step) for step in (_gaining, _following)):
                 changed = True
                 break
     return changed
@@ -35,21 +35,40 @@ def _around(problem: Problem, value: int) -> Iterator[Variable]:
     """The operations that make or use a value and have a choice."""
     made = [problem.producer[value][0]] if value in problem.producer else []
     for variable in [*made, *(variable for variable, _ in problem.consumers.get(value, []))]:
-        if not variable.fixed:
+        if problem.open(variable):
             yield variable
 
 
-def _try(problem: Problem, variable: Variable, choice: Choice) -> bool:
+Changed = dict[Variable, Choice]
+"""The operations that have changed, each with its choice before."""
+
+Step = Callable[[Problem, Variable, Changed], Choice]
+"""What a neighbour of changed operations does."""
+
+
+def _gaining(problem: Problem, variable: Variable, changed: Changed) -> Choice:
+    """Follow where that costs no more."""
+    return cheapest(problem, variable, _followers_first(problem, variable, changed)) or variable.choice
+
+
+def _following(problem: Problem, variable: Variable, changed: Changed) -> Choice:
+    """Follow at any cost, up to the next product: what is in between is cheap only if all of it follows."""
+    if variable.node.name in DOTS:
+        return _gaining(problem, variable, changed)
+    return _followers_first(problem, variable, changed)[0]
+
+
+def _try(problem: Problem, variable: Variable, choice: Choice, step: Step) -> bool:
     """Turn an operation to `choice` and let its neighbours follow; undone unless it is cheaper."""
-    before = {variable: variable.choice}
+    before: Changed = {variable: variable.choice}
     variable.choice = choice
     queue = deque(_neighbours(problem, variable))
     while queue and len(before) < REACH:
         other = queue.popleft()
-        if other is variable:
+        if other in before:
             continue
-        best = cheapest(problem, other, [*candidates(problem, other), other.choice])
-        if best is None or best is other.choice or other in before:
+        best = step(problem, other, before)
+        if best == other.choice:
             continue
         before[other] = other.choice
         other.choice = best
@@ -64,6 +83,28 @@ def _try(problem: Problem, variable: Variable, choice: Choice) -> bool:
     for other, new in zip(changed, chosen, strict=True):
         other.choice = new
     return True
+
+
+def _followers_first(problem: Problem, variable: Variable, changed: Changed) -> list[Choice]:
+    """An operation's choices, those first that fit the changed operations around it."""
+    node, graph = variable.node, problem.graph
+    operands = [
+        (i, problem.given(v), graph.type(v).size)
+        for i, v in enumerate(node.operands)
+        if v in problem.producer and problem.producer[v][0] in changed
+    ]
+    results = [
+        (i, user.choice.operands[j], graph.type(v).size)
+        for i, v in enumerate(node.results)
+        for user, j in problem.consumers.get(v, [])
+        if user in changed
+    ]
+
+    def fit(choice: Choice) -> int:
+        taken = sum(size for i, layout, size in operands if choice.operands[i] == layout)
+        return taken + sum(size for i, layout, size in results if choice.results[i] == layout)
+
+    return sorted([variable.choice, *candidates(problem, variable)], key=lambda choice: -fit(choice))
 
 
 def _neighbours(problem: Problem, variable: Variable) -> Iterator[Variable]:
