@@ -9,7 +9,7 @@ demo: .venv/.demo        ## compile examples/digits and run it on eight emulated
 	$(BIN)/python examples/digits/demo.py
 
 test: .venv/.dev         ## every test but the slow sweeps
-	$(BIN)/python -m pytest -q -n 2 -m "not slow"
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow"
 
 check: .venv/.dev        ## lint and types
 	$(BIN)/ruff check .
@@ -17,10 +17,10 @@ check: .venv/.dev        ## lint and types
 	$(BIN)/pyright
 
 sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
-	$(BIN)/python -m pytest -q -n 2 -m slow
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
 
-bench: .venv/.dev        ## speed and bytes against peers, in one run
-	$(BIN)/python bench/run.py
+bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner
+	$(BIN)/python bench/score.py --shardc $(BIN)/shardc
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
