@@ -1,4 +1,4 @@
-"""README.md and docs/ are true: their programs compile, and their commands print what stands below them.
+"""README.md, docs/ and the pages of examples/ are true: programs compile, commands print what stands below.
 
 A `shard` or `mlir` block is a program that compiles; the commands of `console` blocks after it find it as
 prog.shard or prog.mlir. `shard error` is a wrong one. A `python` block is the `device_main` of the last
@@ -16,6 +16,7 @@ import io
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,8 +31,9 @@ from shardc.passes.pipeline import PASSES
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 FENCE = re.compile(r"^```([a-z]+(?: error)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-ROUNDING = re.compile(r"(?<=largest difference )\S+")
+ROUNDING = re.compile(r"equal$|largest difference \S+ of the largest element$")
 COMMANDS: dict[str, Callable[[list[str]], int]] = {"shardc": shardc, "shardc-opt": shardc_opt}
 
 
@@ -66,9 +68,17 @@ def test_every_pass_is_in_passes_md() -> None:
     assert sorted(headings) == sorted(PASSES)
 
 
-def render(text: str) -> str:
-    """A page with everything in it that can be run as it is now."""
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
+def test_example(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert render(text, *path.parent.glob("*.shard")) == text
+
+
+def render(text: str, *programs: Path) -> str:
+    """A page with everything in it that can be run as it is now, in a folder that has `programs`."""
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for program in programs:
+            shutil.copy(program, folder)
         text = FENCE.sub(lambda match: f"```{match[1]}\n{BLOCKS.get(match[1], _as_it_is)(match[2])}```", text)
     return re.sub(r"^## ([a-z-]+)\n.*?(?=^## |\Z)", _section, text, flags=re.MULTILINE | re.DOTALL)
 
@@ -155,5 +165,7 @@ BLOCKS: dict[str, Callable[[str], str]] = {
 
 
 if __name__ == "__main__":
-    for page in [ROOT / name for name in sys.argv[1:]] or PAGES:
-        page.write_text(render(page.read_text(encoding="utf-8")), encoding="utf-8")
+    for page in [ROOT / name for name in sys.argv[1:]] or [*PAGES, *EXAMPLES]:
+        page.write_text(
+            render(page.read_text(encoding="utf-8"), *page.parent.glob("*.shard")), encoding="utf-8"
+        )
