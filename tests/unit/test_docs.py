@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 FENCE = re.compile(r"^```([a-z]+(?: error)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STALE = "if the new output is right, `python tests/unit/test_docs.py` writes it into the page"
 ROUNDING = re.compile(r"equal$|largest difference \S+ of the largest element$")
 COMMANDS: dict[str, Callable[[list[str]], int]] = {"shardc": shardc, "shardc-opt": shardc_opt}
 
@@ -40,7 +41,7 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {"shardc": shardc, "shardc-opt
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert render(text) == text
+    assert render(text) == text, STALE
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -71,7 +72,7 @@ def test_every_pass_is_in_passes_md() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 def test_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert render(text, *path.parent.glob("*.shard")) == text
+    assert render(text, *path.parent.glob("*.shard")) == text, STALE
 
 
 def render(text: str, *programs: Path) -> str:
