@@ -112,6 +112,7 @@ class IRBuilder:
     def op(
         self,
         name: str,
+        /,
         *operands: Value,
         results: Sequence[TensorType] | None = None,
         regions: Sequence[Body] = (),
@@ -138,7 +139,7 @@ class IRBuilder:
         )
         return list(self.insert(op).results)
 
-    def one(self, name: str, *operands: Value, result: TensorType | None = None, **attrs: object) -> Value:
+    def one(self, name: str, /, *operands: Value, result: TensorType | None = None, **attrs: object) -> Value:
         """The same for an operation with one result and no regions."""
         results = None if result is None else [result]
         (value,) = self.op(name, *operands, results=results, regions=(), **attrs)

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     FunctionType,
     IntegerAttr,
     IntegerType,
+    Signedness,
     StringAttr,
     SymbolRefAttr,
     UnitAttr,
@@ -184,6 +185,13 @@ def _int32(value: Any) -> Attribute:
     return IntegerAttr(int(value), i32)
 
 
+def _options(value: Any) -> Attribute:
+    """The options of a LAPACK routine: characters, as unsigned bytes."""
+    return DictionaryAttr(
+        {k: IntegerAttr(v, _BYTE) if isinstance(v, int) else attribute_of("", v) for k, v in value}
+    )
+
+
 def _bool(value: Any) -> Attribute:
     return IntegerAttr(int(bool(value)), i1)
 
@@ -228,6 +236,7 @@ def spmd_axes(value: tuple[Axis, ...], mesh: Mesh) -> Attribute:
 
 
 _AXES = frozenset(("axes",))
+_BYTE = IntegerType(8, Signedness.UNSIGNED)
 _SIDECARS = {
     "shardc.partial": ("sharding", "out_sharding"),
     "shardc.partial_in": ("in_shardings",),
@@ -276,6 +285,7 @@ _WRITERS: dict[str, Callable[[Any], Attribute]] = {
     "api_version": _int32,
     "callee": SymbolRefAttr,
     "decomposition": SymbolRefAttr,
+    "mhlo.backend_config": _options,
     "manual_axes": lambda value: ManualAxesAttr(tuple(value)),
     "allowed_direction": lambda value: _int32(_DIRECTIONS.index(value)),
 }

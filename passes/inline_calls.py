@@ -14,7 +14,7 @@ becomes
       return %0 : tensor<8xf32>
     }
 
-What a callee says about its parameters and results becomes a constraint. `shardc.call` is the path of calls,
+A composite is a call of its decomposition. What a callee says about its parameters and results becomes a constraint. `shardc.call` is the path of calls,
 outermost first, each with its number in program order; outline-calls makes functions of them again.
 """
 
@@ -23,7 +23,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
@@ -33,6 +33,7 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING
+from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.explain.diagnostics import ShardcError
 
 CALL = "shardc.call"
@@ -68,10 +69,14 @@ class _Inliner:
                 for inner in region.blocks:
                     self.inline(inner, path, stack)
             if isinstance(op, CallOp):
-                self._call(op, path, stack)
+                self._call(op, op.callee, path, stack)
+            elif isinstance(op, CompositeOp):
+                self._call(op, op.decomposition, path, stack)
 
-    def _call(self, call: CallOp, path: str, stack: tuple[str, ...]) -> None:
-        name = call.callee.string_value()
+    def _call(
+        self, call: CallOp | CompositeOp, symbol: SymbolRefAttr, path: str, stack: tuple[str, ...]
+    ) -> None:
+        name = symbol.string_value()
         callee = self.functions.get(name)
         loc = location_of(call.location)
         if callee is None or not callee.body.blocks:

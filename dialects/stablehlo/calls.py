@@ -14,6 +14,7 @@ from xdsl.ir import Attribute
 from xdsl.irdl import (
     irdl_op_definition,
     operand_def,
+    opt_attr_def,
     opt_prop_def,
     prop_def,
     result_def,
@@ -42,6 +43,7 @@ class CustomCallOp(HloOp):
     operand_layouts = opt_prop_def(ArrayAttr[Attribute])
     result_layouts = opt_prop_def(ArrayAttr[Attribute])
     output_operand_aliases = opt_prop_def(ArrayAttr[AliasAttr])
+    options = opt_attr_def(DictionaryAttr, attr_name="mhlo.backend_config")
     assembly_format = f"custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict {FUNCTIONAL}"
     custom_directives = (CustomCallTarget,)
 

@@ -6,6 +6,7 @@ from typing import cast
 
 from shardc.backend import (
     composites,
+    custom_calls,
     jax_batch_norm,
     jax_collectives,
     jax_control,
@@ -86,5 +87,6 @@ TABLE: dict[str, Printer] = {
     **jax_special.TABLE,
     **jax_windows.TABLE,
     **composites.JAX,
+    **custom_calls.JAX,
     "stablehlo.dot_general": dot_general,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from shardc.backend import composites, numpy_collectives, numpy_control, ops_elementwise, ops_shape
+from shardc.backend import composites, custom_calls, numpy_collectives, numpy_control, ops_elementwise, ops_shape
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, index, method, raw
@@ -150,6 +150,7 @@ TABLE: dict[str, Printer] = {
     "chlo.square": function("np.square"),
     "chlo.tan": function("np.tan"),
     **composites.NUMPY,
+    **custom_calls.NUMPY,
     "idiom.keepdims": keepdims,
     "idiom.same": FUNCTIONS["stablehlo.optimization_barrier"],
     "idiom.argmax": argmax,

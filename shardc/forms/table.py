@@ -14,7 +14,7 @@ from typing import Any
 from shardc.forms.creation import constant, iota
 from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice, static_slice
 from shardc.forms.indexing import gather, scatter
-from shardc.forms.plain import plain
+from shardc.forms.plain import custom_call, plain
 from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
 from shardc.forms.site import Site
 from shardc.graph import Op
@@ -80,6 +80,7 @@ def _written(op: Op, rule: FactorRule) -> Factors:
 PLAIN: dict[str, Callable[[Site], list[Any]]] = {
     "stablehlo.constant": constant,
     "sdy.constant": constant,
+    "stablehlo.custom_call": custom_call,
     "stablehlo.iota": iota,
 }
 

@@ -47,6 +47,7 @@ class GraphBuilder:
     def op(
         self,
         name: str,
+        /,
         *operands: int,
         results: Sequence[TensorType] | None = None,
         regions: Sequence[Body] = (),
@@ -68,7 +69,7 @@ class GraphBuilder:
         self._append(Node(node_id, name, operand_ids, values, attrs, bodies, self._loc))
         return list(values)
 
-    def one(self, name: str, *operands: int, result: TensorType | None = None, **attrs: object) -> int:
+    def one(self, name: str, /, *operands: int, result: TensorType | None = None, **attrs: object) -> int:
         """Build an operation with one result and no regions."""
         (value,) = self.op(name, *operands, results=None if result is None else [result], regions=(), **attrs)
         return value

@@ -27,6 +27,7 @@ class Builder(Protocol[V]):
     def op(
         self,
         name: str,
+        /,
         *operands: V,
         results: Sequence[TensorType] | None = None,
         regions: Sequence[Body] = (),
@@ -39,6 +40,6 @@ class Builder(Protocol[V]):
         """
         ...
 
-    def one(self, name: str, *operands: V, result: TensorType | None = None, **attrs: object) -> V:
+    def one(self, name: str, /, *operands: V, result: TensorType | None = None, **attrs: object) -> V:
         """The same for an operation with one result and no regions."""
         ...

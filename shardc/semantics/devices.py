@@ -18,6 +18,7 @@ from shardc.layout import Dim, LayoutError, Mesh, Sharding
 from shardc.semantics.arrays import Array, Body, quiet
 from shardc.semantics.blocks import BlockError, assemble, cut, same
 from shardc.semantics.collectives import COLLECTIVES, Blocks, Place
+from shardc.semantics.lapack import is_known
 from shardc.semantics.liveness import captures, deaths
 from shardc.semantics.table import SEMANTICS
 
@@ -68,7 +69,7 @@ class Lockstep:
             if node.name in COLLECTIVES:
                 bodies = self._bodies(node, env, 0)
                 return COLLECTIVES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
-            if node.name in SEMANTICS:
+            if node.name in SEMANTICS and _is_known(node):
                 return self._everywhere(node, values, env)
         except (BlockError, LayoutError) as error:
             raise ShardcError(f"{node.name}: {error}", node.loc) from error
@@ -226,6 +227,11 @@ def manual_part(sharding: Sharding, mesh: Mesh) -> Sharding:
 
 def _choose(predicates: list[bool], after: Blocks, before: Blocks) -> Blocks:
     return [new if goes_on else old for goes_on, new, old in zip(predicates, after, before, strict=True)]
+
+
+def _is_known(node: Node) -> bool:
+    target = node.attrs.get("call_target_name")
+    return target is None or is_known(str(target))
 
 
 def _check_no_communication(node: Node, what: str) -> None:

@@ -30,6 +30,7 @@ from shardc.semantics.elementwise import (
     total_order,
 )
 from shardc.semantics.indexing import dynamic_slice, dynamic_update_slice, gather, scatter
+from shardc.semantics.lapack import lapack
 from shardc.semantics.linear_algebra import (
     batch_norm_grad,
     batch_norm_inference,
@@ -71,6 +72,7 @@ from shardc.semantics.special import (
 from shardc.semantics.windows import reduce_window, reduce_window_with, select_and_scatter, windows
 
 __all__ = [
+    "lapack",
     "absolute",
     "atan2",
     "batch_norm_grad",

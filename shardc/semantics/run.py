@@ -57,6 +57,7 @@ class BlocksBuilder:
     def op(
         self,
         name: str,
+        /,
         *operands: Blocks,
         results: Sequence[TensorType] | None = None,
         regions: Sequence[Body] = (),
@@ -74,7 +75,7 @@ class BlocksBuilder:
         machine = Lockstep(graph, self.place)
         return machine.node(node, [recorder.env[value] for value in node.operands], recorder.env)
 
-    def one(self, name: str, *operands: Blocks, result: TensorType | None = None, **attrs: object) -> Blocks:
+    def one(self, name: str, /, *operands: Blocks, result: TensorType | None = None, **attrs: object) -> Blocks:
         """Compute an operation with one result and no regions."""
         results = None if result is None else [result]
         (value,) = self.op(name, *operands, results=results, regions=(), **attrs)
@@ -111,6 +112,7 @@ class ArrayBuilder:
     def op(
         self,
         name: str,
+        /,
         *operands: Array,
         results: Sequence[TensorType] | None = None,
         regions: Sequence[Body] = (),
@@ -121,7 +123,7 @@ class ArrayBuilder:
         values = self._blocks.op(name, *operand_blocks, results=results, regions=regions, **attrs)
         return [blocks[0] for blocks in values]
 
-    def one(self, name: str, *operands: Array, result: TensorType | None = None, **attrs: object) -> Array:
+    def one(self, name: str, /, *operands: Array, result: TensorType | None = None, **attrs: object) -> Array:
         """Compute an operation with one result and no regions."""
         results = None if result is None else [result]
         (value,) = self.op(name, *operands, results=results, regions=(), **attrs)

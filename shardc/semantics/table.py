@@ -14,6 +14,7 @@ import numpy as np
 from shardc.graph.program import Op
 from shardc.semantics import ops
 from shardc.semantics.arrays import Array, Body
+from shardc.semantics.lapack import lapack
 from shardc.semantics.reduction import UFUNCS
 
 
@@ -110,6 +111,11 @@ def _complex(real: Array, imaginary: Array) -> Array:
 def _rng_bit_generator(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     algorithm, bits = str(op.attrs["rng_algorithm"]), op.results[1]
     return ops.rng_bit_generator(arrays[0], rng_algorithm=algorithm, shape=bits.shape, dtype=bits.numpy)
+
+
+def _custom_call(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    options: Any = op.attrs.get("mhlo.backend_config") or ()
+    return lapack(str(op.attrs["call_target_name"]), *arrays, **dict(options))
 
 
 def _nothing(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
@@ -234,6 +240,7 @@ SEMANTICS: dict[str, Meaning] = {
     "stablehlo.map": _map,
     "stablehlo.rng_bit_generator": _rng_bit_generator,
     "chlo.top_k": _many(ops.top_k, "k"),
+    "stablehlo.custom_call": _custom_call,
     "stablehlo.optimization_barrier": _identity,
     "sdy.sharding_constraint": _identity,
     "sdy.reshard": _identity,
