@@ -82,6 +82,8 @@ def _attribute(op: Operation, name: str) -> Attribute:
 
 def _is_splat(value: SSAValue, element: object) -> bool:
     owner = value.owner
+    while isinstance(owner, Operation) and owner.name == "stablehlo.broadcast_in_dim":
+        owner = owner.operands[0].owner
     if not isinstance(owner, Operation) or owner.name != "stablehlo.constant":
         return False
     held = _attribute(owner, "value")

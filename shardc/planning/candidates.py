@@ -79,7 +79,7 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     if rule is None:
         return []
     passing = [None, *_carried(problem, variable)]
-    wish_lists = dict.fromkeys(_wish_lists(problem, variable))
+    wish_lists = dict.fromkeys([*_wish_lists(problem, variable), *_displaced(problem, variable)])
     return _distinct(
         variable, (build(problem, variable, pairs, carried) for pairs in wish_lists for carried in passing)
     )
@@ -130,6 +130,19 @@ def _wish_lists(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ..
             yield (*own[first], *(wish for i in everyone if i != first for wish in own[i]))
             yield own[first]
     yield ()
+
+
+def _displaced(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
+    """Axes that an operand comes with and that cannot stay where they are, on every other factor."""
+    rule, node = variable.rule, variable.node
+    assert rule is not None
+    layouts = [problem.given(v) for v in node.operands]
+    own = [wish for i, layout in enumerate(layouts) for wish in _wishes(problem, variable, i, layout)]
+    for factor, axis in dict.fromkeys(own):
+        alone = build(problem, variable, ((factor, axis),))
+        if alone is None or alone.parts == 1:
+            for other in range(len(rule.factors)):
+                yield ((other, axis), *own)
 
 
 def _first_need(problem: Problem, value: int) -> Sharding:

@@ -1,9 +1,10 @@
 """Finding good choices: each operation in turn, then groups of operations that only gain together.
 
-Descent by single operations stops at the first plan that no one operation can improve. Three moves go on from
+Descent by single operations stops at the first plan that no one operation can improve. Four moves go on from
 there, each kept only if it makes the plan cheaper:
 
 * *keep*: all operations that share a copy of a value take the value as it comes instead;
+* *carry*: a loop carries a partial sum, which is reduced once after it;
 * *flow*: a partial result flows through the whole region it can reach, up to the sums where it meets others;
 * *turn* (planning/turn.py): one operation runs in another way and its neighbours follow as far as they gain.
 
@@ -13,10 +14,11 @@ Deterministic: program order, first best wins.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from shardc.forms.choice import Choice
 from shardc.planning.candidates import candidates
-from shardc.planning.problem import Problem, Variable, cheapest
+from shardc.planning.problem import Problem, Slot, Variable, cheapest
 from shardc.planning.turn import turn
 
 SWEEPS = 8
@@ -49,7 +51,8 @@ def settle(problem: Problem) -> None:
         moved = [variable for variable in order if problem.open(variable) and _single(problem, variable)]
         kept = [value for value in problem.values if _keep(problem, value)]
         flowed = [region for region in _regions(problem) if _flow(problem, region)]
-        if not moved and not kept and not flowed:
+        carried = [slot for slot in problem.slots if _carry(problem, slot)]
+        if not moved and not kept and not flowed and not carried:
             return
 
 
@@ -80,6 +83,27 @@ def _taking(problem: Problem, variable: Variable, value: int) -> Choice | None:
     places = [i for i, operand in enumerate(variable.node.operands) if operand == value]
     options = candidates(problem, variable)
     return cheapest(problem, variable, [c for c in options if all(c.operands[i] == given for i in places)])
+
+
+def _carry(problem: Problem, slot: Slot) -> bool:
+    """Let a loop carry what its body adds up as the partial sum it comes as, if that is cheaper."""
+    returned = slot.end.node.operands[slot.index]
+    adder = problem.producer[returned][0] if returned in problem.producer else None
+    if adder is None or not problem.open(adder) or not set(slot.args) & set(adder.node.operands):
+        return False
+    terms = [problem.given(v) for v in adder.node.operands if v not in slot.args]
+    now, choice = slot.layout(), adder.choice
+    around = [slot.loop, slot.end, adder]
+    cost = problem.cost(around)
+    for term in terms:
+        if term.unreduced and not now.unreduced:
+            problem.carry(slot, replace(now, unreduced=term.unreduced, kind=term.kind))
+            adder.choice = cheapest(problem, adder, candidates(problem, adder)) or choice
+            if problem.cost(around) < cost:
+                return True
+            problem.carry(slot, now)
+            adder.choice = choice
+    return False
 
 
 def _flow(problem: Problem, region: list[Variable]) -> bool:

@@ -9,7 +9,7 @@ for reducing late.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from shardc.forms.choice import Choice
 from shardc.graph import Graph, Node, Op, Region, TensorType
@@ -39,6 +39,20 @@ class Variable:
     flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
 
 
+@dataclass(eq=False)
+class Slot:
+    """One value that a loop carries: an operand and result of the loop, an argument of its bodies, and what
+    the body returns. All four have one layout."""
+
+    loop: Variable
+    index: int
+    args: tuple[int, ...]
+    end: Variable
+
+    def layout(self) -> Sharding:
+        return self.loop.choice.results[self.index]
+
+
 @dataclass
 class Problem:
     """A function body with its variables in program order."""
@@ -55,6 +69,7 @@ class Problem:
         default_factory=dict[object, tuple[tuple[int, Axis], ...]]
     )
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
 
@@ -72,6 +87,18 @@ class Problem:
             return consumer.choice.operands[place]
         variable, index = self.producer[value]
         return variable.choice.results[index]
+
+    def carry(self, slot: Slot, layout: Sharding) -> None:
+        """Give what a loop carries another layout."""
+        index, loop, end = slot.index, slot.loop.choice, slot.end.choice
+        slot.loop.choice = replace(
+            loop,
+            operands=_with(loop.operands, index, layout),
+            results=_with(loop.results, index, layout),
+        )
+        slot.end.choice = replace(end, operands=_with(end.operands, index, layout))
+        for value in slot.args:
+            self.arguments[value] = (layout, self.arguments[value][1])
 
     def open(self, variable: Variable) -> bool:
         """Whether how an operation runs is to be found: not where it is given or will follow its consumer."""
@@ -148,6 +175,10 @@ def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Cop
         have.append(target)
         left.remove(target)
     return made
+
+
+def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
+    return (*layouts[:index], layout, *layouts[index + 1 :])
 
 
 def cheapest(problem: Problem, variable: Variable, options: list[Choice]) -> Choice | None:

@@ -12,7 +12,7 @@ from shardc.graph import REGION_OPS, Function, Graph, Node, Region
 from shardc.graph.loops import Constants, counted
 from shardc.layout import KINDS, Mesh, Sharding, replicated
 from shardc.planning.candidates import build, made, wishes
-from shardc.planning.problem import CREATION, DOTS, Problem, Variable
+from shardc.planning.problem import CREATION, DOTS, Problem, Slot, Variable
 from shardc.rules.table import rule_of
 
 
@@ -55,6 +55,7 @@ def _region(
 def _inner(problem: Problem, constants: Constants, node: Node, trips: int) -> None:
     """The bodies of a loop or branch: what is carried keeps the layout of the results."""
     carried = tuple(map(problem.layout, node.results))
+    loop_variable = problem.variables[-1]
     loop = counted(node, constants) if node.name == "stablehlo.while" else None
     for index, region in enumerate(node.regions):
         times = trips * (loop.trips if loop else 1)
@@ -63,6 +64,10 @@ def _inner(problem: Problem, constants: Constants, node: Node, trips: int) -> No
         is_cond = node.name == "stablehlo.while" and index == 0
         results = (replicated(problem.mesh, 0),) if is_cond else carried
         _region(problem, constants, region, times, results)
+    if node.name == "stablehlo.while":
+        cond, body = node.regions
+        for index, args in enumerate(zip(cond.args, body.args, strict=True)):
+            problem.slots.append(Slot(loop_variable, index, args, problem.variables[-1]))
 
 
 def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
