@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import TypeVar
+from typing import Literal, TypeVar
 
 from shardc.explain.diagnostics import warn
 from shardc.frontend.text import static
@@ -21,6 +21,8 @@ from shardc.layout import Mesh, Sharding
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError
 from shardc.layout.sharding import KINDS, Dim
+
+Uneven = Literal["warned", "wrong", "allowed"]
 
 _S = TypeVar("_S", s.Replicated, s.Partial, s.On)
 
@@ -44,8 +46,8 @@ class Types:
     def __init__(self, e: Emitter, meshes: dict[str, Mesh], sizes: dict[str, int]) -> None:
         self.e, self.meshes, self.sizes = e, meshes, sizes
 
-    def resolve(self, written: s.Type, blocks: bool = False) -> Annotated:
-        """The meaning of a type. With `blocks` an uneven dimension is an error, otherwise a warning."""
+    def resolve(self, written: s.Type, uneven: Uneven = "warned") -> Annotated:
+        """The meaning of a type. `uneven`: what is done about dimensions that their axes don't divide."""
         if written.dtype not in DTYPES:
             raise self.e.error(
                 f"unknown dtype {written.dtype}",
@@ -57,8 +59,8 @@ class Types:
         with self.e.at(written.pos):
             self.e.check_size(type)
         sharding = self._sharding(written, len(shape))
-        if sharding is not None:
-            self._check_even(type, sharding, written, blocks)
+        if sharding is not None and uneven != "allowed":
+            self._check_even(type, sharding, written, uneven == "wrong")
         return Annotated(type, sharding, written)
 
     # ---- sizes

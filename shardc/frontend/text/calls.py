@@ -9,7 +9,7 @@ from functools import cache
 
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, Operand, Tensor, Value, describe
+from shardc.frontend.text.values import Dtype, FunctionName, Operand, Tensor, Value, describe
 
 MESH_AXES = "MeshAxes"
 """The kind of an argument that is a bare axis name or a tuple of them, and is never evaluated."""
@@ -115,6 +115,16 @@ def _dtype(e: Emitter, value: Value) -> object:
     return value if isinstance(value, Dtype) else _WRONG
 
 
+def _function(e: Emitter, value: Value) -> object:
+    return value if isinstance(value, FunctionName) else _WRONG
+
+
+def _functions(e: Emitter, value: Value) -> object:
+    if not isinstance(value, tuple) or not all(isinstance(v, FunctionName) for v in value):
+        return _WRONG
+    return value
+
+
 def _value(e: Emitter, value: Value) -> object:
     return value
 
@@ -143,5 +153,7 @@ _KINDS: dict[str, tuple[str, _Converter]] = {
     "Scalar | None": ("a number known while compiling", _optional(_number)),
     "Dtype": (f"a dtype ({', '.join(DTYPES)})", _dtype),
     "Dtype | None": (f"a dtype ({', '.join(DTYPES)})", _optional(_dtype)),
+    "FunctionName": ("a function of the program", _function),
+    "tuple[FunctionName, ...]": ("a tuple of functions of the program", _functions),
     "Value": ("a value", _value),
 }

@@ -9,7 +9,8 @@ from typing import cast
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.calls import MESH_AXES, bind, convert, kind_of, signature
-from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import Axis
@@ -27,11 +28,22 @@ def call(scope: Scope, expr: s.Call) -> Value:
         raise scope.e.error(f"{name} is a value here, not a function", pos=expr.pos)
     if name in scope.program.functions:
         return _call_function(scope, name, expr)
+    if name in DTYPES:
+        return _scalar(scope, name, expr)
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions)
         hint = did_you_mean(name, known) or _ELSEWHERE.get(name)
         raise scope.e.error(f"unknown function {name}", hint, expr.pos)
     return _builtin(scope, name, expr, ())
+
+
+def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
+    """i32(0): a number as a scalar of that dtype."""
+    value = scope.value(expr.args[0]) if len(expr.args) == 1 and not expr.keywords else None
+    if not isinstance(value, bool | int | float):
+        hint = f"astype(x, {dtype}) converts"
+        raise scope.e.error(f"{dtype}(…) takes one number known while compiling", hint, expr.pos)
+    return as_type(scope, value, TensorType((), dtype), f"{dtype}(…)", expr.pos)
 
 
 _ELSEWHERE = {
@@ -140,6 +152,8 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     """A call of a function of the program."""
     e, callee = scope.e, scope.program.signature(name)
     e_pos = expr.function.pos
+    if callee.manual is not None:
+        _check_per_device(scope, name, callee.manual, e_pos)
     if scope.manual is not None and callee.annotated:
         raise e.error(
             f"{name} is called from per-device code, and its types carry shardings",
@@ -174,6 +188,22 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     with e.at(e_pos):
         results = e.ops("func.call", *operands, results=callee.results, weak=False, callee=name)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _check_per_device(scope: Scope, name: str, callee: DeviceScope, pos: s.Pos) -> None:
+    """An error unless this place is per-device code over all axes that the callee may use."""
+    if scope.manual is None:
+        raise scope.e.error(
+            f"{name} is per-device code, and this function is not", "call it in a @shard_map function", pos
+        )
+    mesh, axes = scope.manual
+    missing = [axis for axis in callee[1] if mesh != callee[0] or axis not in axes]
+    if missing:
+        raise scope.e.error(
+            f"{name} is per-device code over {', '.join(callee[1])}, and this place over {', '.join(axes)}",
+            f"@per_device(axes=…) above {name} names fewer axes" if mesh == callee[0] else None,
+            pos,
+        )
 
 
 def as_type(scope: Scope, value: Value, type: TensorType, what: str, pos: s.Pos) -> Tensor:

@@ -1,4 +1,6 @@
-"""@shard_map functions: global types outside, the blocks of one device inside."""
+"""Decorators: @shard_map functions have global types outside, and see the blocks of one device inside;
+@per_device functions are for those to call.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from dataclasses import dataclass, replace
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.scope import DeviceScope
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.layout.sharding import Dim
@@ -22,11 +25,11 @@ class Manual:
     out_shardings: tuple[Sharding, ...]
 
     def local(self, type: TensorType, sharding: Sharding) -> TensorType:
-        """The block of a tensor: its dimensions divided by the manual axes that split them."""
+        """The block of a tensor: its dimensions divided, rounding up, by the manual axes that split them."""
         parts = [
             Dim(tuple(axis for axis in dim.axes if axis.name in self.axes)).parts for dim in sharding.dims
         ]
-        return type.with_shape(tuple(n // p for n, p in zip(type.shape, parts, strict=True)))
+        return type.with_shape(tuple(-(-n // p) for n, p in zip(type.shape, parts, strict=True)))
 
 
 def manual_of(
@@ -74,13 +77,51 @@ def _mesh(e: Emitter, function: s.Function, meshes: dict[str, Mesh], types: list
     )
 
 
+def device_scope(e: Emitter, function: s.Function, meshes: dict[str, Mesh]) -> DeviceScope:
+    """The mesh and axes of a @per_device function: those it names, or all of the only mesh."""
+    decorator = function.decorator
+    assert decorator is not None
+    value = _option(e, decorator, "axes")
+    items = value.items if isinstance(value, s.Sequence) else () if value is None else (value,)
+    named = {item.id for item in items if isinstance(item, s.Name)}
+    fitting = [mesh for mesh in meshes.values() if named <= set(mesh.sizes)]
+    if len(fitting) != 1:
+        hint = (
+            "name its axes: @per_device(axes=(i,))" if fitting else "declare one: mesh pod[data=2, model=4]"
+        )
+        raise e.error(f"on which mesh {function.name} runs is not clear", hint, decorator.pos)
+    return fitting[0], _axes(e, decorator, fitting[0])
+
+
+def allows_uneven(e: Emitter, function: s.Function) -> bool:
+    """Whether the decorator says uneven=True: the last blocks of a dimension may hold padding."""
+    value = None if function.decorator is None else _option(e, function.decorator, "uneven")
+    if value is None:
+        return False
+    if not isinstance(value, s.Name) or value.id not in ("True", "False"):
+        raise e.error("uneven= is True or False", pos=value.pos)
+    return value.id == "True"
+
+
+def _option(e: Emitter, decorator: s.Decorator, name: str) -> s.Expr | None:
+    """The value of name=… in a decorator."""
+    known = OPTIONS[decorator.name]
+    unknown = [keyword for keyword in decorator.keywords if keyword.name not in known]
+    if decorator.args or unknown:
+        takes = " and ".join(f"{option}=…" for option in known)
+        raise e.error(f"@{decorator.name} takes {takes} only", pos=decorator.pos)
+    return next((keyword.value for keyword in decorator.keywords if keyword.name == name), None)
+
+
+OPTIONS = {"shard_map": ("axes", "uneven"), "per_device": ("axes",)}
+"""The decorators of the language, and what they take."""
+
+
 def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
     """axes=(i,) in mesh order; all axes by default."""
-    if decorator.args or any(keyword.name != "axes" for keyword in decorator.keywords):
-        raise e.error("@shard_map takes axes=(…) only", pos=decorator.pos)
-    if not decorator.keywords:
+    value = _option(e, decorator, "axes")
+    if value is None:
         return tuple(mesh.sizes)
-    value = decorator.keywords[0].value
     chosen: list[str] = []
     for item in value.items if isinstance(value, s.Sequence) else (value,):
         if not isinstance(item, s.Name) or item.id not in mesh.sizes:
@@ -89,7 +130,7 @@ def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
             )
         chosen.append(item.id)
     if not chosen:
-        raise e.error("@shard_map over no axis", pos=value.pos)
+        raise e.error(f"@{decorator.name} over no axis", pos=value.pos)
     return tuple(name for name in mesh.sizes if name in chosen)
 
 

@@ -15,9 +15,9 @@ from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
-from shardc.frontend.text.manual import Manual, manual_of
+from shardc.frontend.text.manual import OPTIONS, allows_uneven, device_scope, manual_of
 from shardc.frontend.text.parser import parse
-from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.statements import results_of, run
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import FunctionName, Tensor
@@ -44,12 +44,15 @@ def read(
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """What callers see of a function. `annotated`: it has shardings, or is per-device code."""
+    """What callers see of a function. `annotated`: it has shardings, or is a @shard_map function; `manual` is
+    set for a @per_device function.
+    """
 
     names: tuple[str, ...]
     parameters: list[TensorType]
     results: list[TensorType]
     annotated: bool
+    manual: DeviceScope | None = None
 
 
 class ProgramReader:
@@ -81,6 +84,14 @@ class ProgramReader:
         return self.builder.module
 
     def _entry(self, entry: str | None) -> str:
+        chosen = self._chosen(entry)
+        decorator = self.functions[chosen].decorator
+        if decorator is not None and decorator.name == "per_device":
+            hint = "the entry takes whole tensors: a @shard_map function, or one without decorator"
+            raise self.e.error(f"the entry {chosen} is per-device code", hint, self.functions[chosen].pos)
+        return chosen
+
+    def _chosen(self, entry: str | None) -> str:
         if entry is None:
             return "main" if "main" in self.functions else list(self.functions)[-1]
         if entry not in self.functions:
@@ -129,10 +140,9 @@ class ProgramReader:
         for function in self.program.functions:
             self.check_free(function.name, function.pos)
             decorator = function.decorator
-            if decorator is not None and decorator.name != "shard_map":
-                raise self.e.error(
-                    f"unknown decorator @{decorator.name}", "the only one is @shard_map", decorator.pos
-                )
+            if decorator is not None and decorator.name not in OPTIONS:
+                hint = close_match(decorator.name, tuple(OPTIONS), "the decorators are")
+                raise self.e.error(f"unknown decorator @{decorator.name}", hint, decorator.pos)
             self.functions[function.name] = function
 
     def check_free(self, name: str, pos: Pos) -> None:
@@ -193,19 +203,24 @@ class ProgramReader:
         signature = self._signatures[name]
 
         def inline(*args: Tensor) -> list[Tensor]:
-            return self._body(self.functions[name], list(args), signature.results, None)
+            return self._body(self.functions[name], list(args), signature.results, signature.manual)
 
         return FunctionName(name, tuple(signature.parameters), inline)
 
     def _build(self, function: s.Function, public: bool) -> None:
-        per_device = function.decorator is not None
+        decorator = None if function.decorator is None else function.decorator.name
+        mapped = decorator == "shard_map"
+        manual = device_scope(self.e, function, self.meshes) if decorator == "per_device" else None
         for i, parameter in enumerate(function.parameters):
             self.check_free(parameter.name, parameter.pos)
             if any(parameter.name == other.name for other in function.parameters[:i]):
                 raise self.e.error(f"{function.name} has two parameters {parameter.name}", pos=parameter.pos)
-        parameters = [self.types.resolve(p.type, per_device) for p in function.parameters]
+        uneven = "warned" if not mapped else "allowed" if allows_uneven(self.e, function) else "wrong"
+        parameters = [self.types.resolve(p.type, uneven) for p in function.parameters]
         written = function.results
-        results = None if written is None else [self.types.resolve(type, per_device) for type in written]
+        results = None if written is None else [self.types.resolve(type, uneven) for type in written]
+        if manual is not None:
+            self._check_blocks([*parameters, *(results or ())])
         with (
             self.e.at(function.pos),
             self.builder.func(
@@ -219,27 +234,38 @@ class ProgramReader:
         ):
             tensors = [Tensor(a, p.type, False, p.sharding) for a, p in zip(args, parameters, strict=True)]
             types = None if results is None else [result.type for result in results]
-            if per_device:
+            if mapped:
                 returned = self._per_device(function, tensors, parameters, results)
             else:
-                returned = self._body(function, tensors, types, None)
+                returned = self._body(function, tensors, types, manual)
             self.builder.ret([tensor.value for tensor in returned])
-        annotated = per_device or any(x.sharding for x in (*parameters, *(results or ())))
+        annotated = mapped or any(x.sharding for x in (*parameters, *(results or ())))
         self._signatures[function.name] = Signature(
             tuple(p.name for p in function.parameters),
             [parameter.type for parameter in parameters],
             [tensor.type for tensor in returned],
             annotated,
+            manual,
         )
+
+    def _check_blocks(self, types: list[Annotated]) -> None:
+        """The types of a @per_device function are those of blocks."""
+        for annotated in types:
+            if annotated.sharding is not None:
+                raise self.e.error(
+                    "the types of a @per_device function are those of blocks, which axes do not split",
+                    "a @shard_map function has global types",
+                    annotated.pos,
+                )
 
     def _body(
         self,
         function: s.Function,
         args: list[Tensor],
         results: list[TensorType] | None,
-        manual: Manual | None,
+        manual: DeviceScope | None,
     ) -> list[Tensor]:
-        scope = Scope(self, self.e, manual=None if manual is None else (manual.mesh, manual.axes))
+        scope = Scope(self, self.e, manual=manual)
         for parameter, arg in zip(function.parameters, args, strict=True):
             scope.names[parameter.name] = arg
         value, statement = run(scope, function)
@@ -262,10 +288,12 @@ class ProgramReader:
         blocks = [manual.local(p.type, sh) for p, sh in zip(parameters, manual.in_shardings, strict=True)]
         returned = [manual.local(r.type, sh) for r, sh in zip(results, manual.out_shardings, strict=True)]
 
+        scope = manual.mesh, manual.axes
+
         def body(_: object, *values: SSAValue) -> list[SSAValue]:
             self.builder.name(values, [parameter.name for parameter in function.parameters])
             tensors = [Tensor(value, type) for value, type in zip(values, blocks, strict=True)]
-            return [tensor.value for tensor in self._body(function, tensors, returned, manual)]
+            return [tensor.value for tensor in self._body(function, tensors, returned, scope)]
 
         values = self.builder.manual_computation(
             [arg.value for arg in args],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from math import inf, nan, pi
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.promotion import DTYPES
@@ -28,19 +28,23 @@ CONSTANTS: dict[str, Value] = {
 """Names that mean something unless the program gives them another meaning."""
 
 
+DeviceScope: TypeAlias = tuple[Mesh, tuple[str, ...]]
+"""What per-device code runs on: its mesh, and which axes are manual."""
+
+
 @dataclass(slots=True)
 class Scope:
     """The values of a function's body so far.
 
     `lost` are names that a loop assigned and did not carry, with the place; `manual` is set in per-device
-    code: its mesh, and which axes are manual.
+    code.
     """
 
     program: ProgramReader
     e: Emitter
     names: dict[str, Value] = field(default_factory=dict[str, Value])
     lost: dict[str, Pos] = field(default_factory=dict[str, Pos])
-    manual: tuple[Mesh, tuple[str, ...]] | None = None
+    manual: DeviceScope | None = None
 
     def value(self, expr: s.Expr) -> Value:
         """The value of an expression here."""

@@ -11,6 +11,7 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import MeshAxes, Operand, Tensor, Value
 from shardc.graph.types import TensorType
 from shardc.layout.axes import size_of
+from shardc.layout.sharding import KINDS
 
 
 def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
@@ -30,28 +31,38 @@ def pmean(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
     return e.op("stablehlo.divide", *e.together(total, float(size_of(axis_name))))
 
 
-def psum_scatter(
-    e: Emitter, x: Tensor, axis_name: MeshAxes, scatter_dimension: int = 0, tiled: bool = False
+def scattered(kind: str) -> Callable[..., Tensor]:
+    """psum_scatter, pmax_scatter, pmin_scatter: combine, and keep the device's own part of a dimension."""
+
+    def lower(
+        e: Emitter, x: Tensor, axis_name: MeshAxes, scatter_dimension: int = 0, tiled: bool = False
+    ) -> Tensor:
+        """Untiled, scatter_dimension has the size of the axes and is dropped."""
+        x = numeric(e, x) if kind == "sum" else x
+        dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
+        _check_parts(e, f"p{kind}_scatter", x, dim, parts, tiled)
+        result = e.op(
+            "spmd.reduce_scatter",
+            x,
+            result=x.type.with_shape(_scaled(x.shape, dim, 1, parts)),
+            axes=axis_name,
+            dim=dim,
+            kind=kind,
+        )
+        return result if tiled else e.reshape(result, x.shape[:dim] + x.shape[dim + 1 :])
+
+    return lower
+
+
+def all_gather(
+    e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0, tiled: bool = False, to: str = "varying"
 ) -> Tensor:
-    """The sum, of which each device keeps its part of scatter_dimension. Untiled, that dimension has the size
-    of the axes and is dropped.
+    """All devices' blocks joined along `axis`; untiled along a new dimension there.
+
+    With to="invarying" the result is typed as the same on all devices.
     """
-    x = numeric(e, x)
-    dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
-    _check_parts(e, "psum_scatter", x, dim, parts, tiled)
-    result = e.op(
-        "spmd.reduce_scatter",
-        x,
-        result=x.type.with_shape(_scaled(x.shape, dim, 1, parts)),
-        axes=axis_name,
-        dim=dim,
-        kind="sum",
-    )
-    return result if tiled else e.reshape(result, x.shape[:dim] + x.shape[dim + 1 :])
-
-
-def all_gather(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0, tiled: bool = False) -> Tensor:
-    """All devices' blocks joined along `axis`; untiled along a new dimension there."""
+    if to not in ("varying", "invarying"):
+        raise e.error(f'all_gather has no to="{to}"', 'it is to="varying" or to="invarying"')
     if not tiled:
         x = expand_dims(e, x, axis)
     dim = axis_of(e, axis, x.rank)
@@ -61,7 +72,7 @@ def all_gather(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0, tiled:
         result=x.type.with_shape(_scaled(x.shape, dim, size_of(axis_name), 1)),
         axes=axis_name,
         dim=dim,
-        invariant=False,
+        invariant=to == "invarying",
     )
 
 
@@ -130,6 +141,28 @@ def pvary(e: Emitter, x: Operand, axis_name: MeshAxes) -> Tensor:
     """jax.lax.pcast(x, axes, to="varying"): the same block, typed as differing between devices."""
     tensor = e.tensor(x)
     return e.op("spmd.vary", tensor, result=tensor.type, axes=axis_name)
+
+
+def pcast(e: Emitter, x: Operand, axis_name: MeshAxes, to: str) -> Tensor:
+    """The same block, typed as differing between devices."""
+    if to != "varying":
+        raise e.error(f'pcast has no to="{to}"', 'the only one is to="varying"; psum gives what is the same')
+    return pvary(e, x, axis_name)
+
+
+def block(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0) -> Tensor:
+    """The device's own part of a dimension, without communication."""
+    dim, parts = axis_of(e, axis, x.rank), size_of(axis_name)
+    _check_parts(e, "block", x, dim, parts, tiled=True)
+    result = x.type.with_shape(_scaled(x.shape, dim, 1, parts))
+    return e.op("spmd.all_slice", x, result=result, axes=axis_name, dim=dim)
+
+
+def to_partial(e: Emitter, x: Tensor, axis_name: MeshAxes, kind: str = "sum") -> Tensor:
+    """x on the first device, and on the others what changes no sum (or max, min): their sum is x."""
+    if kind not in KINDS:
+        raise e.error(f"{kind} is no kind of partial result", f"the kinds are {', '.join(KINDS)}")
+    return e.op("spmd.to_partial", x, result=x.type, axes=axis_name, kind=kind)
 
 
 def _check_parts(e: Emitter, name: str, x: Tensor, dim: int, parts: int, tiled: bool) -> None:

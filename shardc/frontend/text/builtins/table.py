@@ -11,6 +11,7 @@ from typing import Any
 
 from shardc.frontend.text.builtins import (
     collectives,
+    control,
     convolution,
     creation,
     elementwise,
@@ -131,6 +132,10 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "take": gathers.take,
     "take_along_axis": gathers.take_along_axis,
     "top_k": sorting.top_k,
+    # choices and loops
+    "cond": control.cond,
+    "switch": control.switch,
+    "while_loop": control.while_loop,
     # creation and dtypes
     "arange": creation.arange,
     "array": creation.array,
@@ -148,13 +153,18 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "all_to_all": collectives.all_to_all,
     "axis_index": collectives.axis_index,
     "axis_size": collectives.axis_size,
+    "block": collectives.block,
+    "pcast": collectives.pcast,
     "pmax": collectives.reduction("max"),
     "pmean": collectives.pmean,
     "pmin": collectives.reduction("min"),
     "ppermute": collectives.ppermute,
     "psum": collectives.reduction("sum"),
-    "psum_scatter": collectives.psum_scatter,
+    "psum_scatter": collectives.scattered("sum"),
+    "pmax_scatter": collectives.scattered("max"),
+    "pmin_scatter": collectives.scattered("min"),
     "pvary": collectives.pvary,
+    "to_partial": collectives.to_partial,
     # anything else
     "op": raw.op,
 }
