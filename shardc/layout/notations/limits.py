@@ -49,20 +49,22 @@ def on_a_mesh(sharding: Sharding, notation: str) -> None:
         raise LayoutError(f"{notation} has no way to put a tensor on one device of others; this one is")
 
 
-def split_alike(
-    sharding: Sharding, shape: Sequence[int] | None, notation: str, policy: Policy, own: Policy = "ceil"
-) -> None:
+def split_alike(sharding: Sharding, shape: Sequence[int] | None, notation: str, policy: Policy) -> None:
     """LayoutError if, of `shape`, the notation would split some dimension into other blocks than we do.
 
-    `policy` is what the notation does where axes don't divide, `own` what is meant here. Any shape is taken
-    to divide if it is None.
+    `policy` is what the notation does where axes don't divide; ours is blocks of the ceiling size. Without a
+    shape, all is taken to divide.
     """
     if shape is None:
         return
-    theirs, ours = slices(sharding, shape, policy), slices(sharding, shape, own)
+    ours = slices(sharding, shape)
+    try:
+        theirs = slices(sharding, shape, policy)
+    except LayoutError as error:
+        raise LayoutError(f"{notation} has no such uneven blocks: {error}") from error
     for i in range(sharding.rank):
         if not np.array_equal(theirs[:, i], ours[:, i]):
-            have, has = (_sizes(sharding, shape, p, i) for p in (own, policy))
+            have, has = (_sizes(sharding, shape, p, i) for p in ("ceil", policy))
             raise LayoutError(
                 f"the {shape[i]} elements of dimension {i} are in blocks of {have}; {notation} makes {has}"
             )

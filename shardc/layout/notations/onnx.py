@@ -67,7 +67,7 @@ def spec_of(sharding: Sharding, shape: Sequence[int] | None = None, tensor_name:
     """
     limits.only_layouts(sharding, "ONNX")
     limits.no_partials(sharding, "an ONNX specification")
-    limits.split_alike(sharding, shape, "ONNX, which leaves uneven blocks to implementations,", "refuse")
+    limits.split_alike(sharding, shape, "ONNX", "refuse")
     mesh = sharding.mesh
     dims = tuple(
         ShardedDim(i, (SimpleShard(dim.parts),)) for i, dim in enumerate(sharding.dims) if dim.parts > 1

@@ -136,7 +136,10 @@ class _Reader:
         return tuple(items) if commas or len(items) != 1 else items[0]
 
     def entries(self, opening: str) -> tuple[list[tuple[Value, Value]], int]:
-        """(key or None, value) up to the closing bracket, and the number of commas."""
+        """(key or None, value) up to the closing bracket, and the number of commas.
+
+        In braces, and before braces, commas are optional.
+        """
         self.depth += 1
         if self.depth > DEEPEST:
             raise LayoutError(f"brackets nest more than {DEEPEST} deep")
@@ -148,7 +151,7 @@ class _Reader:
             if self.token in (",", ";"):
                 self.next()
                 commas += 1
-            elif self.token != closing and opening != "{":
+            elif self.token not in (closing, "{") and opening != "{":
                 raise self.error(f"a comma or {closing!r}")
         self.next()
         self.depth -= 1
