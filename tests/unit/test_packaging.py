@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import subprocess
 import sys
@@ -100,6 +101,29 @@ def test_commands() -> None:
     assert sorted(scripts) == ["shardc", "shardc-opt"] == sorted(installed)
     for entry in installed.values():
         assert callable(entry.load())
+
+
+def test_requirements_are_what_is_imported() -> None:
+    required = {_name(text) for text in PROJECT["project"]["dependencies"]}
+    extra = {_name(text) for text in PROJECT["project"]["optional-dependencies"]["jax"]}
+    imported = {
+        name for top in ("shardc", *TOP) for path in (ROOT / top).rglob("*.py") for name in _imports(path)
+    }
+    assert imported - extra - set(sys.stdlib_module_names) - {"shardc"} == required
+
+
+def _name(requirement: str) -> str:
+    match = re.match(r"[\w-]+", requirement)
+    assert match, requirement
+    return match[0].replace("-", "_")
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            yield (node.module or "").partition(".")[0]
 
 
 def test_version_is_said_once() -> None:
