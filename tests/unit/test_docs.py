@@ -2,7 +2,8 @@
 
 A `shard` or `mlir` block is a program that compiles; the commands of `console` blocks after it find it as
 prog.shard or prog.mlir. `shard error` is a wrong one. A `python` block is the `device_main` of the last
-program, or runs by itself; a `pycon` block is a doctest. Sections of passes.md are the docstrings of passes/.
+program, or runs by itself. Blocks that begin with `>>>` are one doctest. The sections of passes.md are the
+docstrings of passes/.
 
 `python tests/unit/test_docs.py` writes what the commands print now into the pages.
 """
@@ -80,6 +81,7 @@ def render(text: str, *programs: Path) -> str:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for program in programs:
             shutil.copy(program, folder)
+        _doctest("\n".join(body for _, body in FENCE.findall(text) if body.startswith(">>> ")))
         text = FENCE.sub(lambda match: f"```{match[1]}\n{BLOCKS.get(match[1], _as_it_is)(match[2])}```", text)
     return re.sub(r"^## ([a-z-]+)\n.*?(?=^## |\Z)", _section, text, flags=re.MULTILINE | re.DOTALL)
 
@@ -135,6 +137,8 @@ def _clean() -> dict[str, str]:
 
 
 def _python(body: str) -> str:
+    if body.startswith(">>> "):
+        return body
     if body.strip() and not body.startswith("def device_main"):
         done = subprocess.run([sys.executable, "-c", body], env=_clean(), capture_output=True, text=True)
         assert done.returncode == 0, done.stderr
@@ -144,11 +148,10 @@ def _python(body: str) -> str:
     return "\n".join(text.splitlines()[function.lineno - 1 : function.end_lineno]) + "\n"
 
 
-def _doctest(body: str) -> str:
+def _doctest(body: str) -> None:
     test = doctest.DocTestParser().get_doctest(body, {}, "the page", None, 0)
     said = io.StringIO()
     assert not doctest.DocTestRunner(verbose=False).run(test, out=said.write).failed, said.getvalue()
-    return body
 
 
 def _as_it_is(body: str) -> str:
@@ -158,7 +161,6 @@ def _as_it_is(body: str) -> str:
 BLOCKS: dict[str, Callable[[str], str]] = {
     "console": _console,
     "mlir": _program("prog.mlir", 0),
-    "pycon": _doctest,
     "python": _python,
     "shard": _program("prog.shard", 0),
     "shard error": _program("prog.shard", 1),
