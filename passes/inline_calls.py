@@ -14,18 +14,20 @@ becomes
       return %0 : tensor<8xf32>
     }
 
-A composite is a call of its decomposition. What a callee says about its parameters and results becomes a constraint. `shardc.call` is the path of calls,
-outermost first, each with its number in program order; outline-calls makes functions of them again.
+A composite is a call of its decomposition. What a callee says about its parameters and results becomes a
+constraint. `shardc.call` is the path of calls, outermost first, each with its number in program order;
+outline-calls makes functions of them again.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -37,6 +39,8 @@ from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.explain.diagnostics import ShardcError
 
 CALL = "shardc.call"
+MOST = 200_000
+"""How many operations a program may have once its calls are inlined."""
 
 
 @dataclass(frozen=True)
@@ -50,11 +54,46 @@ class InlineCalls(ModulePass):
         inliner = _Inliner(functions)
         public = [f for f in functions.values() if not _is_private(f)]
         for function in public:
+            _check_size(function, functions)
             inliner.inline(function.body.block, "", (function.sym_name.data,))
         for function in functions.values():
             if _is_private(function) and public:
                 function.detach()
                 function.erase()
+
+
+def _check_size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> None:
+    """ShardcError if inlining would make too many operations: functions that call each other double them."""
+    sizes: dict[str, int] = {}
+    size = _size(entry, functions, sizes)
+    if size > MOST:
+        name = entry.sym_name.data
+        raise ShardcError(
+            f"with its calls, {name} has {size} operations; at most {MOST} are compiled",
+            location_of(entry.location),
+            "call less often: a loop over stacked layers stays a loop",
+        )
+
+
+def _size(function: FuncOp, functions: Mapping[str, FuncOp], sizes: dict[str, int]) -> int:
+    """How many operations a function has once all its calls are inlined; a recursion counts as none."""
+    sizes[function.sym_name.data] = 0
+    count = 0
+    for op in function.body.walk():
+        count += 1
+        callee = functions.get(_symbol(op))
+        if callee is not None:
+            known = sizes.get(callee.sym_name.data)
+            count += _size(callee, functions, sizes) if known is None else known
+    sizes[function.sym_name.data] = count
+    return count
+
+
+def _symbol(op: Operation) -> str:
+    """The function an operation calls; empty if it calls none."""
+    if isinstance(op, CallOp):
+        return op.callee.string_value()
+    return op.decomposition.string_value() if isinstance(op, CompositeOp) else ""
 
 
 @dataclass

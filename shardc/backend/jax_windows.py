@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from shardc.backend.body import Body
+from shardc.backend.casts import cast_to
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, call, index, integers, raw, tuple_of
 from shardc.backend.ops_shape import axes, ints
@@ -116,9 +117,11 @@ def select_and_scatter(body: Body, node: Node) -> Expr:
     if body.term(start).literal not in ("0", "0.0"):
         raise ShardcError("JAX can only scatter into zeros here", node.loc)
     combine, first = ("lax.max", "-jnp.inf") if direction == "GE" else ("lax.min", "jnp.inf")
+    varies = body.context.varying.get(node.results[0], frozenset[str]())
     pool = call("lax.reduce_window", "x", first, combine, *_geometry(body, node))
-    back = index(call("jax.vjp", raw(f"lambda x: {pool.text}"), body.expr(value)), ["1"])
-    return index(call(back, body.expr(source)), ["0"])
+    operand = cast_to(body, body.expr(value), varies, value)
+    back = index(call("jax.vjp", raw(f"lambda x: {pool.text}"), operand), ["1"])
+    return index(call(back, cast_to(body, body.expr(source), varies, source)), ["0"])
 
 
 TABLE: dict[str, Printer] = {

@@ -37,7 +37,9 @@ def _function(name: str, array: Array) -> Callable[..., Any]:
     return function
 
 
-def _stacked(matrices: Array, one: Callable[[Array], Sequence[Array]], shapes: Sequence[tuple[int, ...]]) -> list[Array]:
+def _stacked(
+    matrices: Array, one: Callable[[Array], Sequence[Array]], shapes: Sequence[tuple[int, ...]]
+) -> list[Array]:
     """`one` of every matrix of a stack; `shapes` are those of its results, for stacks of none."""
     batch = matrices.shape[:-2]
     rows = [one(matrices[index]) for index in np.ndindex(*batch)]
@@ -60,7 +62,12 @@ def trsm(a: Array, b: Array, *, side: int, uplo: int, trans_x: int, diag: int) -
     """op(a) x = b or x op(a) = b, with a triangular."""
     how = {ord("N"): "NO_TRANSPOSE", ord("T"): "TRANSPOSE", ord("C"): "ADJOINT"}[trans_x]
     solution = triangular_solve(
-        a, b, left_side=side == ord("L"), lower=uplo == ord("L"), unit_diagonal=diag == ord("U"), transpose_a=how
+        a,
+        b,
+        left_side=side == ord("L"),
+        lower=uplo == ord("L"),
+        unit_diagonal=diag == ord("U"),
+        transpose_a=how,
     )
     return [solution]
 

@@ -97,6 +97,8 @@ class Case:
         return [arg.random(rng) for arg in self.arguments]
 
 
-def case(f: Callable[..., Any], *texts: str, mesh: dict[str, int] | None = None, tolerance: float = 1e-4) -> Case:
+def case(
+    f: Callable[..., Any], *texts: str, mesh: dict[str, int] | None = None, tolerance: float = 1e-4
+) -> Case:
     """A case on the usual mesh, x=2 and y=4, if no other is given."""
     return Case(f, texts, dict(mesh or MESH), tolerance)

@@ -19,7 +19,9 @@ def _scan_mlp(x, ws):
 
 
 def _newton(x):
-    return lax.while_loop(lambda c: jnp.max(jnp.abs(c * c - 2)) > 1e-3, lambda c: 0.5 * (c + 2 / c), jnp.abs(x) + 1)
+    return lax.while_loop(
+        lambda c: jnp.max(jnp.abs(c * c - 2)) > 1e-3, lambda c: 0.5 * (c + 2 / c), jnp.abs(x) + 1
+    )
 
 
 def _key(k):
@@ -30,16 +32,24 @@ CASES = {
     "calls": case(lambda x, w: _layer(_layer(x, w), w), "f32[8@x, 16]", "f32[16, 16@y]"),
     "fori": case(lambda x: lax.fori_loop(0, 5, lambda i, a: a * 0.5 + i, x), "f32[8@x, 16@y]"),
     "fori_reads": case(lambda x: lax.fori_loop(0, 8, lambda i, a: a + x[i], x[0]), "f32[8@x, 16@y]"),
-    "fori_writes": case(lambda x: lax.fori_loop(0, 8, lambda i, a: a.at[i].set(a[i] * i), x), "f32[8@x, 16@y]"),
+    "fori_writes": case(
+        lambda x: lax.fori_loop(0, 8, lambda i, a: a.at[i].set(a[i] * i), x), "f32[8@x, 16@y]"
+    ),
     "while_data": case(_newton, "f32[8@x, 16@y]"),
     "while_sum": case(
         lambda x: lax.while_loop(lambda c: c[1].sum() < 1e3, lambda c: (c[0] + 1, c[1] * 2), (0, jnp.abs(x))),
         "f32[8@x, 16@y]",
     ),
-    "cond": case(lambda p, x: lax.cond(p > 3, lambda v: v @ v.T, lambda v: v @ v.T * 0 - 1, x), "i32[]", "f32[8@x, 16@y]"),
+    "cond": case(
+        lambda p, x: lax.cond(p > 3, lambda v: v @ v.T, lambda v: v @ v.T * 0 - 1, x),
+        "i32[]",
+        "f32[8@x, 16@y]",
+    ),
     "cond_data": case(lambda x: lax.cond(x.sum() > 0, jnp.sin, lambda v: -v, x), "f32[8@x, 16@y]"),
     "switch": case(
-        lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v.sum() + v], x), "i32<3[]", "f32[8@x, 16@y]"
+        lambda i, x: lax.switch(i, [lambda v: v, lambda v: v * 2, lambda v: v.sum() + v], x),
+        "i32<3[]",
+        "f32[8@x, 16@y]",
     ),
     "scan": case(lambda x: lax.scan(lambda c, a: (c + a, c * a), x[0], x), "f32[8, 16@y]"),
     "scan_split": case(lambda x: lax.scan(lambda c, a: (c + a, c * a), x[0], x), "f32[8@x, 16@y]"),
@@ -47,7 +57,9 @@ CASES = {
     "scan_gradient": case(
         jax.grad(lambda ws, x: jnp.mean(_scan_mlp(x, ws)[0] ** 2)), "f32[4, 16, 16@y]", "f32[8@x, 16]"
     ),
-    "scan_reverse": case(lambda x: lax.scan(lambda c, a: (0.5 * c + a, c), x[0], x, reverse=True), "f32[8, 16@y]"),
+    "scan_reverse": case(
+        lambda x: lax.scan(lambda c, a: (0.5 * c + a, c), x[0], x, reverse=True), "f32[8, 16@y]"
+    ),
     "rnn": case(
         lambda x, w, u: lax.scan(lambda h, t: (jnp.tanh(t @ w + h @ u),) * 2, jnp.zeros((8, 16)), x)[1],
         "f32[5, 8@x, 4]",
@@ -56,16 +68,21 @@ CASES = {
     ),
     "map": case(lambda x: lax.map(lambda r: jnp.sort(r), x), "f32[8@x, 16@y]"),
     "nested_loops": case(
-        lambda x: lax.fori_loop(0, 3, lambda i, a: lax.fori_loop(0, i + 1, lambda j, b: b + jnp.cos(b) * j, a), x),
+        lambda x: lax.fori_loop(
+            0, 3, lambda i, a: lax.fori_loop(0, i + 1, lambda j, b: b + jnp.cos(b) * j, a), x
+        ),
         "f32[8@x, 16@y]",
     ),
     "vmap_grad": case(
         jax.vmap(jax.grad(lambda w, x: jnp.tanh(x @ w).sum()), (None, 0)), "f32[16, 4@y]", "f32[8@x, 16]"
     ),
     "hessian": case(jax.hessian(lambda x: jnp.sum(jnp.sin(x) * x**2)), "f32[16@y]"),
-    "jvp": case(lambda x, t: jax.jvp(lambda v: jnp.tanh(v @ v.T), (x,), (t,)), "f32[8@x, 16@y]", "f32[8@x, 16@y]"),
+    "jvp": case(
+        lambda x, t: jax.jvp(lambda v: jnp.tanh(v @ v.T), (x,), (t,)), "f32[8@x, 16@y]", "f32[8@x, 16@y]"
+    ),
     "checkpoint": case(
-        jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.sin(y) @ jnp.ones((16, 16))))(x).sum()), "f32[8@x, 16@y]"
+        jax.grad(lambda x: jax.checkpoint(lambda y: jnp.sin(jnp.sin(y) @ jnp.ones((16, 16))))(x).sum()),
+        "f32[8@x, 16@y]",
     ),
     "random_normal": case(lambda k, x: x + jax.random.normal(_key(k), (8, 16)), "u32[2]", "f32[8@x, 16@y]"),
     "random_kinds": case(

@@ -17,15 +17,28 @@ CASES = {
         "f32[8@x, 16@y]",
     ),
     "unary_positive": case(
-        lambda x: [f(jnp.abs(x) + 0.5) for f in (jnp.log, jnp.sqrt, lax.rsqrt, jnp.cbrt, jnp.log1p, jnp.expm1)],
+        lambda x: [
+            f(jnp.abs(x) + 0.5) for f in (jnp.log, jnp.sqrt, lax.rsqrt, jnp.cbrt, jnp.log1p, jnp.expm1)
+        ],
         "f32[8@x, 16@y]",
     ),
     "special": case(
-        lambda x: [
-            f(x)
-            for f in (lax.erf, lax.erfc, jnp.arctan, jnp.arcsinh, jnp.sinh, jnp.cosh, jnp.square, jnp.isinf)
-        ]
-        + [lax.erf_inv(jnp.tanh(x)), lax.lgamma(jnp.abs(x) + 1), lax.digamma(jnp.abs(x) + 1)],
+        lambda x: (
+            [
+                f(x)
+                for f in (
+                    lax.erf,
+                    lax.erfc,
+                    jnp.arctan,
+                    jnp.arcsinh,
+                    jnp.sinh,
+                    jnp.cosh,
+                    jnp.square,
+                    jnp.isinf,
+                )
+            ]
+            + [lax.erf_inv(jnp.tanh(x)), lax.lgamma(jnp.abs(x) + 1), lax.digamma(jnp.abs(x) + 1)]
+        ),
         "f32[8@x, 16@y]",
     ),
     "binary": case(
@@ -67,13 +80,20 @@ CASES = {
     "unsigned": case(
         lambda x: [x >> 3, x * jnp.uint32(2654435761), x < jnp.uint32(5), jnp.sum(x)], "u32<100[16@x+y]"
     ),
-    "small_integers": case(lambda x, y: [x + y, x.astype(jnp.int32) @ y.T.astype(jnp.int32)], "i8[8@x, 4]", "i8[8, 4@y]"),
-    "bools": case(lambda x, y: [x & y, x | ~y, x ^ y, jnp.any(x, 0), jnp.all(y, 1)], "bool[8@x, 4@y]", "bool[8@x, 4]"),
+    "small_integers": case(
+        lambda x, y: [x + y, x.astype(jnp.int32) @ y.T.astype(jnp.int32)], "i8[8@x, 4]", "i8[8, 4@y]"
+    ),
+    "bools": case(
+        lambda x, y: [x & y, x | ~y, x ^ y, jnp.any(x, 0), jnp.all(y, 1)], "bool[8@x, 4@y]", "bool[8@x, 4]"
+    ),
     "complex": case(
-        lambda x: [x * x, jnp.real(x), jnp.imag(x), jnp.conj(x), jnp.abs(x), x @ x.T, x.sum()], "c64[8@x, 4@y]"
+        lambda x: [x * x, jnp.real(x), jnp.imag(x), jnp.conj(x), jnp.abs(x), x @ x.T, x.sum()],
+        "c64[8@x, 4@y]",
     ),
     "bf16": case(
-        lambda x, w: [x @ w, jax.nn.softmax(x), jnp.tanh(x), x.sum(0)], "bf16[8@x, 16@y]", "bf16[16@y, 8]",
+        lambda x, w: [x @ w, jax.nn.softmax(x), jnp.tanh(x), x.sum(0)],
+        "bf16[8@x, 16@y]",
+        "bf16[16@y, 8]",
         tolerance=4e-2,
     ),
     "f16": case(lambda x, w: jax.nn.gelu(x @ w) * x, "f16[8@x, 8]", "f16[8, 8@y]", tolerance=1e-2),
@@ -113,7 +133,12 @@ CASES = {
     ),
     "gelu_exact": case(lambda x: jax.nn.gelu(x, approximate=False), "f32[8@x, 16@y]"),
     "softmaxes": case(
-        lambda x: [jax.nn.softmax(x, 0), jax.nn.log_softmax(x, 1), jax.nn.logsumexp(x, 1), jax.nn.standardize(x)],
+        lambda x: [
+            jax.nn.softmax(x, 0),
+            jax.nn.log_softmax(x, 1),
+            jax.nn.logsumexp(x, 1),
+            jax.nn.standardize(x),
+        ],
         "f32[8@x, 16@y]",
     ),
     "one_hot": case(lambda i: jax.nn.one_hot(i, 12), "i32<12[16@y]"),

@@ -12,17 +12,25 @@ CASES = {
     "extremes": case(lambda x: [x.max(), x.max(0), x.min(1), jnp.ptp(x), x.max((0, 1))], "f32[8@x, 16@y]"),
     "product": case(lambda x: [x.prod(), x.prod(0)], "f32[8@x, 4@y]"),
     "moments": case(lambda x: [x.std(), x.var(0), jnp.average(x, 1), jnp.linalg.norm(x)], "f32[8@x, 16@y]"),
-    "any_all": case(lambda x: [(x > 1).any(), (x > -1).all(0), jnp.count_nonzero(x > 0, 1)], "f32[8@x, 16@y]"),
+    "any_all": case(
+        lambda x: [(x > 1).any(), (x > -1).all(0), jnp.count_nonzero(x > 0, 1)], "f32[8@x, 16@y]"
+    ),
     "arg": case(lambda x: [jnp.argmax(x, 0), jnp.argmin(x, 1), jnp.argmax(x)], "f32[8@x, 16@y]"),
     "argmax_ties": case(lambda x: [jnp.argmax(x, 1), jnp.argmin(x, 1)], "i32<3[8@x, 16@y]"),
     "max_of_integers": case(lambda x: [x.max(0), x.sum(1), x.min()], "i32<9[8@x, 16@y]"),
     "int_bits": case(
-        lambda x: [lax.reduce(x, jnp.int32(0), lax.bitwise_or, (0,)), lax.reduce(x, jnp.int32(-1), lax.bitwise_and, (1,))],
+        lambda x: [
+            lax.reduce(x, jnp.int32(0), lax.bitwise_or, (0,)),
+            lax.reduce(x, jnp.int32(-1), lax.bitwise_and, (1,)),
+        ],
         "i32<64[8@x, 16@y]",
     ),
     "two_at_once": case(
         lambda x, y: lax.reduce(
-            (x, y), (jnp.float32(0), jnp.float32(0)), lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])), (0,)
+            (x, y),
+            (jnp.float32(0), jnp.float32(0)),
+            lambda a, b: (a[0] + b[0], jnp.maximum(a[1], b[1])),
+            (0,),
         ),
         "f32[8@x, 16@y]",
         "f32[8@x, 16@y]",
@@ -34,7 +42,9 @@ CASES = {
     "cumsum_backwards": case(lambda x: lax.cumsum(x, 0, reverse=True), "f32[16@x+y, 4]"),
     "cumlogsumexp": case(lambda x: lax.cumlogsumexp(x, 1), "f32[8@x, 16@y]"),
     "associative_scan": case(lambda x: lax.associative_scan(jnp.multiply, x, axis=1), "f32[8@x, 16@y]"),
-    "sort": case(lambda x: [jnp.sort(x, 0), jnp.sort(x, 1), jnp.sort(x, 1, descending=True)], "f32[8@x, 16@y]"),
+    "sort": case(
+        lambda x: [jnp.sort(x, 0), jnp.sort(x, 1), jnp.sort(x, 1, descending=True)], "f32[8@x, 16@y]"
+    ),
     "sort_alone": case(lambda x: jnp.sort(x), "f32[32@x+y]"),
     "argsort": case(lambda x: jnp.argsort(x, 1), "f32[8@x, 16@y]"),
     "lexsort": case(lambda x, y: lax.sort((x, y), num_keys=2), "i32<4[8@x, 16]", "f32[8@x, 16@y]"),
@@ -53,6 +63,7 @@ CASES = {
         "f32[4@x, 8, 8, 4@y]",
     ),
     "pool_split": case(
-        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"), "f32[4@x, 8@y, 8, 4]"
+        lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID"),
+        "f32[4@x, 8@y, 8, 4]",
     ),
 }

@@ -57,21 +57,29 @@ def _decode(x, cache, wk, wq, i):
 
 
 CASES = {
-    "sgd_data_parallel": case(_sgd, "f32[16, 32]", "f32[32]", "f32[32, 4]", "f32[16@x+y, 16]", "f32[16@x+y, 4]"),
+    "sgd_data_parallel": case(
+        _sgd, "f32[16, 32]", "f32[32]", "f32[32, 4]", "f32[16@x+y, 16]", "f32[16@x+y, 4]"
+    ),
     "sgd_tensor_parallel": case(
         _sgd, "f32[16, 32@y]", "f32[32@y]", "f32[32@y, 4]", "f32[16@x, 16]", "f32[16@x, 4]"
     ),
     "sgd_fully_sharded": case(
         _sgd, "f32[16@x+y, 32]", "f32[32@x+y]", "f32[32@x+y, 4]", "f32[16@x+y, 16]", "f32[16@x+y, 4]"
     ),
-    "adam_zero": case(_adam, "f32[16, 8]", "f32[16@x+y, 8]", "f32[16@x+y, 8]", "f32[16@x+y, 16]", "f32[16@x+y, 8]"),
+    "adam_zero": case(
+        _adam, "f32[16, 8]", "f32[16@x+y, 8]", "f32[16@x+y, 8]", "f32[16@x+y, 16]", "f32[16@x+y, 8]"
+    ),
     "attention_heads": case(_attention, *["f32[2@x, 8, 4@y, 8]"] * 3),
     "attention_sequence": case(_attention, *["f32[2, 8@y, 4, 8]"] * 3),
-    "attention_gradient": case(jax.grad(lambda q, k, v: _attention(q, k, v).sum()), *["f32[2@x, 8, 4@y, 8]"] * 3),
+    "attention_gradient": case(
+        jax.grad(lambda q, k, v: _attention(q, k, v).sum()), *["f32[2@x, 8, 4@y, 8]"] * 3
+    ),
     "cross_entropy": case(_cross_entropy, "f32[8@x, 16]", "f32[16, 32@y]", "i32<32[8@x]"),
     "mixture_of_experts": case(_moe, "f32[8@x, 16]", "f32[16, 4]", "f32[4@y, 16, 8]", "f32[4@y, 8, 16]"),
     "decode": case(_decode, "f32[4@x, 8]", "f32[4@x, 16, 8@y]", "f32[8, 8@y]", "f32[8, 8@y]", "i32<16[]"),
-    "decode_sequence": case(_decode, "f32[4@x, 8]", "f32[4@x, 16@y, 8]", "f32[8, 8]", "f32[8, 8]", "i32<16[]"),
+    "decode_sequence": case(
+        _decode, "f32[4@x, 8]", "f32[4@x, 16@y, 8]", "f32[8, 8]", "f32[8, 8]", "i32<16[]"
+    ),
     "batch_norm": case(
         jax.grad(lambda g, x: jnp.sum(jnp.tanh((x - x.mean(0)) * lax.rsqrt(x.var(0) + 1e-5) * g))),
         "f32[16@y]",
