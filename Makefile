@@ -17,7 +17,7 @@ check: .venv/.dev        ## lint and types
 	$(BIN)/pyright
 
 sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
-	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
+	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
 
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner
 	$(BIN)/python bench/score.py --shardc $(BIN)/shardc

@@ -1,3 +1,16 @@
-"""The top folders are imported as shardc.dialects and so on, never by their own names."""
+"""Settings of all tests.
+
+The top folders are imported as shardc.dialects and so on, never by their own names. Random tests draw the same
+examples every time, so that a run says something about the change and not about luck; `make sweep` sets
+SHARDC_RANDOM=1 for new ones.
+"""
+
+import os
+
+from hypothesis import settings
 
 collect_ignore = ["dialects", "passes", "grammar"]
+
+settings.register_profile("same", derandomize=True, deadline=None)
+settings.register_profile("random", deadline=None)
+settings.load_profile("random" if os.environ.get("SHARDC_RANDOM") else "same")

@@ -25,7 +25,7 @@ def reason(problem: Problem, value: int, source: Sharding, target: Sharding) -> 
 def named(problem: Problem, value: int) -> str:
     """What the source calls a value, else what made it."""
     loc = problem.graph.values[value].loc
-    if loc.name:
+    if loc.name and loc.name.isidentifier():
         return loc.name
     producer = problem.producer.get(value)
     return f"the result of {title(producer[0].node)}" if producer else "an argument"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from shardc.layout.axes import Axis, size_of
+from shardc.layout.axes import Axis, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
 
 KINDS = ("sum", "max", "min")
@@ -50,7 +50,7 @@ class Sharding:
         for name in ("replicated", "unreduced"):
             axes: tuple[Axis, ...] = getattr(self, name)
             if len(axes) > 1:
-                object.__setattr__(self, name, tuple(sorted(axes, key=self.mesh.order)))
+                object.__setattr__(self, name, merge(sorted(axes, key=self.mesh.order)))
         if not self.unreduced:
             object.__setattr__(self, "kind", "sum")
         parts = (self.mesh, self.dims, self.replicated, self.unreduced, self.kind)
