@@ -10,6 +10,7 @@ from dataclasses import replace
 
 from shardc.layout.axes import Axis
 from shardc.layout.difference import pieces, split
+from shardc.layout.mesh import Mesh
 from shardc.layout.sharding import Dim, Sharding
 
 
@@ -34,6 +35,16 @@ def refined(sharding: Sharding) -> Sharding:
 
     dims = tuple(Dim(new(dim.axes), dim.open, dim.priority) for dim in sharding.dims)
     return Sharding(finer, dims, new(sharding.replicated), new(sharding.unreduced), sharding.kind)
+
+
+def on_axes(sharding: Sharding) -> Sharding:
+    """As `refined`, on a mesh of at least one axis: a lone device is an axis x0 of size 1."""
+    whole = refined(sharding)
+    mesh = whole.mesh
+    if mesh.axes:
+        return whole
+    number = mesh.device_ids[0] if mesh.device_ids else mesh.rank_of(0)
+    return replace(whole, mesh=Mesh(mesh.name, (("x0", 1),), ranks=(number,)))
 
 
 def _names(parts: dict[str, list[Axis]]) -> dict[Axis, str]:

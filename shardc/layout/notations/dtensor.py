@@ -18,7 +18,7 @@ from shardc.layout.notations import limits
 from shardc.layout.notations.per_axis import Component, Copy, Partial, Split, components_of, to_sharding
 from shardc.layout.notations.ranks import array_of, count_of, mesh_of_array, ranks_of
 from shardc.layout.notations.values import Call, Name, Value, parse
-from shardc.layout.refine import refined
+from shardc.layout.refine import on_axes
 from shardc.layout.sharding import KINDS, Sharding
 
 _REASONS = {"avg": "a mean is a sum times 1/n", "product": "it cannot be reduced by one collective"}
@@ -43,7 +43,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
     LayoutError if, given a `shape`, PyTorch's blocks would be others.
     """
     limits.only_layouts(sharding, "DTensor")
-    whole = refined(sharding)
+    whole = on_axes(sharding)
     found = components_of(whole)
     strided = any(isinstance(c, Split) and c.factor > 1 for c in found)
     limits.split_alike(whole, shape, "DTensor", "refuse" if strided else "chunked")
@@ -66,7 +66,7 @@ def read_mesh(text: str) -> Mesh:
 
 def write_mesh(sharding: Sharding) -> str:
     """The device mesh whose axes the placements of `write` are for."""
-    mesh = refined(sharding).mesh
+    mesh = on_axes(sharding).mesh
     names = ", ".join(f'"{name}"' for name, _ in mesh.axes) + ("," if len(mesh.axes) == 1 else "")
     return f'DeviceMesh("cpu", {ranks_of(mesh)}, mesh_dim_names=({names}))'
 

@@ -43,12 +43,6 @@ def counted_from_zero(mesh: Mesh, notation: str) -> None:
         )
 
 
-def on_a_mesh(sharding: Sharding, notation: str) -> None:
-    """LayoutError for a tensor on one given device."""
-    if sharding.mesh.is_maximal:
-        raise LayoutError(f"{notation} has no way to put a tensor on one device of others; this one is")
-
-
 def split_alike(sharding: Sharding, shape: Sequence[int] | None, notation: str, policy: Policy) -> None:
     """LayoutError if, of `shape`, the notation would split some dimension into other blocks than we do.
 

@@ -18,7 +18,7 @@ from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
 from shardc.layout.notations.mindspore_layout import INTERLEAVED, NONE, Entry, Layout
 from shardc.layout.notations.values import Call, Fields, Value, parse
-from shardc.layout.refine import refined
+from shardc.layout.refine import on_axes
 from shardc.layout.sharding import Sharding
 
 
@@ -74,11 +74,8 @@ def layout_of(sharding: Sharding, shape: Sequence[int] | None = None) -> Layout:
     limits.only_layouts(sharding, "MindSpore")
     limits.no_partials(sharding, "a MindSpore Layout")
     limits.split_alike(sharding, shape, "MindSpore", "refuse")
-    whole = refined(sharding)
+    whole = on_axes(sharding)
     mesh = whole.mesh
-    limits.on_a_mesh(whole, "a MindSpore Layout")
-    if not mesh.axes:
-        raise LayoutError("a MindSpore Layout needs at least one axis")
     ranks = [mesh.rank_of(int(device)) for device in mesh.devices.flat]
     names = tuple(name for name, _ in mesh.axes)
     listed = None if ranks == list(range(mesh.size)) else ranks

@@ -19,7 +19,7 @@ from shardc.layout.notations import limits
 from shardc.layout.notations.per_axis import Component, Copy, Partial, Split, components_of, to_sharding
 from shardc.layout.notations.ranks import array_of, count_of, mesh_of_array, ranks_of
 from shardc.layout.notations.values import Call, Name, Value, parse
-from shardc.layout.refine import refined
+from shardc.layout.refine import on_axes
 from shardc.layout.sharding import Dim, Sharding
 from shardc.layout.slices import slices
 
@@ -46,7 +46,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
     """
     limits.only_layouts(sharding, "SBP")
     limits.only_sums(sharding, "OneFlow")
-    whole = refined(sharding)
+    whole = on_axes(sharding)
     for dim, held in enumerate(whole.dims):
         ordered = sorted(held.axes, key=whole.mesh.order)
         if list(held.axes) != ordered:
@@ -71,7 +71,7 @@ def read_mesh(text: str) -> Mesh:
 
 def write_mesh(sharding: Sharding) -> str:
     """The placement whose axes the components of `write` are for."""
-    return f'placement("cpu", ranks={ranks_of(refined(sharding).mesh)})'
+    return f'placement("cpu", ranks={ranks_of(on_axes(sharding).mesh)})'
 
 
 def nd_slices(shape: Sequence[int], hierarchy: Sequence[int], sbp: Sequence[str]) -> NDArray[np.int64]:
@@ -86,7 +86,7 @@ def nd_slices(shape: Sequence[int], hierarchy: Sequence[int], sbp: Sequence[str]
 
 def dual(sharding: Sharding) -> Sharding:
     """The sharding of the gradient: what was copied is partial, what was partial is copied, splits stay."""
-    whole = refined(sharding)
+    whole = on_axes(sharding)
     partial = {axis.name for axis in whole.unreduced}
     used = {axis.name for dim in whole.dims for axis in dim.axes}
     copied = tuple(whole.mesh.axis(n) for n, _ in whole.mesh.axes if n not in used | partial)

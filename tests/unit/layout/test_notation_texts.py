@@ -308,6 +308,18 @@ def test_uneven_blocks_differ():
         dtensor.write(lay((X, Y0)), (6,))
 
 
+@pytest.mark.parametrize("name", ["mindspore", "hlo", "sbp", "dtensor", "onnx"])
+def test_one_device(name: str):
+    sharding = Sharding(Mesh("mesh", (), (3,)), (Dim(),))
+    notation = NOTATIONS[name]
+    mesh = (
+        notation.read_mesh(notation.write_mesh(sharding))
+        if notation.read_mesh and notation.write_mesh
+        else None
+    )
+    assert same_layout(notation.read(notation.write(sharding), mesh, 1), sharding)
+
+
 def test_own_device_numbers():
     sharding = replace(lay((X,)), mesh=replace(MESH, ranks=tuple(range(8, 16))))
     for name in ("hlo", "jax", "sdy"):
