@@ -49,7 +49,7 @@ def unary(inputs: Sequence[Tensor], attributes: Attributes) -> Inference:
     """Any sharding of the first input, and the output has it; further inputs are settings and whole."""
     for number, tensor in enumerate(inputs[1:], 1):
         _whole(number, tensor)
-    return Inference(inputs[0].spec)
+    return _unchanged(inputs[0])
 
 
 def broadcast(inputs: Sequence[Tensor], attributes: Attributes) -> Inference:
@@ -65,7 +65,7 @@ def reduction(inputs: Sequence[Tensor], attributes: Attributes) -> Inference:
     axes = attributes.get("axes", attributes.get("axis"))
     if not axes and axes != 0:
         if attributes.get("noop_with_empty_axes"):
-            return Inference(tensor.spec)
+            return _unchanged(tensor)
         axes = range(tensor.rank)
     reduced = {_axis(axis, tensor.rank) for axis in ([axes] if isinstance(axes, int) else axes)}
     output: list[Label | None] = []
@@ -133,7 +133,11 @@ def einsum(inputs: Sequence[Tensor], attributes: Attributes) -> Inference:
 def constant_of_shape(inputs: Sequence[Tensor], attributes: Attributes) -> Inference:
     """The shape is whole on every device, and so is the output."""
     _whole(0, inputs[0])
-    return Inference(inputs[0].spec and replace(inputs[0].spec, sharded_dim=()))
+    return Inference(inputs[0].spec and replace(inputs[0].spec, sharded_dim=(), tensor_name=""))
+
+
+def _unchanged(tensor: Tensor) -> Inference:
+    return Inference(tensor.spec and replace(tensor.spec, tensor_name=""))
 
 
 def _whole(number: int, tensor: Tensor) -> None:

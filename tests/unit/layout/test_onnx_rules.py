@@ -115,6 +115,7 @@ def test_a_smaller_input_must_be_on_all_devices():
 def test_unary():
     for spec in (ROWS, BOTH, None):
         assert output("Relu", tensor(spec, 4, 4)) == ("" if spec is None else normal(spec))
+    assert output("Relu", tensor(ROWS.replace("{device", "{tensor_name='x' device"), 4, 4)) == normal(ROWS)
     assert output("Dropout", tensor(ROWS, 4, 4), tensor(None)) == normal(ROWS)
 
 
