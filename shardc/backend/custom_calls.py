@@ -111,7 +111,7 @@ def _routine(body: Body, node: Node) -> str:
     target = str(node.attrs["call_target_name"])
     if not is_known(target):
         raise ShardcError(
-            f"custom_call @{target} cannot be written as {body.target.language}: what it computes is not known",
+            f"custom_call @{target} cannot be written as {body.target.language}: shardc does not know it",
             node.loc,
             hint="the custom calls that can are LAPACK's, by jax.lax.linalg",
         )

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from typing import cast
 
-from shardc.backend import composites, custom_calls, numpy_collectives, numpy_control, ops_elementwise, ops_shape
+from shardc.backend import (
+    composites,
+    custom_calls,
+    numpy_collectives,
+    numpy_control,
+    ops_elementwise,
+    ops_shape,
+)
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, index, method, raw

@@ -71,7 +71,7 @@ def _convolution(site: Site) -> dict[str, Any]:
 def custom_call(site: Site) -> list[Any]:
     """The call on blocks, without what it says about the memory of whole arrays: layouts, aliases."""
     kept = {key: value for key, value in site.op.attrs.items() if key in _CALL_ATTRS}
-    return site.builder.op(site.op.name, *site.operands, results=site.local_results, **kept)
+    return site.builder.op(site.op.name, *site.operands, results=site.local_results, regions=(), **kept)
 
 
 _CALL_ATTRS = ("call_target_name", "has_side_effect", "backend_config", "api_version", "mhlo.backend_config")

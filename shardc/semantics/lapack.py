@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
-from scipy.linalg import lapack as routines
+from scipy.linalg import lapack as scipy_lapack  # pyright: ignore[reportMissingTypeStubs]
 
 from shardc.semantics.arrays import Array
 from shardc.semantics.linear_algebra import triangular_solve
@@ -33,6 +33,7 @@ def is_known(target: str) -> bool:
 
 
 def _function(name: str, array: Array) -> Callable[..., Any]:
+    routines = cast(Any, scipy_lapack)
     (function,) = routines.get_lapack_funcs((name,), (array,))
     return function
 
@@ -43,8 +44,8 @@ def _stacked(
     """`one` of every matrix of a stack; `shapes` are those of its results, for stacks of none."""
     batch = matrices.shape[:-2]
     rows = [one(matrices[index]) for index in np.ndindex(*batch)]
-    columns = zip(*rows, strict=True) if rows else ([] for _ in shapes)
-    return [np.reshape(np.array(list(c)), (*batch, *shape)) for c, shape in zip(columns, shapes, strict=True)]
+    columns = [np.array([row[i] for row in rows]) for i in range(len(shapes))]
+    return [np.reshape(c, (*batch, *shape)) for c, shape in zip(columns, shapes, strict=True)]
 
 
 def potrf(x: Array, *, uplo: int) -> list[Array]:
@@ -53,7 +54,7 @@ def potrf(x: Array, *, uplo: int) -> list[Array]:
 
     def one(matrix: Array) -> Sequence[Array]:
         factor, info = function(matrix, lower=uplo == ord("L"), clean=False)
-        return factor, np.int32(info)
+        return factor, np.asarray(info, np.int32)
 
     return _stacked(x, one, [(size, size), ()])
 
@@ -78,7 +79,7 @@ def getrf(x: Array) -> list[Array]:
 
     def one(matrix: Array) -> Sequence[Array]:
         factors, pivots, info = function(matrix)
-        return factors, np.asarray(pivots + 1, np.int32), np.int32(info)
+        return factors, np.asarray(pivots + 1, np.int32), np.asarray(info, np.int32)
 
     return _stacked(x, one, [(rows, columns), (min(rows, columns),), ()])
 
@@ -111,7 +112,7 @@ def syevd(x: Array, *, mode: int, uplo: int) -> list[Array]:
 
     def one(matrix: Array) -> Sequence[Array]:
         values, vectors, info = function(matrix, compute_v=mode == ord("V"), lower=uplo == ord("L"))
-        return vectors, values, np.int32(info)
+        return vectors, values, np.asarray(info, np.int32)
 
     return _stacked(x, one, [(size, size), (size,), ()])
 
@@ -126,7 +127,7 @@ def gesdd(x: Array, *, mode: int) -> list[Array]:
         u, values, v, info = function(matrix, compute_uv=mode != ord("N"), full_matrices=full)
         if mode == ord("N"):
             u, v = np.zeros((rows, rows), x.dtype), np.zeros((columns, columns), x.dtype)
-        return matrix, values, u, v, np.int32(info)
+        return matrix, values, u, v, np.asarray(info, np.int32)
 
     whole = full or mode == ord("N")
     u, v = ((rows, rows), (columns, columns)) if whole else ((rows, inner), (inner, columns))

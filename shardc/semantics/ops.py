@@ -72,7 +72,6 @@ from shardc.semantics.special import (
 from shardc.semantics.windows import reduce_window, reduce_window_with, select_and_scatter, windows
 
 __all__ = [
-    "lapack",
     "absolute",
     "atan2",
     "batch_norm_grad",
@@ -105,6 +104,7 @@ __all__ = [
     "is_inf",
     "is_neg_inf",
     "is_pos_inf",
+    "lapack",
     "lgamma",
     "log_plus_one",
     "logistic",

@@ -75,7 +75,9 @@ class BlocksBuilder:
         machine = Lockstep(graph, self.place)
         return machine.node(node, [recorder.env[value] for value in node.operands], recorder.env)
 
-    def one(self, name: str, /, *operands: Blocks, result: TensorType | None = None, **attrs: object) -> Blocks:
+    def one(
+        self, name: str, /, *operands: Blocks, result: TensorType | None = None, **attrs: object
+    ) -> Blocks:
         """Compute an operation with one result and no regions."""
         results = None if result is None else [result]
         (value,) = self.op(name, *operands, results=results, regions=(), **attrs)

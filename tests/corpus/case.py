@@ -1,7 +1,7 @@
 """One program of the corpus: a JAX function, and its arguments' types with the shardings asked for.
 
-An argument is written as in shardc's language: "f32[8@x, 16@y]", "i32<10[8]" (values below 10), "f32[8, 4]?" (no
-sharding asked for: the compiler chooses). Axes of one dimension are joined by +.
+An argument is written as in shardc's language: "f32[8@x, 16@y]", "i32<10[8]" (values below 10), "f32[8, 4]?"
+(no sharding asked for: the compiler chooses). Axes of one dimension are joined by +.
 """
 
 from __future__ import annotations

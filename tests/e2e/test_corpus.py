@@ -1,7 +1,7 @@
 """JAX programs (tests/corpus), lowered with shardings, compiled, and run on emulated devices.
 
-The reference is the same function under plain jax.jit. Three programs are compared with it: the StableHLO text
-under NumPy, the per-device program under NumPy (what --run does), and the JAX output on eight CPU devices.
+The reference is the same function under plain jax.jit. Three programs are compared with it: the StableHLO
+text under NumPy, the per-device program under NumPy (as --run does), and the JAX output on eight CPU devices.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ if jax.device_count() < 8:
 QUICK = (
     "activations add_rows_split arg argmax_ties attention_sequence big_constant bools calls cholesky complex "
     "composite concat cond conv_batch conv_groups cross_entropy cumulative decode_sequence dynamic_slice "
-    "dynamic_update embedding_gradient extremes fft fori_writes gelu_exact int_bits layer_norm matmul_conflict "
-    "mixture_of_experts pad_negative pool_gradient product random_bits reshape_merge roll scan_gradient "
-    "sgd_tensor_parallel sort svd take_split_rows top_k two_at_once uneven while_data"
+    "dynamic_update embedding_gradient extremes fft fori_writes gelu_exact int_bits layer_norm "
+    "matmul_conflict mixture_of_experts pad_negative pool_gradient product random_bits reshape_merge "
+    "roll scan_gradient sgd_tensor_parallel sort svd take_split_rows top_k two_at_once uneven while_data"
 ).split()
 
 

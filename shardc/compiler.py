@@ -1,0 +1,124 @@
+"""shardc from Python: a program in, the program of each device out.
+
+program = shardc.compile(text)                          # .shard or StableHLO text
+program = shardc.from_jax(f, x, w, in_shardings=…)      # a JAX function
+program.source                                          # what `shardc -o` writes
+program.main(x, w)                                      # runs it, on the devices there are
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from types import ModuleType
+from typing import Any
+
+from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting, register_source
+from shardc.layout import Mesh
+
+TARGETS = ("jax", "numpy")
+LANGUAGES = ("mlir", "shard")
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program: its text, and the functions in it.
+
+    `mesh` is None where no mesh is used; `warnings` are those of the compilation, in order. The text is
+    executed when one of its functions is first asked for.
+    """
+
+    source: str
+    mesh: Mesh | None
+    target: str
+    warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
+
+    @property
+    def main(self) -> Callable[..., Any]:
+        """The function of the global arrays, in the order of the program's parameters."""
+        return self.module.main
+
+    @property
+    def device_main(self) -> Callable[..., Any]:
+        """The function that each device runs on its blocks; where there is no mesh, `main`."""
+        return getattr(self.module, "device_main", self.module.main)
+
+    @cached_property
+    def module(self) -> ModuleType:
+        """The text as a module. Tracebacks show its lines."""
+        name = f"<shardc {hash(self.source) & 0xFFFFFFFF:08x}>"
+        linecache.cache[name] = (len(self.source), None, self.source.splitlines(keepends=True), name)
+        module = ModuleType("shardc_program")
+        exec(compile_source(self.source, name), module.__dict__)
+        return module
+
+
+def compile_source(source: str, name: str) -> Any:
+    """Python's own compile, which `compile` below hides."""
+    import builtins
+
+    return builtins.compile(source, name, "exec")
+
+
+def compile(
+    text: str,
+    *,
+    target: str = "jax",
+    language: str | None = None,
+    file: str = "<text>",
+    defines: Mapping[str, int] | None = None,
+    entry: str | None = None,
+    fallback: str = "error",
+) -> Program:
+    """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
+
+    `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
+    command's -D and --entry, for .shard only; `fallback` is its --fallback.
+    """
+    from shardc.cli.driver import READERS
+    from shardc.dialects.context import make_context
+    from shardc.dialects.snapshot import snapshot
+    from shardc.passes.pipeline import run_to
+    from shardc.planning.meshes import mesh_of
+
+    if target not in TARGETS:
+        raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
+    language = language or ("mlir" if "func.func" in text else "shard")
+    if language not in LANGUAGES:
+        raise ShardcError(f"{language} is no language; they are {', '.join(LANGUAGES)}")
+    register_source(file, text)
+    with collecting() as warnings:
+        module = READERS[f".{language}"](text, file, dict(defines or {}), entry)
+        run_to(make_context(), module, "local")
+        graph = snapshot(module).graph
+        source = _emitter(target)(graph)
+    return Program(source, mesh_of(graph) if graph.meshes else None, target, tuple(warnings))
+
+
+def from_jax(
+    function: Callable[..., Any],
+    *avals: Any,
+    in_shardings: Any = None,
+    out_shardings: Any = None,
+    target: str = "jax",
+    fallback: str = "error",
+) -> Program:
+    """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
+
+    `main` takes and returns flat lists: the leaves of the arguments' pytrees, in order.
+    """
+    from shardc.frontend.jax import lower
+
+    text = lower(function, *avals, in_shardings=in_shardings, out_shardings=out_shardings)
+    name = getattr(function, "__name__", "function")
+    return compile(text, target=target, language="mlir", file=f"<{name}>", fallback=fallback)
+
+
+def _emitter(target: str) -> Callable[[Any], str]:
+    if target == "numpy":
+        from shardc.backend.numpy import emit
+    else:
+        from shardc.backend.jax import emit
+    return emit
