@@ -6,7 +6,7 @@ in different notations, exchange tensors through these two functions. No padding
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -20,16 +20,19 @@ from shardc.layout.uneven import Policy
 Array = NDArray[Any]
 Blocks = Mapping[int, Array]
 
+COMBINE: dict[str, Callable[[Array, Array], Array]] = {"sum": np.add, "max": np.maximum, "min": np.minimum}
+"""How two partial results of each kind combine."""
+
 
 def distribute(tensor: Array, sharding: Sharding, policy: Policy = "ceil") -> dict[int, Array]:
     """Device -> its block. Of partial results the first holds the values, the others what changes nothing."""
     table = slices(sharding, tensor.shape, policy)
     number = partials(sharding)
-    neutral = _neutral(tensor.dtype, sharding.kind)
+    nothing = neutral(tensor.dtype, sharding.kind)
     found: dict[int, Array] = {}
     for device, rank in enumerate(devices_of(sharding)):
         block = tensor[tuple(slice(start, stop) for start, stop in table[device].tolist())]
-        found[rank] = block.copy() if number[device] == 0 else np.full_like(block, neutral)
+        found[rank] = block.copy() if number[device] == 0 else np.full_like(block, nothing)
     return found
 
 
@@ -47,13 +50,12 @@ def assemble(held: Blocks, sharding: Sharding, policy: Policy = "ceil", check_co
     groups = replica_groups(sharding)
     if check_copies:
         _check_copies(held, groups.tolist(), devices)
-    kinds = {"sum": np.add, "max": np.maximum, "min": np.minimum}
     first = held[devices[0]]
-    result = np.full(shape, _neutral(first.dtype, sharding.kind), first.dtype)
+    result = np.full(shape, neutral(first.dtype, sharding.kind), first.dtype)
     table = slices(sharding, shape, policy)
     for device in groups[:, 0].tolist():
         region = tuple(slice(start, stop) for start, stop in table[device].tolist())
-        result[region] = kinds[sharding.kind](result[region], held[devices[device]])
+        result[region] = COMBINE[sharding.kind](result[region], held[devices[device]])
     return result
 
 
@@ -96,7 +98,7 @@ def _check_copies(held: Blocks, groups: Sequence[Sequence[int]], devices: Sequen
                 )
 
 
-def _neutral(dtype: np.dtype[Any], kind: str) -> Any:
+def neutral(dtype: np.dtype[Any], kind: str) -> Any:
     """What changes nothing when combined by `kind`."""
     if kind == "sum":
         return dtype.type(0)
