@@ -39,7 +39,7 @@ from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.explain.diagnostics import ShardcError
 
 CALL = "shardc.call"
-MOST = 200_000
+MOST = 100_000
 """How many operations a program may have once its calls are inlined."""
 
 

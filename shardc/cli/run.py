@@ -78,8 +78,10 @@ def read_inputs(file: str, names: Sequence[str], types: Sequence[TensorType]) ->
     try:
         with np.load(file, allow_pickle=False) as archive:
             found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, BadZipFile) as error:
-        raise ShardcError(f"{file} is not an .npz file of arrays: {error}") from None
+    except (OSError, ValueError, BadZipFile, EOFError, AttributeError, TypeError):
+        raise ShardcError(
+            f"{file} is not an .npz file of arrays", hint="numpy.savez writes one: np.savez(file, x=x, w=w)"
+        ) from None
     arrays: list[Array] = []
     for name, type in zip(names, types, strict=True):
         if name not in found:

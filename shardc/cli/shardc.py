@@ -15,7 +15,7 @@ TARGETS = ("jax", "numpy")
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 1 for a wrong program or a wrong result, 2 for a misused command."""
-    options = _parser().parse_args(argv)
+    options = _options(argv)
     problem: Diagnostic | None = None
     code = 0
     with collecting() as warnings:
@@ -28,6 +28,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     if problem:
         print(problem, file=sys.stderr)
     return code
+
+
+def _options(argv: Sequence[str] | None) -> argparse.Namespace:
+    """The options; exits with 2 if some of them have no meaning together."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    if (options.inputs or options.outputs) and not options.run:
+        parser.error("--inputs and --outputs need --run")
+    if options.output and (options.run or options.check):
+        parser.error(f"-o writes a program, and {'--run' if options.run else '--check'} makes none")
+    return options
 
 
 def _dispatch(options: argparse.Namespace) -> int:

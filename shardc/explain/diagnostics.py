@@ -17,6 +17,9 @@ from pathlib import Path
 
 from shardc.graph.types import UNKNOWN, Location
 
+WIDTH = 160
+"""How many characters of a source line are shown."""
+
 _sources: dict[str, list[str]] = {}
 
 
@@ -39,8 +42,7 @@ class Diagnostic:
         lines = [f"{place}: {self.severity}: {self.message}"]
         source = source_line(self.loc)
         if source is not None:
-            lines.append("    " + source.replace("\t", " "))
-            lines.append("    " + " " * (min(self.loc.col, len(source) + 1) - 1) + "^")
+            lines += _pointed(source, min(self.loc.col, len(source) + 1))
         if self.hint:
             lines.append(f"    note: {self.hint}")
         return "\n".join(lines)
@@ -55,6 +57,15 @@ class ShardcError(Exception):
 
     def __str__(self) -> str:
         return str(self.diagnostic)
+
+
+def _pointed(source: str, column: int) -> list[str]:
+    """A source line, cut to what is around the column where it is long, and a caret below."""
+    text = "".join(c if c.isprintable() else " " for c in source)
+    first = max(0, column - WIDTH // 2) if len(text) > WIDTH else 0
+    front, back = "…" if first else "", "…" if len(text) > first + WIDTH else ""
+    caret = " " * (column - 1 - first + len(front)) + "^"
+    return [f"    {front}{text[first : first + WIDTH]}{back}", f"    {caret}"]
 
 
 def source_line(loc: Location) -> str | None:

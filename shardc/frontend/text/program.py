@@ -124,17 +124,25 @@ class ProgramReader:
                 raise self.e.error(f"mesh {mesh.name} has no axes", pos=mesh.pos)
             axes = tuple((name, self.types.size(size)) for name, size in mesh.axes)
             try:
-                declared = Mesh(mesh.name, axes, processes=mesh.processes or 1)
+                symbol = self._mesh_symbol(mesh.name)
+                declared = Mesh(symbol, axes, processes=mesh.processes or 1)
                 if declared.size > MAX_DEVICES:
                     raise LayoutError(f"mesh {mesh.name} has more than 2^20 devices")
-                declared = Mesh(
-                    mesh.name, axes, mesh.devices, 1 if mesh.processes is None else mesh.processes
-                )
+                declared = Mesh(symbol, axes, mesh.devices, 1 if mesh.processes is None else mesh.processes)
             except (LayoutError, ArithmeticError) as error:
                 raise self.e.error(str(error), pos=mesh.pos) from None
             self.meshes[mesh.name] = declared
             with self.e.at(mesh.pos):
                 self.builder.mesh(declared)
+
+    def _mesh_symbol(self, name: str) -> str:
+        """What the module calls a mesh: there, unlike here, meshes and functions share one name space."""
+        taken = {function.name for function in self.program.functions} | {
+            m.name for m in self.meshes.values()
+        }
+        while name in taken:
+            name += "_mesh"
+        return name
 
     def _declare_functions(self) -> None:
         for function in self.program.functions:

@@ -75,3 +75,33 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A loop that a call made goes with it, whole: what is inside makes no functions.
+// CHECK-LABEL: @main
+// CHECK: func.call @layers(
+// CHECK: func.func private @layers(
+// CHECK: stablehlo.while
+// CHECK-NOT: func.func private
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.constant {shardc.call = "layers#0"} dense<0> : tensor<i32>
+    %2 = stablehlo.constant {shardc.call = "layers#0"} dense<3> : tensor<i32>
+    %3 = stablehlo.constant {shardc.call = "layers#0"} dense<1> : tensor<i32>
+    %4:2 = "stablehlo.while"(%1, %a) ({
+    ^bb0(%i: tensor<i32>, %h: tensor<2xf32>):
+      %5 = stablehlo.add %i, %3 {shardc.call = "layers#0"} : tensor<i32>
+      %6 = stablehlo.compare LE, %5, %2, SIGNED {shardc.call = "layers#0"} : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %6 : tensor<i1>
+    }, {
+    ^bb0(%i: tensor<i32>, %h: tensor<2xf32>):
+      %7 = stablehlo.tanh %h {shardc.call = "layers#0"} : tensor<2xf32>
+      %8 = stablehlo.add %i, %3 {shardc.call = "layers#0"} : tensor<i32>
+      stablehlo.return %8, %7 : tensor<i32>, tensor<2xf32>
+    }) {shardc.call = "layers#0"} : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>)
+    sdy.return %4#1 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

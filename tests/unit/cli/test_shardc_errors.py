@@ -126,6 +126,55 @@ def test_wrong_inputs(
 
 def test_inputs_that_are_no_archive(program: str, capsys: pytest.CaptureFixture[str]) -> None:
     Path("in.npz").write_text("no")
-    assert _error(capsys, program, "--run", "--inputs", "in.npz").startswith(
-        "shardc: error: in.npz is not an .npz file of arrays"
+    assert _error(capsys, program, "--run", "--inputs", "in.npz") == (
+        "shardc: error: in.npz is not an .npz file of arrays\n"
+        "    note: numpy.savez writes one: np.savez(file, x=x, w=w)\n"
     )
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--inputs", "in.npz"], "--inputs and --outputs need --run"),
+        (["--check", "--outputs", "out.npz"], "--inputs and --outputs need --run"),
+        (["--run", "-o", "out.py"], "-o writes a program, and --run makes none"),
+        (["--check", "-o", "out.py"], "-o writes a program, and --check makes none"),
+    ],
+)
+def test_options_without_meaning_together(
+    program: str, options: list[str], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([program, *options])
+    assert stop.value.code == 2
+    assert capsys.readouterr().err.endswith(f"shardc: error: {said}\n")
+
+
+def test_long_lines_are_cut_around_the_caret(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("long.shard").write_text("def f(a: f32[8]):\n    return " + "a + " * 100 + "b" + " + a" * 100 + "\n")
+    message, line, caret = _error(capsys, "long.shard").splitlines()
+    assert message == "long.shard:2:412: error: unknown name b"
+    assert line[caret.index("^")] == "b"
+    assert line.startswith("    …") and line.endswith("…") and len(line) < 180
+
+
+def test_control_characters_are_not_shown(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("cr.shard").write_bytes(b"def f(a: f32[8]):\r    return a\r")
+    assert _error(capsys, "cr.shard") == (
+        "cr.shard:1:18: error: the character '\\r' has no meaning here\n"
+        "    def f(a: f32[8]):     return a \n"
+        "                     ^\n"
+    )
+
+
+def test_calls_that_double(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["def g0(a: f32[8]):", "    return tanh(a)"]
+    for i in range(1, 40):
+        lines += [f"def g{i}(a: f32[8]):", f"    return g{i - 1}(a) + g{i - 1}(a)"]
+    Path("double.shard").write_text("\n".join(lines))
+    assert "with its calls, g39 has" in _error(capsys, "double.shard", "--check")
+
+
+def test_a_mesh_may_be_called_like_a_function(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    Path("same.shard").write_text("mesh f[x=2]\ndef f(a: f32[8@x]):\n    return a\n")
+    assert main(["same.shard", "--run"]) == 0
