@@ -128,7 +128,7 @@ class Body:
         """Print one node, or keep its text for its use."""
         if id(node) not in self.uses.live:
             return
-        printer = self.target.table.get(node.name)
+        printer = self.target.table.get(node.name, self.target.otherwise)
         if printer is None:
             raise ShardcError(f"{node.name} cannot be written as {self.target.language}", node.loc)
         if node.regions:
@@ -170,9 +170,9 @@ class Body:
         """A free variable name for a value: the source's if it gave one."""
         return self.names.fresh(source_name(self.graph.values[value].loc) or fallback)
 
-    def note(self, value: int, node: Node | None = None) -> str:
+    def note(self, value: int) -> str:
         """f32[8, 64] of f32[16@data, 64]; the second part where `localize` noted it."""
-        whole = None if node is None else node.attrs.get("shardc.global")
+        whole = self.uses.whole.get(value)
         return f"{self.type(value)}" + (f" of {whole}" if whole else "")
 
     def notes(self, values: Sequence[int]) -> str | None:
@@ -245,7 +245,7 @@ class Body:
             self.writer.comment(term.comment)
         variable = self.fresh(value, _WISHES.get(node.name, "t") if node else "t")
         whole = term.shape == self.type(value).shape != ()
-        self.writer.statement(f"{variable} = ", term.expr, self.note(value, node) if whole else None)
+        self.writer.statement(f"{variable} = ", term.expr, self.note(value) if whole else None)
         self._remember(value, Term(name(variable), term.shape, free=True))
 
     def _assign_all(self, node: Node, printed: Several) -> None:

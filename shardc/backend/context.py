@@ -24,11 +24,15 @@ Printer = Callable[["Body", Node], Printed]
 
 @dataclass(frozen=True)
 class Target:
-    """A language to write: its name, its array module, and the printer of each operation."""
+    """A language to write: its name, its array module, and the printer of each operation.
+
+    `otherwise` prints what the table lacks, if the language can.
+    """
 
     language: str
     xp: str
     table: Mapping[str, Printer]
+    otherwise: Printer | None = None
 
     def dtype(self, dtype: str) -> str:
         """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""

@@ -60,7 +60,7 @@ class _Folder:
             return _two_way(self, replace(node, regions=regions))
         for attempt in _FOLDS.get(node.name, ()):
             folded = attempt(self, node)
-            if folded is not None:
+            if folded is not None and folded.name in self.known:
                 return folded
         return node
 

@@ -1,0 +1,83 @@
+"""One scope of a .shard program while it is written, and what all scopes share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shardc.backend.body import Body
+from shardc.backend.context import Context
+from shardc.backend.expressions import Expr, call
+from shardc.backend.names import Names, identifier
+from shardc.backend.shard_text import DTYPES, filled, sizes
+from shardc.backend.terms import Term
+
+PLACE = "<name>"
+"""Stands for the name of a function while it is written; no program contains it."""
+
+
+@dataclass
+class ShardContext(Context):
+    """One emission.
+
+    `helpers` are the functions that regions became, by their text without the name; `communicating` are the
+    functions of the program that communicate.
+    """
+
+    helpers: dict[str, str] = field(default_factory=dict[str, str])
+    communicating: frozenset[str] = frozenset()
+
+    def names(self, pinned: Iterable[str] = ()) -> Names:
+        """Names for the values of a scope: none that a function has."""
+        return Names((*self.vocabulary, *self.functions.values(), *pinned))
+
+    @cached_property
+    def vocabulary(self) -> frozenset[str]:
+        """What means something in every .shard program that is written here."""
+        return VOCABULARY | DTYPES
+
+    def helper(self, wish: str, write: Callable[[str], str]) -> str:
+        """The name of the function that `write` writes under a name; equal functions are one."""
+        text = write(PLACE)
+        if text not in self.helpers:
+            taken = {*self._source_names, *self.helpers.values(), *self.functions.values(), *self.vocabulary}
+            name, number = wish, 1
+            while name in taken:
+                number += 1
+                name = f"{wish}{number}"
+            self.helpers[text] = name
+        return self.helpers[text]
+
+    @cached_property
+    def _source_names(self) -> frozenset[str]:
+        return frozenset(identifier(value.loc.name) or "" for value in self.graph.values)
+
+
+class ShardBody(Body):
+    """A scope whose expressions give tensors of the right shape and dtype in the .shard language."""
+
+    def expr(self, value: int) -> Expr:
+        term, type = self.terms[value], self.type(value)
+        if term.weak:
+            return filled(term.expr, type)
+        if term.shape != type.shape:
+            return call("broadcast_to", term.expr, sizes(type.shape))
+        return term.expr
+
+    def inner(self, terms: dict[int, Term], names: Names) -> ShardBody:
+        """A scope inside this one."""
+        return ShardBody(self.context, self.uses, names, terms)
+
+
+VOCABULARY = frozenset(
+    """
+    abs all all_gather all_to_all any arange arctan2 argmax argmin array astype axis_index block broadcast_to
+    cbrt ceil concatenate cond cos einsum erf exp expm1 flip floor full gelu iota isfinite log log1p
+    log_softmax max maximum mean min minimum ones op pad pcast pmax pmax_scatter pmin pmin_scatter ppermute
+    prod psum psum_scatter reshape round rsqrt sigmoid sign silu sin softmax softplus sqrt sum switch tan
+    tanh to_partial top_k transpose where while_loop zeros
+    inf nan pi range True False None
+    """.split()
+)
+"""The names of the language that the printers write."""

@@ -1,0 +1,115 @@
+"""Functions of a .shard program: those that the program had, and those that regions become."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import cast
+
+from shardc.backend.body import Body
+from shardc.backend.expressions import Expr, raw, several
+from shardc.backend.idioms import fold
+from shardc.backend.names import identifier
+from shardc.backend.regions import carried_name
+from shardc.backend.shard_body import ShardBody, ShardContext
+from shardc.backend.usage import captured, usage
+from shardc.backend.writer import WIDTH, Writer
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Function, Graph, Node, Region, walk
+
+
+def communicates(graph: Graph, region: Region) -> bool:
+    """Whether a region, or a function it calls, does what only per-device code does."""
+    return any(
+        node.name.startswith("spmd.")
+        or (node.name == "func.call" and communicates(graph, graph.functions[str(node.attrs["callee"])].body))
+        for node in walk(region)
+    )
+
+
+@contextmanager
+def definition(
+    writer: Writer, name: str, params: Sequence[str], results: Sequence[str], decorator: str | None
+) -> Generator[None]:
+    """The lines that begin a function, and inside, its body; `params` are `x: f32[8]`."""
+    if decorator:
+        writer.line(f"@{decorator}")
+    returned = results[0] if len(results) == 1 else f"({', '.join(results)})"
+    opening = Expr(f"def {name}(", tuple(map(raw, params)), f") -> {returned}:")
+    *lines, last = opening.lines("", "", WIDTH)
+    for line in lines:
+        writer.line(line)
+    with writer.indented(last):
+        yield
+
+
+def function_text(context: ShardContext, name: str, function: Function) -> str:
+    """A function of the program, on blocks."""
+    graph, writer = context.graph, Writer()
+    names = context.names()
+    params: list[str] = []
+    for i, value in enumerate(function.body.args):
+        params.append(names.fresh(identifier(graph.values[value].loc.name) or f"arg{i}"))
+        names.pin(params[-1])
+    typed = [f"{p}: {graph.type(v)}" for p, v in zip(params, function.body.args, strict=True)]
+    results = [str(graph.type(value)) for value in function.body.results]
+    decorator = "per_device" if function.name in context.communicating else None
+    with definition(writer, name, typed, results, decorator):
+        write_body(replace(context, writer=writer), function.body, params)
+    return writer.text()
+
+
+def write_body(context: ShardContext, region: Region, params: Sequence[str]) -> None:
+    """The lines of a function: its region's nodes and its return."""
+    region = fold(context.graph, region, context.constants, context.target.table)
+    body = ShardBody(context, usage(region), context.names(), {})
+    for value, param in zip(region.args, params, strict=True):
+        body.names.pin(param)
+        body.bind(value, param)
+    context.writer.statement("return ", body.function(region))
+
+
+def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequence[int] = ()) -> str:
+    """The name of a function with what a region does, after its own arguments given the values `passed`.
+
+    It knows nothing else from outside but numbers: ShardcError if the region reads more.
+    """
+    outer, region = cast(ShardBody, body), node.regions[number]
+    context = cast(ShardContext, outer.context)
+    numbers = {v: outer.terms[v] for v in captured(node) if v in outer.terms and outer.terms[v].weak}
+    unknown = [v for v in _reads(region) if v not in numbers and v not in passed]
+    if unknown:
+        name = body.graph.values[unknown[0]].loc.name or str(body.type(unknown[0]))
+        raise ShardcError(f"a region of {node.name} reads {name}, which is made outside of it", node.loc)
+    args = (*region.args, *passed)
+
+    def write(name: str) -> str:
+        writer = Writer()
+        names = context.names()
+        inner = ShardBody(replace(context, writer=writer), outer.uses, names, dict(numbers))
+        typed: list[str] = []
+        for i, value in enumerate(args):
+            param = names.fresh(carried_name(body, node, value) or chr(ord("a") + i % 26))
+            names.pin(param)
+            inner.bind(value, param)
+            typed.append(f"{param}: {body.type(value)}")
+        results = region.results if not _is_loop_step(node, number) else (*region.results, *passed)
+        types = [str(body.type(value)) for value in results]
+        decorator = "per_device" if communicates(body.graph, region) else None
+        with definition(writer, name, typed, types, decorator):
+            exprs = inner.region(region)
+            exprs += [inner.expr(value) for value in passed[: len(results) - len(exprs)]]
+            writer.statement("return ", several(exprs))
+        return writer.text()
+
+    return context.helper(wish, write)
+
+
+def _is_loop_step(node: Node, number: int) -> bool:
+    return node.name == "stablehlo.while" and number == 1
+
+
+def _reads(region: Region) -> list[int]:
+    """What a region reads from outside, in order."""
+    return captured(Node(-1, "", (), (), {}, (region,)))

@@ -1,0 +1,94 @@
+"""op("stablehlo.gather", x, i, {…}): every operation that has no name of its own in the .shard language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import cast
+
+from shardc.backend.body import Body
+from shardc.backend.expressions import Expr, call, keyword, raw, tuple_of
+from shardc.backend.names import quoted
+from shardc.backend.shard_functions import region_function
+from shardc.backend.terms import Several, Term
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Node
+from shardc.graph.infer import ShapeError, infer
+from shardc.graph.program import Attrs, own_attrs
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WISHES = {"stablehlo.sort": "before", "stablehlo.select_and_scatter": "choose"}
+
+
+def operation(body: Body, node: Node) -> Expr | Several | Term:
+    """The operation by its own name, with all its attributes, and its regions as functions."""
+    if not node.name.startswith(("stablehlo.", "chlo.")):
+        raise ShardcError(f"{node.name} cannot be written as a .shard program", node.loc)
+    items = [raw(quoted(node.name)), *(body.expr(value) for value in node.operands)]
+    attrs = own_attrs(node)
+    if attrs:
+        items.append(_record(node, attrs))
+    if not _is_told(body, node, attrs):
+        items.append(keyword("result", _one_or_several([raw(str(t)) for t in _types(body, node)])))
+    wish = _WISHES.get(node.name, "combine")
+    functions = [raw(region_function(body, node, i, wish)) for i in range(len(node.regions))]
+    if functions:
+        items.append(keyword("body", _one_or_several(functions)))
+    expr = call("op", *items)
+    return expr if len(node.results) == 1 else Several(expr)
+
+
+def _types(body: Body, node: Node) -> list[object]:
+    return [body.type(value) for value in node.results]
+
+
+def _one_or_several(items: Sequence[Expr]) -> Expr:
+    return items[0] if len(items) == 1 else tuple_of(items)
+
+
+def _is_told(body: Body, node: Node, attrs: Attrs) -> bool:
+    """Whether operands, attributes and regions tell the result types."""
+    types = [body.type(value) for value in node.operands]
+    regions = [body.graph.types(region.results) for region in node.regions]
+    try:
+        told = infer(node.name, types, attrs, region_results=regions)
+    except ShapeError:
+        return False
+    return list(told) == _types(body, node)
+
+
+def _record(node: Node, attrs: Attrs) -> Expr:
+    """{slice_sizes=(1, 4), indices_are_sorted=False}"""
+    items: list[Expr] = []
+    for key, value in attrs.items():
+        if not _NAME.fullmatch(key):
+            raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)
+        items.append(keyword(key, _attribute(node, key, value)))
+    return record(items)
+
+
+def record(items: Sequence[Expr]) -> Expr:
+    """{a=1, b=2}"""
+    shown = tuple_of(items)
+    return Expr("{", shown.items, "}", reads=shown.reads)
+
+
+def _attribute(node: Node, key: str, value: object) -> Expr:
+    match value:
+        case bool() | int() | float():
+            return raw(str(value))
+        case str() if '"' not in value and value.isprintable():
+            return raw(quoted(value))
+        case tuple():
+            items = cast("tuple[object, ...]", value)
+            return tuple_of([_attribute(node, key, item) for item in items])
+        case _ if is_dataclass(value):
+            return record(
+                [
+                    keyword(field.name, _attribute(node, key, getattr(value, field.name)))
+                    for field in fields(value)
+                ]
+            )
+        case _:
+            raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)
