@@ -111,7 +111,7 @@ Holders = list[tuple[Region, list[list[int]]]]
 
 def _holders(sharding: Sharding, shape: Sequence[int], policy: Policy) -> Holders:
     number = blocks(sharding.mesh, [axis for dim in sharding.dims for axis in dim.axes]).tolist()
-    part = partials(sharding).tolist()
+    part: list[int] = partials(sharding).tolist()
     regions = _regions(sharding, shape, policy)
     count = max(part) + 1
     found: dict[int, tuple[Region, list[list[int]]]] = {}
