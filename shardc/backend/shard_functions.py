@@ -10,7 +10,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.expressions import Expr, raw, several
 from shardc.backend.idioms import fold
-from shardc.backend.names import identifier
+from shardc.backend.names import identifier, source_name
 from shardc.backend.regions import carried_name
 from shardc.backend.shard_body import ShardBody, ShardContext
 from shardc.backend.usage import captured, usage
@@ -82,7 +82,7 @@ def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequ
     if unknown:
         name = body.graph.values[unknown[0]].loc.name or str(body.type(unknown[0]))
         raise ShardcError(f"a region of {node.name} reads {name}, which is made outside of it", node.loc)
-    args = (*region.args, *passed)
+    args, is_loop = (*region.args, *passed), node.name == "stablehlo.while"
 
     def write(name: str) -> str:
         writer = Writer()
@@ -90,11 +90,12 @@ def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequ
         inner = ShardBody(replace(context, writer=writer), outer.uses, names, dict(numbers))
         typed: list[str] = []
         for i, value in enumerate(args):
-            param = names.fresh(carried_name(body, node, value) or chr(ord("a") + i % 26))
+            wish = carried_name(body, node, value) if is_loop else source_name(body.graph.values[value].loc)
+            param = names.fresh(wish or chr(ord("a") + i % 26))
             names.pin(param)
             inner.bind(value, param)
             typed.append(f"{param}: {body.type(value)}")
-        results = region.results if not _is_loop_step(node, number) else (*region.results, *passed)
+        results = (*region.results, *passed) if is_loop and number == 1 else region.results
         types = [str(body.type(value)) for value in results]
         decorator = "per_device" if communicates(body.graph, region) else None
         with definition(writer, name, typed, types, decorator):
@@ -104,10 +105,6 @@ def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequ
         return writer.text()
 
     return context.helper(wish, write)
-
-
-def _is_loop_step(node: Node, number: int) -> bool:
-    return node.name == "stablehlo.while" and number == 1
 
 
 def _reads(region: Region) -> list[int]:
