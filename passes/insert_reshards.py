@@ -29,6 +29,7 @@ from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
 from shardc.explain.reasons import lost_splits, reason
 from shardc.layout import Sharding
+from shardc.passes.free_axes import make_whole_over_free_axes
 from shardc.planning.descent import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.problem import Problem, copies
@@ -45,6 +46,7 @@ class InsertReshards(ModulePass):
     name = "insert-reshards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        make_whole_over_free_axes(op)
         snap = snapshot(op)
         if not snap.graph.meshes:
             return
