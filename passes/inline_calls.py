@@ -14,7 +14,7 @@ becomes
       return %0 : tensor<8xf32>
     }
 
-A composite is a call of its decomposition. What a callee says about its parameters and results becomes a
+A composite is a call of its decomposition, a named computation its body. What a callee says about its parameters and results becomes a
 constraint. `shardc.call` is the path of calls, outermost first, each with its number in program order;
 outline-calls makes functions of them again.
 """
@@ -22,6 +22,7 @@ outline-calls makes functions of them again.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context
@@ -32,8 +33,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.locations import location_of
-from shardc.dialects.sdy import ShardingConstraintOp
-from shardc.dialects.sdy_attributes import ShardingAttr
+from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING
 from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.explain.diagnostics import ShardcError
@@ -111,6 +112,8 @@ class _Inliner:
                 self._call(op, op.callee, path, stack)
             elif isinstance(op, CompositeOp):
                 self._call(op, op.decomposition, path, stack)
+            elif isinstance(op, NamedComputationOp):
+                _open(op)
 
     def _call(
         self, call: CallOp | CompositeOp, symbol: SymbolRefAttr, path: str, stack: tuple[str, ...]
@@ -146,6 +149,32 @@ class _Inliner:
         ]
         Rewriter.erase_op(end)
         Rewriter.replace_op(call, [], results)
+
+
+def _open(computation: NamedComputationOp) -> None:
+    """Put the body of a named computation in its place; the shardings of its borders become constraints."""
+    point, block = InsertPoint.before(computation), computation.body.block
+    end = block.last_op
+    assert end is not None
+    arguments = _all_constrained(computation.operands, computation.in_shardings, point, computation.location)
+    Rewriter.inline_block(block, point, arguments)
+    results = _all_constrained(end.operands, computation.out_shardings, point, computation.location)
+    Rewriter.erase_op(end)
+    Rewriter.replace_op(computation, [], results)
+
+
+def _all_constrained(
+    values: Sequence[SSAValue],
+    shardings: ShardingPerValueAttr | None,
+    point: InsertPoint,
+    location: LocationAttr,
+) -> list[SSAValue]:
+    if shardings is None:
+        return list(values)
+    return [
+        _constrained(value, {SHARDING: sharding}, point, location)
+        for value, sharding in zip(values, shardings.data, strict=True)
+    ]
 
 
 def _constrained(

@@ -40,12 +40,14 @@ from shardc.dialects.locations import locate
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
-from shardc.graph import Node
+from shardc.graph import REGION_OPS, Node
+from shardc.graph.text import sharded_text
 from shardc.layout import Sharding, text_of
 from shardc.planning.meshes import mesh_of
 
 KEPT = ("shardc.call", "shardc.group", "shardc.reason")
 PARTIAL_OVER = "shardc.partial_over"
+GLOBAL = "shardc.global"
 
 
 @dataclass(frozen=True)
@@ -122,7 +124,11 @@ class _Localize:
             if value.name_hint is None:
                 _name(value, loc.name)
                 locate(value.op, loc)
-            self._mark_partial(node, self.localizer.layout(result), value.op)
+            layout = self.localizer.layout(result)
+            self._mark_partial(node, layout, value.op)
+            if not layout.is_replicated and value.op.name not in REGION_OPS:
+                text = sharded_text(self.graph.type(result), layout)
+                value.op.attributes[GLOBAL] = attribute_of(GLOBAL, text)
 
     def _mark_partial(self, node: Node, layout: Sharding, op: Operation) -> None:
         if not layout.unreduced or not op.name.startswith(("stablehlo.", "chlo.")):

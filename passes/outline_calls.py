@@ -31,6 +31,7 @@ from shardc.graph import REGION_OPS
 
 CALL = "shardc.call"
 GROUP = "shardc.group"
+GLOBAL = "shardc.global"
 REASON = "shardc.reason"
 
 
@@ -136,7 +137,7 @@ def _bare(function: FuncOp) -> FuncOp:
     """A copy without what does not matter for equality: the calls it came from and reasons."""
     copy = function.clone()
     for op in copy.walk():
-        for key in (CALL, REASON):
+        for key in (CALL, REASON, GLOBAL):
             op.attributes.pop(key, None)
     return copy
 

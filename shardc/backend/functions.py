@@ -11,7 +11,7 @@ from shardc.backend.expressions import index, several
 from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import Names, identifier, source_name
-from shardc.backend.usage import usage
+from shardc.backend.usage import noted, usage
 from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
 
@@ -21,8 +21,11 @@ def write_body(context: Context, region: Region, params: Sequence[str], stacked:
 
     The results with numbers in `stacked` get a dimension in front.
     """
-    region = fold(context.graph, region, context.constants, context.target.table)
-    body = Body(context, usage(region), Names(context.functions.values()), {})
+    folded = fold(context.graph, region, context.constants, context.target.table)
+    uses = usage(folded)
+    uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
+    region = folded
+    body = Body(context, uses, Names(context.functions.values()), {})
     for value, param in zip(region.args, params, strict=True):
         body.bind(value, param)
     if stacked:

@@ -10,7 +10,8 @@ from shardc.backend.axes import EmittedMesh, axes_of, emitted_mesh
 from shardc.backend.names import Names, identifier
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region, TensorType, walk
-from shardc.layout import Axis, Sharding, text_of
+from shardc.graph.text import sharded_text
+from shardc.layout import Axis, Sharding
 
 
 @dataclass(frozen=True)
@@ -38,23 +39,7 @@ class Array:
 
     def __str__(self) -> str:
         """f32[16@data, 64]"""
-        if self.sharding is None:
-            return str(self.type)
-        mesh = self.sharding.mesh
-        sizes = ", ".join(
-            f"{size}{_at([text_of(axis, mesh) for axis in dim.axes])}"
-            for size, dim in zip(self.type.shape, self.sharding.dims, strict=True)
-        )
-        partial = ", ".join(text_of(axis, mesh) for axis in self.sharding.unreduced)
-        return f"{self.type.dtype}[{sizes}]" + (
-            f" partial({self.sharding.kind}: {partial})" if partial else ""
-        )
-
-
-def _at(names: list[str]) -> str:
-    if not names:
-        return ""
-    return "@" + (names[0] if len(names) == 1 else f"({', '.join(names)})")
+        return str(self.type) if self.sharding is None else sharded_text(self.type, self.sharding)
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ class Usage:
     user: dict[int, Node] = field(default_factory=dict[int, Node])
     home: dict[int, int] = field(default_factory=dict[int, int])
     site: dict[int, int] = field(default_factory=dict[int, int])
+    whole: dict[int, str] = field(default_factory=dict[int, str])  # global types, where localize noted them
 
     def used_once_here(self, value: int) -> bool:
         """Whether the one use is in the region that defines the value."""
@@ -31,6 +32,16 @@ def usage(region: Region) -> Usage:
     _define(region, uses)
     _use(region, uses)
     return uses
+
+
+def noted(region: Region) -> dict[int, str]:
+    """The global types that `localize` noted, by value."""
+    return {
+        value: str(node.attrs["shardc.global"])
+        for node in walk(region)
+        if "shardc.global" in node.attrs
+        for value in node.results
+    }
 
 
 def _define(region: Region, uses: Usage) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import cast
 
 from shardc.check.site import Site
 from shardc.check.state import REDUCERS, AxisParts, State
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Node, TensorType
+from shardc.graph.text import sharded_text
 from shardc.layout import Axis, Sharding, size_of, text_of
 
 
@@ -94,20 +96,10 @@ class _Result:
         value = self.site.node.operands[self.index]
         name = self.site.graph.values[value].loc.name or "the value"
         type = self.site.parts.type_text(self.site.graph.type(value), self.state)
+        result = sharded_text(self.type, replace(self.sharding, unreduced=()))
         return self.site.error(
-            f"result {self.index + 1}, {_global_text(self.type, self.sharding)}, {declared}, "
-            f"but {name}: {type} {found}",
-            hint,
+            f"result {self.index + 1}, {result}, {declared}, but {name}: {type} {found}", hint
         )
-
-
-def _global_text(type: TensorType, sharding: Sharding) -> str:
-    """f32[8@i, 32]."""
-    dims = [
-        _dim_text(size, [text_of(axis, sharding.mesh) for axis in dim.axes])
-        for size, dim in zip(type.shape, sharding.dims, strict=True)
-    ]
-    return f"{type.dtype}[{', '.join(dims)}]"
 
 
 def _dim_text(size: int, axes: Sequence[str]) -> str:

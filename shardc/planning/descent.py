@@ -95,8 +95,10 @@ def _carry(problem: Problem, slot: Slot) -> bool:
     now, choice = slot.layout(), adder.choice
     around = [slot.loop, slot.end, adder]
     cost = problem.cost(around)
+    held = [axis for dim in now.dims for axis in dim.axes]
     for term in terms:
-        if term.unreduced and not now.unreduced:
+        clash = any(axis.overlaps(other) for axis in term.unreduced for other in held)
+        if term.unreduced and not now.unreduced and not clash:
             problem.carry(slot, replace(now, unreduced=term.unreduced, kind=term.kind))
             adder.choice = cheapest(problem, adder, candidates(problem, adder)) or choice
             if problem.cost(around) < cost:

@@ -98,6 +98,10 @@ def _results_first(operands: int, results: int) -> tuple[int, ...]:
     return (*range(operands, operands + results), *range(operands))
 
 
+ALIKE = frozenset({"stablehlo.while", "stablehlo.optimization_barrier", "sdy.propagation_barrier"})
+"""Operations whose operands are laid out as their results."""
+
+
 def _fixed(problem: Problem, node: Node) -> Choice | None:
     """The only choice of a node whose layouts are given, or None."""
     results = tuple(map(problem.layout, node.results))
@@ -108,7 +112,7 @@ def _fixed(problem: Problem, node: Node) -> Choice | None:
         ins = cast(tuple[Sharding, ...], node.attrs["in_shardings"])
         outs = cast(tuple[Sharding, ...], node.attrs["out_shardings"])
         return Choice(tuple(s.layout() for s in ins), tuple(s.layout() for s in outs))
-    if node.name == "stablehlo.while":
+    if node.name in ALIKE:
         return Choice(results, results)
     if node.name in REGION_OPS:
         selector = tuple(replicated(problem.mesh, problem.graph.type(v).rank) for v in node.operands)

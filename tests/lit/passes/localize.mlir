@@ -6,7 +6,7 @@
 // CHECK-SAME: out_shardings=[<@pod, [{"data"}, {}]>] manual_axes={"data", "model"}
 // CHECK-SAME: tensor<16x64xf32>, {{.*}}tensor<64x64xf32>
 // CHECK-NEXT: stablehlo.dot_general {{.*}} -> tensor<16x64xf32>
-// CHECK-NEXT: "spmd.all_reduce"({{.*}}) {axes = ["model"], kind = "sum"}
+// CHECK-NEXT: "spmd.all_reduce"({{.*}}) {axes = ["model"], kind = "sum"
 // CHECK-NEXT: sdy.return
 sdy.mesh @pod = <["data"=2, "model"=4]>
 func.func @main(
@@ -29,7 +29,7 @@ func.func @main(
 // CHECK: [[INSIDE:%.*]] = stablehlo.compare LT, {{.*}}, [[SIZE]], SIGNED
 // CHECK: [[MASKED:%.*]] = stablehlo.select [[INSIDE]], %x
 // CHECK: [[PART:%.*]] = stablehlo.reduce([[MASKED]] {{.*}} applies stablehlo.maximum
-// CHECK: "spmd.all_reduce"([[PART]]) {axes = ["r"], kind = "max"}
+// CHECK: "spmd.all_reduce"([[PART]]) {axes = ["r"], kind = "max"
 sdy.mesh @ring = <["r"=4]>
 func.func @main(%x: tensor<10xf32> {sdy.sharding = #sdy.sharding<@ring, [{"r"}]>})
     -> (tensor<f32> {sdy.sharding = #sdy.sharding<@ring, []>}) {
