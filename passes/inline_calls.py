@@ -172,7 +172,7 @@ def _all_constrained(
     if shardings is None:
         return list(values)
     return [
-        _constrained(value, {SHARDING: sharding}, point, location)
+        _constrained(value, {SHARDING: ShardingAttr(sharding)}, point, location)
         for value, sharding in zip(values, shardings.data, strict=True)
     ]
 
