@@ -1,7 +1,7 @@
 """Settings of all tests.
 
-The top folders are imported as shardc.dialects and so on, never by their own names. Random tests draw the same
-examples every time, so that a run says something about the change and not about luck; `make sweep` sets
+The top folders are imported as shardc.dialects and so on, never by their own names. Random tests draw the
+same examples every time, so that a run says something about the change and not about luck; `make sweep` sets
 SHARDC_RANDOM=1 for new ones.
 """
 
