@@ -2,11 +2,11 @@
 
 Source and target may lie on the same devices, on some of them, on others, and on different numbers of them;
 each may be split unevenly, have copies and be partial. Elements go straight from who holds them to who needs
-them. A device that needs what it holds takes its own. A partial target gets each element once: on the device
-that holds it if that is one of the target's, on the device at the same place if all are others but as many,
-else on the first. Partial results of another kind than the target's are combined first.
+them. A device that needs what it holds takes its own. A partial target gets each element once, on the device
+that stands for its holder: the same if it is one of the target's, else the one at the same place, round and
+round. Partial results of another kind than the target's are combined first.
 
-So S(0) -> P leaves every block where it is, among zeros, and B -> P keeps the first copy, as OneFlow does.
+So S(0) -> P leaves every block where it is, among zeros, and B -> P keeps the first copy, as in OneFlow.
 """
 
 from __future__ import annotations
@@ -134,14 +134,12 @@ def _starts(sharding: Sharding, shape: Sequence[int], policy: Policy) -> dict[in
 def _places(source: Sharding, target: Sharding) -> dict[int, int]:
     """Device of the source -> the device of the target that stands for it."""
     ours, theirs = devices_of(source), devices_of(target)
-    if set(ours) & set(theirs):
-        return {device: device for device in theirs}
-    return dict(zip(ours, theirs, strict=True)) if len(ours) == len(theirs) else {}
+    return {d: d if d in theirs else theirs[i % len(theirs)] for i, d in enumerate(ours)}
 
 
 def _owner(members: Iterable[int], takers: Sequence[Sequence[int]], place: dict[int, int]) -> int:
     """Which partial result of the target takes in what `members` hold: the first that stands for one."""
-    devices = {place[member] for member in members if member in place}
+    devices = {place[member] for member in members}
     return next((number for number, group in enumerate(takers) if devices.intersection(group)), 0)
 
 

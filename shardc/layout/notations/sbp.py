@@ -56,7 +56,9 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
                 f"{lists[1]}; it takes a placement that lists the ranks in another order"
             )
     limits.split_alike(whole, shape, "OneFlow", "balanced")
-    return f"({', '.join(map(_text, components_of(whole)))}{',' if len(whole.mesh.axes) == 1 else ''})"
+    return (
+        f"({', '.join(map(component_text, components_of(whole)))}{',' if len(whole.mesh.axes) == 1 else ''})"
+    )
 
 
 def read_mesh(text: str) -> Mesh:
@@ -128,5 +130,6 @@ def _partial(kind: str) -> Partial:
     return Partial()
 
 
-def _text(item: Component) -> str:
+def component_text(item: Component) -> str:
+    """S(i), B or P."""
     return f"S({item.dim})" if isinstance(item, Split) else "P" if isinstance(item, Partial) else "B"
