@@ -43,13 +43,17 @@ def process_local(case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sharding_of(case: Mapping[str, Any]) -> Sharding:
-    """The sharding of a case; its axes are called as in its spec."""
-    given = case["input"]
+    """The sharding of a case."""
+    return ordered(ascending(case["input"]), case)
+
+
+def ascending(given: Mapping[str, Any]) -> Sharding:
+    """The sharding of an input with its devices in ascending order; the axes are called as in its spec."""
     sizes, rank = given["mesh_shape"], len(given["local_shape"])
     named = sorted(set(re.findall(r"'(\w+)'", given["spec"])))
     letters = "xyzw" if set(named) & set("xyzw") else "abcdefgh"
     mesh = Mesh("mesh", tuple(zip(letters, sizes, strict=False)), None, given["processes"])
-    return ordered(jax.read(given["spec"], mesh, rank), case)
+    return jax.read(given["spec"], mesh, rank)
 
 
 def local_data(given: Mapping[str, Any]) -> list[np.ndarray]:
