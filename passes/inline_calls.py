@@ -14,15 +14,14 @@ becomes
       return %0 : tensor<8xf32>
     }
 
-A composite is a call of its decomposition, a named computation its body. What a callee says about its parameters and results becomes a
-constraint. `shardc.call` is the path of calls, outermost first, each with its number in program order;
-outline-calls makes functions of them again.
+A composite is a call of its decomposition, a named computation its body. What a callee says about its
+parameters and results becomes a constraint. `shardc.call` is the path of calls, outermost first, each with
+its number in program order; outline-calls makes functions of them again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.context import Context

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -10,8 +10,8 @@ from xdsl.passes import ModulePass
 
 STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
-    "sharded": ("inline-calls", "propagate", "check"),
-    "collectives": ("insert-reshards", "reshards-to-collectives"),
+    "sharded": ("inline-calls", "unify-meshes", "propagate", "check"),
+    "collectives": ("require-rules", "insert-reshards", "reshards-to-collectives"),
     "local": ("localize", "check", "outline-calls", "simplify-local"),
 }
 """Stage name -> the passes that lead to it from the stage before."""
@@ -53,6 +53,12 @@ def _propagate() -> type[ModulePass]:
     return Propagate
 
 
+def _require_rules() -> type[ModulePass]:
+    from shardc.passes.require_rules import RequireRules
+
+    return RequireRules
+
+
 def _reshards_to_collectives() -> type[ModulePass]:
     from shardc.passes.reshards_to_collectives import ReshardsToCollectives
 
@@ -65,6 +71,12 @@ def _simplify_local() -> type[ModulePass]:
     return SimplifyLocal
 
 
+def _unify_meshes() -> type[ModulePass]:
+    from shardc.passes.unify_meshes import UnifyMeshes
+
+    return UnifyMeshes
+
+
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
     "inline-calls": _inline_calls,
@@ -72,16 +84,24 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "localize": _localize,
     "outline-calls": _outline_calls,
     "propagate": _propagate,
+    "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
     "simplify-local": _simplify_local,
+    "unify-meshes": _unify_meshes,
 }
 """Pass name -> a function that imports it."""
 
 
-def run_to(context: Context, module: ModuleOp, stage: str, start: str = "ir") -> None:
+Options = Mapping[str, Mapping[str, str]]
+"""Pass name -> its options."""
+
+
+def run_to(
+    context: Context, module: ModuleOp, stage: str, start: str = "ir", options: Options | None = None
+) -> None:
     """Take a module from the end of stage `start` to the end of `stage`, verifying after each pass."""
     names = list(STAGES)
     for name in names[names.index(start) + 1 : names.index(stage) + 1]:
         for pass_name in STAGES[name]:
-            PASSES[pass_name]()().apply(context, module)
+            PASSES[pass_name]()(**(options or {}).get(pass_name, {})).apply(context, module)
             module.verify()

@@ -1,3 +1,20 @@
 """shardc compiles a sharded tensor program into the program each device runs."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shardc.compiler import Program, compile, from_jax
+
 __version__ = "0.1.0"
+__all__ = ["Program", "compile", "from_jax"]
+
+
+def __getattr__(name: str) -> object:
+    """The compiler is imported when it is first asked for; `import shardc` alone imports nothing."""
+    if name not in __all__:
+        raise AttributeError(f"module shardc has no attribute {name}")
+    from shardc import compiler
+
+    return getattr(compiler, name)

@@ -91,7 +91,7 @@ def compile(
     register_source(file, text)
     with collecting() as warnings:
         module = READERS[f".{language}"](text, file, dict(defines or {}), entry)
-        run_to(make_context(), module, "local")
+        run_to(make_context(), module, "local", options={"require-rules": {"fallback": fallback}})
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
     return Program(source, mesh_of(graph) if graph.meshes else None, target, tuple(warnings))

@@ -1,4 +1,7 @@
-"""Custom calls: what JAX calls LAPACK for on CPU is written as jax.lax.linalg, which runs on every device."""
+"""Custom calls: what JAX calls LAPACK for on CPU is written as jax.lax.linalg, which runs on every device.
+
+Others are written as calls of the same target, which whoever runs the program registers with jax.ffi.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
-from shardc.backend.expressions import call, raw
+from shardc.backend.expressions import Expr, call, integers, list_of, raw
 from shardc.backend.names import quoted
 from shardc.backend.terms import Several
 from shardc.explain.diagnostics import ShardcError
@@ -76,8 +79,11 @@ def options_of(node: Node) -> dict[str, int]:
 
 
 def in_jax(body: Body, node: Node) -> Printed:
-    """A small function of jax.lax.linalg, before the line that calls it."""
-    routine = _routine(body, node)
+    """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
+    target = str(node.attrs["call_target_name"])
+    if not is_known(target):
+        return _foreign(body, node, target)
+    routine = _routine(target)
     options = options_of(node)
     params, text = _FUNCTIONS[routine]
     if routine == "gesdd" and options["mode"] == ord("N"):
@@ -100,23 +106,43 @@ def in_jax(body: Body, node: Node) -> Printed:
 
 def in_numpy(body: Body, node: Node) -> Printed:
     """ops.lapack(target, *operands, options…)."""
-    _routine(body, node)
-    target = raw(quoted(str(node.attrs["call_target_name"])))
-    options = {key: raw(f'ord("{chr(code)}")') for key, code in options_of(node).items()}
-    done = call("ops.lapack", target, *(body.expr(value) for value in node.operands), **options)
-    return Several(done)
-
-
-def _routine(body: Body, node: Node) -> str:
     target = str(node.attrs["call_target_name"])
     if not is_known(target):
         raise ShardcError(
-            f"custom_call @{target} cannot be written as {body.target.language}: shardc does not know it",
-            node.loc,
-            hint="the custom calls that can are LAPACK's, by jax.lax.linalg",
+            f"custom_call @{target} cannot be written as NumPy: what it does is not known", node.loc
         )
+    options = {key: raw(f'ord("{chr(code)}")') for key, code in options_of(node).items()}
+    done = call("ops.lapack", raw(quoted(target)), *(body.expr(value) for value in node.operands), **options)
+    return Several(done)
+
+
+def _routine(target: str) -> str:
     name = re.sub(r"lapack_[sdcz](\w+)_ffi", r"\1", target)
     return _SAME.get(name, name)
+
+
+def _foreign(body: Body, node: Node, target: str) -> Printed:
+    if node.attrs.get(OPTIONS):
+        raise ShardcError(
+            f"custom_call @{target} cannot be written as JAX: the types of its options are not known",
+            node.loc,
+            hint="a custom call without options is written as jax.ffi.ffi_call",
+        )
+    results = [_struct(body, value) for value in node.results]
+    function = call(
+        "jax.ffi.ffi_call", raw(quoted(target)), results[0] if len(results) == 1 else list_of(results)
+    )
+    done = call(function, *(body.expr(value) for value in node.operands))
+    return done if len(results) == 1 else Several(done)
+
+
+def _struct(body: Body, value: int) -> Expr:
+    """jax.ShapeDtypeStruct, with the mesh axes that the result varies over."""
+    type = body.type(value)
+    varies = sorted(body.context.varying.get(value, frozenset[str]()))
+    axes = raw("{" + ", ".join(map(quoted, varies)) + "}") if varies else None
+    dtype = body.target.dtype(type.dtype)
+    return call("jax.ShapeDtypeStruct", integers(type.shape), dtype, vma=axes)
 
 
 def _solve_options(options: dict[str, int]) -> str:

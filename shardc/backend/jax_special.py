@@ -127,6 +127,14 @@ def identity(body: Body, node: Node) -> Printed:
     return Several(tuple_of([body.expr(value) for value in node.operands]))
 
 
+def barrier(body: Body, node: Node) -> Printed:
+    """Nothing moves across it: what is computed again after it is not taken from before."""
+    exprs = [body.expr(value) for value in node.operands]
+    if len(exprs) == 1:
+        return call("lax.optimization_barrier", exprs[0])
+    return Several(call("lax.optimization_barrier", tuple_of(exprs)))
+
+
 def dimension_size(body: Body, node: Node) -> Expr:
     size = body.type(node.operands[0]).shape[cast(int, node.attrs["dimension"])]
     return call(body.target.dtype("i32"), str(size))
@@ -163,6 +171,6 @@ TABLE: dict[str, Printer] = {
     "stablehlo.fft": fft,
     "stablehlo.rng_bit_generator": rng_bit_generator,
     "stablehlo.map": map_,
-    "stablehlo.optimization_barrier": identity,
+    "stablehlo.optimization_barrier": barrier,
     "stablehlo.get_dimension_size": dimension_size,
 }

@@ -11,7 +11,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.graph import Graph
-from shardc.passes.pipeline import STAGES, run_to
+from shardc.passes.pipeline import STAGES, Options, run_to
 
 
 def compile(options: argparse.Namespace) -> int:
@@ -22,7 +22,7 @@ def compile(options: argparse.Namespace) -> int:
     else:
         module = _load(options)
         ir_stage = stage if stage in STAGES else "local"
-        run_to(make_context(), module, ir_stage)
+        run_to(make_context(), module, ir_stage, options=_pass_options(options))
         text = print_module(module) if stage in STAGES else _source(snapshot(module).graph, stage)
     driver.write_text(options.output, text)
     return 0
@@ -30,7 +30,7 @@ def compile(options: argparse.Namespace) -> int:
 
 def check(options: argparse.Namespace) -> int:
     """Take the program through every pass and write nothing."""
-    run_to(make_context(), _load(options), "local")
+    run_to(make_context(), _load(options), "local", options=_pass_options(options))
     return 0
 
 
@@ -40,8 +40,12 @@ def run(options: argparse.Namespace) -> int:
 
     module = _load(options)
     whole = snapshot(module.clone()).graph
-    run_to(make_context(), module, "local")
+    run_to(make_context(), module, "local", options=_pass_options(options))
     return compare(whole, snapshot(module).graph, options.inputs, options.outputs)
+
+
+def _pass_options(options: argparse.Namespace) -> Options:
+    return {"require-rules": {"fallback": options.fallback}}
 
 
 def _load(options: argparse.Namespace) -> ModuleOp:

@@ -11,6 +11,7 @@ from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting
 
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy")
 TARGETS = ("jax", "numpy")
+FALLBACKS = ("error", "replicate")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,6 +81,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "--entry", metavar="NAME", help="the function to compile (default: main, else the last)"
+    )
+    parser.add_argument(
+        "--fallback",
+        choices=FALLBACKS,
+        default="error",
+        help="what to do with an operation that has no rule: stop (default), or gather its operands",
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")

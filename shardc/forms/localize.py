@@ -33,6 +33,9 @@ COLLECTIVES = frozenset(
     )
 )
 
+TRANSPARENT = frozenset({"sdy.sharding_constraint", "sdy.propagation_barrier", "sdy.sharding_group"})
+"""What is only said to propagation."""
+
 
 class Localizer:
     """Rebuilds regions of `graph` for one device of `mesh`.
@@ -71,8 +74,8 @@ class Localizer:
     def node(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
         """Build one node."""
         operands = [env[v] for v in node.operands]
-        if node.name == "sdy.sharding_constraint":
-            return operands
+        if node.name in TRANSPARENT:
+            return operands[: len(node.results)]
         if node.name in COLLECTIVES:
             (operand,) = node.operands
             target = cast(Sharding, node.attrs["out_sharding"]).layout()

@@ -34,8 +34,17 @@ def rule_of(op: Op) -> FactorRule | None:
     return _known[key]
 
 
+def register_call(target: str, function: RuleFunction) -> None:
+    """Give the custom call of `target` its rule. ValueError if it has one already."""
+    if target in calls.CALLS:
+        raise ValueError(f"custom call {target} has a rule already")
+    calls.CALLS[target] = function
+    _known.clear()
+
+
 def register(name: str, function: RuleFunction) -> None:
     """Give the operation `name` of some dialect its rule. ValueError if it has one already."""
     if name in RULES:
         raise ValueError(f"operation {name} has a rule already")
     RULES[name] = function
+    _known.clear()

@@ -147,11 +147,11 @@ def test_an_unknown_operation_is_named_with_its_place(backend):
 
     def body(b, x):
         with b.at(Location("prog.mlir", 7, 3)):
-            return b.op("stablehlo.custom_call", x, results=[f32(4)], call_target_name="mine")
+            return b.op("sdy.propagation_barrier", x, results=[f32(4)])
 
     builder.function("main", [f32(4)], body)
     with pytest.raises(
-        ShardcError, match=r"prog.mlir:7:3: error: stablehlo.custom_call cannot be written as"
+        ShardcError, match=r"prog.mlir:7:3: error: sdy.propagation_barrier cannot be written as"
     ):
         backend.emit(builder.graph)
 
