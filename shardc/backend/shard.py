@@ -74,7 +74,7 @@ def _preamble(program: LocalProgram) -> str:
     source = f" of {Path(program.file).name}" if program.file else ""
     writer = Writer()
     writer.comment(f"What each device runs{source}, as shardc compiled it.")
-    if program.mesh is not None:
+    if program.mesh is not None and program.mesh.axes:
         writer.line(_mesh(program.mesh))
     return writer.text()
 
@@ -99,7 +99,8 @@ def _entry(context: ShardContext, program: LocalProgram) -> str:
     results = [_type(program, result) for result in program.results]
     writer = context.writer
     uneven = any(any(array.padding) for array in (*program.params, *program.results))
-    decorator = None if program.mesh is None else "shard_map(uneven=True)" if uneven else "shard_map"
+    mapped = program.mesh is not None and program.mesh.axes
+    decorator = None if not mapped else "shard_map(uneven=True)" if uneven else "shard_map"
     with definition(writer, context.functions[program.function.name], typed, results, decorator):
         for name, param in zip(params, program.params, strict=True):
             if param.local != param.type:

@@ -75,7 +75,7 @@ VOCABULARY = frozenset(
     abs all all_gather all_to_all any arange arctan2 argmax argmin array astype axis_index block broadcast_to
     cbrt ceil concatenate cond cos einsum erf exp expm1 flip floor full gelu iota isfinite log log1p
     log_softmax max maximum mean min minimum ones op pad pcast pmax pmax_scatter pmin pmin_scatter ppermute
-    prod psum psum_scatter reshape round rsqrt sigmoid sign silu sin softmax softplus sqrt sum switch tan
+    prod psum psum_scatter relu reshape round rsqrt sigmoid sign silu sin softmax softplus sqrt sum switch tan
     tanh to_partial top_k transpose where while_loop zeros
     inf nan pi range True False None
     """.split()

@@ -84,11 +84,9 @@ def _attribute(node: Node, key: str, value: object) -> Expr:
             items = cast("tuple[object, ...]", value)
             return tuple_of([_attribute(node, key, item) for item in items])
         case _ if is_dataclass(value):
-            return record(
-                [
-                    keyword(field.name, _attribute(node, key, getattr(value, field.name)))
-                    for field in fields(value)
-                ]
-            )
+            stated = [
+                (f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default
+            ]
+            return record([keyword(name, _attribute(node, name, item)) for name, item in stated])
         case _:
             raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)

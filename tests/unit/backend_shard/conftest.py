@@ -1,19 +1,20 @@
-"""Compiling a program, printing it with --emit shard, compiling that; and what it means that both are the same.
+"""Compiling a program, printing it with --emit shard, compiling that; and what makes both the same.
 
-`canonical(graph)` describes what a local module computes, independent of names, of the order of operations that
-do not depend on each other, of functions, of repeated and unused operations, and of these spellings:
+`Canonical(graph).whole()` describes what a local module computes, independent of names, of the order of
+operations that do not depend on each other, of functions, of repeated and unused operations, and of these
+spellings:
 
     broadcast_in_dim that adds dimensions      =  reshape, then broadcast
     a broadcast or reshaped splat              =  a splat
     values that a loop passes on unchanged     =  the values outside
     parts of axes                              =  the axes of the emitted mesh
+    a case over a converted bool               =  an if
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -33,14 +34,6 @@ from shardc.passes.pipeline import run_to
 from shardc.semantics.run import run
 
 
-@dataclass(frozen=True)
-class Made:
-    """What makes a value; equal for equal computations. Interned, so comparing is quick."""
-
-    key: tuple[object, ...]
-    type: TensorType
-
-
 class Canonical:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -55,13 +48,15 @@ class Canonical:
     def whole(self) -> object:
         """Interface and results."""
         program = self.program
-        mesh = None if program.mesh is None else (program.mesh.axes, program.mesh.mesh.device_ids)
+        mesh = None
+        if program.mesh is not None and program.mesh.axes:
+            mesh = program.mesh.axes, program.mesh.mesh.device_ids, program.mesh.mesh.processes
         arrays = [self.array(array) for array in (*program.params, *program.results)]
         env = {v: self.intern("param", i) for i, v in enumerate(program.body.args)}
         return mesh, arrays, self.region(program.body, env)
 
     def array(self, array: local_module.Array) -> object:
-        if array.sharding is None:
+        if array.sharding is None or self.program.mesh is None:
             return array.type
         names = self.program.mesh.names
         sharding = array.sharding
@@ -94,7 +89,7 @@ class Canonical:
         return results
 
     def attrs(self, node: Node) -> list[tuple[str, object]]:
-        attrs = {k: v for k, v in own_attrs(node).items() if not k.startswith("mhlo.")}
+        attrs: dict[str, Any] = {k: v for k, v in own_attrs(node).items() if not k.startswith("mhlo.")}
         if "axes" in attrs and self.program.mesh is not None:
             attrs["axes"] = self.program.mesh.names(attrs["axes"])
         if attrs.get("compare_type") != "TOTALORDER":
@@ -107,7 +102,7 @@ class Canonical:
             attrs["dot_dimension_numbers"] = (dims.lhs_batching, dims.rhs_batching, pairs)
         if node.name == "stablehlo.slice":
             ranges = zip(attrs["start_indices"], attrs["limit_indices"], attrs["strides"], strict=True)
-            attrs = {"ranges": [range(*r) for r in ranges]}
+            attrs = {"ranges": [tuple(range(*r)) for r in ranges]}
         return sorted((k, v) for k, v in attrs.items())
 
     # ---- spellings
@@ -124,7 +119,9 @@ class Canonical:
         return made
 
     def reshape(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
-        return [self.reshaped(operands[0], self.graph.type(node.operands[0]), self.graph.type(node.results[0]))]
+        return [
+            self.reshaped(operands[0], self.graph.type(node.operands[0]), self.graph.type(node.results[0]))
+        ]
 
     def reshaped(self, value: int, before: TensorType, after: TensorType) -> int:
         if value in SPLATS:
@@ -137,7 +134,7 @@ class Canonical:
         return made
 
     def broadcast(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
-        (value,), places = operands, node.attrs["broadcast_dimensions"]
+        (value,), places = operands, cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
         before, after = self.graph.type(node.operands[0]), self.graph.type(node.results[0])
         if value in SPLATS:
             return [self.splat(SPLATS[value], after)]
@@ -242,7 +239,9 @@ def assert_round_trip(source: str, file: str = "prog.shard", runs: bool = True) 
     assert Canonical(first).whole() == Canonical(second).whole(), text
     if runs:
         arrays = random_inputs(whole.types(whole.main.body.args))
-        for want, have, source_of in zip(run(first, arrays), run(second, arrays), run(again, arrays), strict=True):
+        for want, have, source_of in zip(
+            run(first, arrays), run(second, arrays), run(again, arrays), strict=True
+        ):
             assert distance(np.asarray(want), np.asarray(have)) == 0, text
             assert distance(np.asarray(want), np.asarray(source_of)) <= 1e-5, text
     return text
@@ -251,3 +250,25 @@ def assert_round_trip(source: str, file: str = "prog.shard", runs: bool = True) 
 @pytest.fixture
 def round_trip() -> Callable[..., str]:
     return assert_round_trip
+
+
+@pytest.fixture
+def same() -> Callable[[str, str], bool]:
+    """Whether two programs compile to the same per-device program."""
+
+    def compare(one: str, other: str) -> bool:
+        return Canonical(compiled(one)[1]).whole() == Canonical(compiled(other)[1]).whole()
+
+    return compare
+
+
+@pytest.fixture
+def run_text() -> Callable[[str], list[np.ndarray]]:
+    """The results of a program's per-device form."""
+
+    def results(source: str) -> list[np.ndarray]:
+        whole, local = compiled(source)
+        arrays = random_inputs(whole.types(whole.main.body.args))
+        return [np.asarray(array) for array in run(local, arrays)]
+
+    return results

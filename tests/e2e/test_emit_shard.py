@@ -1,0 +1,47 @@
+"""--emit shard on the command line: its output is a program that runs, prints and compiles like any other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shardc.cli.shardc import main as shardc
+
+EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/*.shard"))
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_runs_to_the_same_results(path: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    emitted = tmp_path / path.name
+    assert shardc([str(path), "--emit", "shard", "-o", str(emitted)]) == 0
+    for program in (path, emitted):
+        assert shardc([str(program), "--run", "--outputs", str(tmp_path / f"{program.parent.name}.npz")]) == 0
+    assert "DIFFERS" not in capsys.readouterr().out
+    with (
+        np.load(tmp_path / f"{path.parent.name}.npz") as one,
+        np.load(tmp_path / f"{tmp_path.name}.npz") as two,
+    ):
+        assert one.files == two.files
+        for name in one.files:
+            np.testing.assert_array_equal(one[name], two[name])
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_the_output_compiles_for_both_targets(path: Path, tmp_path: Path) -> None:
+    emitted = tmp_path / path.name
+    assert shardc([str(path), "--emit", "shard", "-o", str(emitted)]) == 0
+    for target in ("jax", "numpy"):
+        assert shardc([str(emitted), "--target", target, "-o", str(tmp_path / f"{target}.py")]) == 0
+        compile((tmp_path / f"{target}.py").read_text(), target, "exec")
+
+
+def test_from_standard_input(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program = tmp_path / "sum.mlir"
+    program.write_text(
+        "func.func @main(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {\n"
+        "  %0 = stablehlo.add %x, %x : tensor<8x4xf32>\n  return %0 : tensor<8x4xf32>\n}\n"
+    )
+    assert shardc([str(program), "--emit", "shard"]) == 0
+    assert "return x + x" in capsys.readouterr().out.replace("arg0", "x")
