@@ -77,12 +77,6 @@ def _unify_meshes() -> type[ModulePass]:
     return UnifyMeshes
 
 
-def _unify_meshes() -> type[ModulePass]:
-    from shardc.passes.unify_meshes import UnifyMeshes
-
-    return UnifyMeshes
-
-
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
     "inline-calls": _inline_calls,
@@ -93,7 +87,6 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
     "simplify-local": _simplify_local,
-    "unify-meshes": _unify_meshes,
     "unify-meshes": _unify_meshes,
 }
 """Pass name -> a function that imports it."""
