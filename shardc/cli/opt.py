@@ -2,6 +2,9 @@
 
 shardc-opt FILE -p 'propagate,check'. It knows xDSL's dialects and shardc's, and never asks other plug-ins for
 theirs: two packages that publish one name would stop it from starting.
+
+shardc-opt FILE -sdy-basic-propagate -verify-diagnostics: command lines written for Shardy's sdy_opt work too,
+and then the output is printed as MLIR prints it.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from typing import IO
 
 from xdsl.context import Context
@@ -19,11 +23,15 @@ from xdsl.utils.exceptions import DiagnosticException, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from shardc.cli.expected import problems
+from shardc.cli.sdy_flags import translate
 from shardc.dialects.context import DIALECTS
+from shardc.dialects.mlir_style import print_as_mlir
 from shardc.dialects.text import print_module
-from shardc.explain.diagnostics import ShardcError, collecting, register_source
+from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.frontend.mlir import read
 from shardc.passes.pipeline import PASSES
+from shardc.passes.sdy_layers import LAYERS
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,16 @@ class MLIRTarget(Target):
         output.write(print_module(module, self.print_debuginfo, self.print_generic_format))
 
 
+@dataclass(frozen=True)
+class PlainMLIRTarget(Target):
+    """The module as MLIR's own tools print it: numbered values, no locations."""
+
+    name = "plain-mlir"
+
+    def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
+        output.write(print_as_mlir(module))
+
+
 class OptMain(xDSLOptMain):
     """xDSL's driver with shardc's dialects, passes, reader and printer."""
 
@@ -49,18 +67,19 @@ class OptMain(xDSLOptMain):
             self.ctx.register_dialect(name, factory)
 
     def register_all_passes(self) -> None:
-        for name, factory in PASSES.items():
+        for name, factory in ALL_PASSES.items():
             self.register_pass(name, factory)
 
     def register_all_targets(self) -> None:
         self.available_targets["mlir"] = lambda: MLIRTarget
+        self.available_targets["plain-mlir"] = lambda: PlainMLIRTarget
 
     def register_all_frontends(self) -> None:
         def parse_mlir(stream: IO[bytes]) -> ModuleOp:
             file = self.args.input_file or "<stdin>"
             text = stream.read().decode("utf-8")
             register_source(file, text)
-            return read(text, file)
+            return read(text, file, self.args.allow_unregistered_dialect)
 
         self.available_frontends["mlir"] = parse_mlir
 
@@ -71,12 +90,53 @@ class OptMain(xDSLOptMain):
             "--no-locations", dest="print_debuginfo", action="store_false", help="print no loc(…)"
         )
 
+    def prepare_input(self) -> tuple[list[tuple[IO[bytes], int]], str]:
+        """Chunks that begin with as many empty lines as stood before them, so that line numbers are right."""
+        chunks, extension = super().prepare_input()
+        return [(BytesIO(b"\n" * offset + chunk.read()), offset) for chunk, offset in chunks], extension
+
+    def run_verified(self) -> int:
+        """Run, compare what is said with the comments in the input, and report; 1 if they differ."""
+        chunks, extension = self.prepare_input()
+        output = self.prepare_output()
+        wrong: list[str] = []
+        for number, (chunk, offset) in enumerate(chunks):
+            text = chunk.read().decode("utf-8")
+            printed, said = self._chunk(BytesIO(text.encode()), extension, offset)
+            output.write("// -----\n" * (number > 0) + printed)
+            wrong += problems(text, said)
+        output.flush()
+        for problem in wrong:
+            print(problem, file=sys.stderr)
+        return int(bool(wrong))
+
+    def _chunk(self, chunk: IO[bytes], extension: str, offset: int) -> tuple[str, list[Diagnostic]]:
+        """What one chunk becomes, and what was said about it."""
+        with collecting() as said:
+            try:
+                module = self.parse_chunk(chunk, extension, offset)
+                if module is None:
+                    return "", said
+                self.apply_passes(module)
+                return self.output_resulting_program(module), said
+            except ShardcError as error:
+                return "", [*said, error.diagnostic]
+
+
+ALL_PASSES = {**PASSES, **LAYERS}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 1 for a wrong module."""
+    args, in_mlir_style = translate(sys.argv[1:] if argv is None else argv, ALL_PASSES)
+    if in_mlir_style:
+        args = ["-t", PlainMLIRTarget.name, *args]
     with collecting() as warnings:
         try:
-            OptMain("shardc-opt: single passes on IR", args=argv).run()
+            tool = OptMain("shardc-opt: single passes on IR", args=args)
+            if tool.args.verify_diagnostics:
+                return tool.run_verified()
+            tool.run()
             return 0
         except ShardcError as error:
             print(error, file=sys.stderr)

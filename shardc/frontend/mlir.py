@@ -32,15 +32,15 @@ from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.graph.types import Location
 
 
-def read(text: str, file: str = "<stdin>") -> ModuleOp:
+def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> ModuleOp:
     """The module in `text`, verified.
 
     Every operation has a location: the text's own `loc(…)`, else its place in the text.
-    Raises ShardcError at the first thing that is wrong.
+    `allow_unregistered` lets operations of unknown dialects in. Raises ShardcError at the first thing wrong.
     """
     register_source(file, text)
     with _no_garbage_collection():
-        module = _parse(text, file)
+        module = _parse(text, file, allow_unregistered)
         verify(module)
     return module
 
@@ -49,10 +49,11 @@ _WRONG = (VerifyException, ValueError, AssertionError, LookupError, NotImplement
 """What attributes and operations raise when they are built from wrong text."""
 
 
-def _parse(text: str, file: str) -> ModuleOp:
+def _parse(text: str, file: str, allow_unregistered: bool) -> ModuleOp:
     parser = None
     try:
         parser = ModuleParser(text, file)
+        parser.ctx.allow_unregistered = allow_unregistered
         module = parser.parse_module()
     except ParseError as error:
         if parser is not None:

@@ -25,8 +25,10 @@ class Axis:
         return self.pre * self.size
 
     def overlaps(self, other: Axis) -> bool:
-        """Whether some positions of the mesh axis belong to both parts."""
-        return self.name == other.name and self.pre < other.end and other.pre < self.end
+        """Whether some positions belong to both parts. An axis of size 1 overlaps itself."""
+        if self.name != other.name:
+            return False
+        return self == other or (self.pre < other.end and other.pre < self.end)
 
     def contains(self, other: Axis) -> bool:
         """Whether `other` is a part of this part."""

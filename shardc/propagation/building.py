@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
@@ -11,7 +11,7 @@ from shardc.graph import Function, Graph, Node, Op, Region
 from shardc.layout import Sharding
 from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.direction import Direction
-from shardc.propagation.edges import Edge, edges_of, regions_of
+from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
 from shardc.propagation.priorities import EDGE
 from shardc.rules.rule import FactorRule
@@ -19,14 +19,15 @@ from shardc.rules.rule import FactorRule
 Rules = Callable[[Op], FactorRule | None]
 
 
-def build(graph: Graph, rules: Rules) -> Flow:
+def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | None = None) -> Flow:
     """The flow of a program: its public functions, and every function as often as it is called.
 
-    ShardcError if a function calls itself.
+    With `owners`, only these values have data-flow edges, and every function is on its own. ShardcError if a
+    function calls itself.
     """
-    builder = _Builder(graph, rules)
+    builder = _Builder(graph, rules, edges_of if owners is None else explicit(owners))
     for function in graph.functions.values():
-        if function.public or function is graph.main:
+        if function.public or function is graph.main or owners is not None:
             builder.entry(function)
     return builder.finish()
 
@@ -59,17 +60,18 @@ class _Scope:
 
 
 class _Builder:
-    def __init__(self, graph: Graph, rules: Rules) -> None:
+    def __init__(self, graph: Graph, rules: Rules, edges: EdgesOf) -> None:
         self._graph = graph
         self._rules = rules
-        self._dead = dead_nodes(graph)
+        self._edges = edges
+        self._dead = dead_nodes(graph, edges)
         self._start: list[Sharding | None] = []
         self._held: list[list[_Value]] = []  # by place; an edge's owner comes first
         self._links: list[Link] = []
         self._scopes: list[_Scope] = []
         self._groups: dict[int, list[_Value]] = {}
         self._results: dict[str, list[int]] = {}
-        self._returns: list[tuple[int, int, FactorRule]] = []
+        self._returns: list[Link] = []
         self._reads: list[tuple[Link, list[_Value], list[_Value]]] = []
 
     def entry(self, function: Function) -> None:
@@ -81,9 +83,10 @@ class _Builder:
         places = [self._place(sharding) for sharding in function.result_shardings]
         self._results[function.name] = places
         if function is self._graph.main:
-            for value, place in zip(function.body.results, places, strict=True):
+            end = function.body.nodes[-1]
+            for value, place in zip(end.operands, places, strict=True):
                 rule = identity_rule(self._graph.type(value))
-                self._returns.append((scope.values[value].place, place, rule))
+                self._returns.append(Link(rule, end.name, end, (scope.values[value].place, place)))
 
     def finish(self) -> Flow:
         """The flow, when all entries are in."""
@@ -151,7 +154,7 @@ class _Builder:
 
     def _region(self, region: Region, scope: _Scope, feeds: dict[tuple[int, int], Link]) -> None:
         for node in region.nodes[:-1]:
-            if edges_of(node, self._graph) is None:
+            if self._edges(node, self._graph) is None:
                 self._operation(node, scope)
             else:
                 self._with_edges(node, scope)
@@ -178,6 +181,21 @@ class _Builder:
             types = self._graph.types(node.operands)
             wide = [value for value, type in zip(operands, types, strict=True) if type.rank]
             self._reads.append((link, operands, wide))
+        if node.regions and edges_of(node, self._graph) is not None:
+            self._bodies(node, scope)
+
+    def _bodies(self, node: Node, scope: _Scope) -> None:
+        """The regions of an operation that could have edges and has none: what the edges would tie together
+        has one place nevertheless."""
+        edges = edges_of(node, self._graph)
+        assert edges is not None
+        for edge in edges.arguments:
+            self._value(edge.owner, scope, edge.start)
+        for edge in edges.all:
+            for other in edge.others:
+                self._value(other, scope, place=scope.values[edge.owner].place)
+        for region in node.regions:
+            self._region(region, scope, {})
 
     def _link(self, node: Node) -> Link | None:
         link = _LINKS.get(node.name, _link_by_rule)(node, self._graph, self._rules)
@@ -197,7 +215,7 @@ class _Builder:
         Shardy does not visit the edges of a body's arguments again when an operand changes. (They get another
         chance in the next round.)
         """
-        edges = edges_of(node, self._graph)
+        edges = self._edges(node, self._graph)
         assert edges is not None
         inner = self._enter(node, scope) if node.name == "func.call" else scope
         feeds: dict[tuple[int, int], Link] = {}

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardc.graph import Graph, Node, Region
-from shardc.propagation.edges import edges_of
+from shardc.propagation.edges import EdgesOf, edges_of
 
 _KEPT = frozenset(
     {
@@ -27,29 +27,35 @@ _KEPT = frozenset(
 )
 
 
-def dead_nodes(graph: Graph) -> set[int]:
-    """The ids of the operations that can be removed because nothing that stays uses their results."""
+def dead_nodes(graph: Graph, edges: EdgesOf = edges_of) -> set[int]:
+    """The ids of the operations that can be removed because nothing that stays uses their results.
+
+    Operations with edges stay.
+    """
     used: set[int] = set()
     dead: set[int] = set()
     for function in graph.functions.values():
-        _find(function.body, graph, used, dead)
+        _find(function.body, graph, edges, used, dead)
     return dead
 
 
-def _find(region: Region, graph: Graph, used: set[int], dead: set[int]) -> None:
+def _find(region: Region, graph: Graph, edges: EdgesOf, used: set[int], dead: set[int]) -> None:
     for node in reversed(region.nodes):
-        if _removable(node, graph) and used.isdisjoint(node.results):
+        if used.isdisjoint(node.results) and _removable(node, graph, edges):
             dead.add(node.id)
             continue
         used.update(node.operands)
         for inner in node.regions:
-            _find(inner, graph, used, dead)
+            _find(inner, graph, edges, used, dead)
 
 
-def _removable(node: Node, graph: Graph) -> bool:
-    if not node.results or node.name in _KEPT or edges_of(node, graph) is not None:
+def _removable(node: Node, graph: Graph, edges: EdgesOf) -> bool:
+    if not node.results or node.name in _KEPT or edges(node, graph) is not None:
         return False
-    return node.attrs.get("has_side_effect") is not True
+    if node.name == "func.call" or node.attrs.get("has_side_effect") is True:
+        return False
+    inner = (node for region in node.regions for node in region.nodes[:-1])
+    return all(_removable(node, graph, edges) for node in inner)
 
 
 @dataclass(slots=True)

@@ -7,8 +7,8 @@ by an identity operation; its *targets* share one sharding, which is kept by the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import cast
 
 from shardc.graph import Graph, Node, Region
@@ -48,10 +48,30 @@ class Edges:
         return self.arguments + self.results
 
 
+EdgesOf = Callable[[Node, Graph], "Edges | None"]
+"""Tells the edges of an operation; None if it has none."""
+
+
 def edges_of(node: Node, graph: Graph) -> Edges | None:
     """The edges of an operation; None if it is of a kind that has none."""
     function = _EDGES.get(node.name)
     return function(node, graph) if function else None
+
+
+def explicit(owners: Mapping[int, Sharding | None]) -> EdgesOf:
+    """Only the edges that the program itself names: by owner, each with what it starts with."""
+
+    def given(node: Node, graph: Graph) -> Edges | None:
+        edges = edges_of(node, graph)
+        if edges is None or not any(edge.owner in owners for edge in edges.all):
+            return None
+        sides = (
+            tuple(replace(edge, start=owners.get(edge.owner, edge.start)) for edge in side)
+            for side in (edges.arguments, edges.results)
+        )
+        return Edges(*sides)
+
+    return given
 
 
 def regions_of(node: Node, graph: Graph) -> tuple[Region, ...]:

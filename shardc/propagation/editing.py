@@ -46,6 +46,13 @@ class Editor:
         last = max((node.id for f in functions.values() for node in walk(f.body)), default=-1)
         return Editor(Graph(graph.meshes, functions, values), last + 1, len(values), _next=last + 1)
 
+    @staticmethod
+    def unchanged(graph: Graph) -> Editor:
+        """An editor of the graph itself, which must not be changed."""
+        nodes = (node.id for f in graph.functions.values() for node in walk(f.body))
+        last = max(nodes, default=-1)
+        return Editor(graph, last + 1, len(graph.values), _next=last + 1)
+
     def value(self, like: int) -> int:
         """A new value with another's type, name and annotation."""
         self.graph.values.append(replace(self.graph.values[like], id=len(self.graph.values)))

@@ -57,7 +57,7 @@ class Flow:
 
     `touches[p]` lists the links to visit again when place p changes, most urgent last. `peers[p]` are the
     other places in a sharding group with p. `results` has the places of each function's results; `returns`
-    pairs those of the main function with the places of the values it returns.
+    links those of the main function with the places of the values it returns.
     """
 
     start: list[Sharding | None]
@@ -65,7 +65,7 @@ class Flow:
     touches: list[tuple[int, ...]]
     peers: dict[int, tuple[int, ...]]
     results: dict[str, list[int]]
-    returns: list[tuple[int, int, FactorRule]]
+    returns: list[Link]
     instances: list[Instance]
     dead: Dead
 

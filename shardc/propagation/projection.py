@@ -100,7 +100,7 @@ def _hand_out(
 def _take(rest: list[Axis], size: int) -> tuple[Axes, int]:
     """Take axes for a factor off the front of `rest`; what is left of the factor's size too."""
     taken: list[Axis] = []
-    while rest and (part := gcd(size, rest[0].size)) > 1:
+    while rest and ((part := gcd(size, rest[0].size)) > 1 or rest[0].size == 1):
         axis = rest.pop(0)
         if part < axis.size:
             rest.insert(0, Axis(axis.name, axis.size // part, axis.pre * part))

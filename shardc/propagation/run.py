@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -84,13 +85,16 @@ def propagate(
     options: Options = Options(),
     rules: Rules = rule_of,
     on_change: OnChange | None = None,
+    owners: Mapping[int, Sharding | None] | None = None,
 ) -> Result:
     """Find a sharding for every value of a program from those that some have. The graph is left alone.
 
-    `on_change` is told every change and the operation that made it.
+    `on_change` is told every change and the operation that made it. With `owners` the program counts as
+    prepared: nothing is copied or added, and the only data-flow edges are those of these values, which start
+    with these shardings.
     """
-    editor, conflicts = prepare(graph)
-    flow = build(editor.graph, rules)
+    editor, conflicts = prepare(graph) if owners is None else (Editor.unchanged(graph), [])
+    flow = build(editor.graph, rules, owners)
     state = State(flow, options.whole_axes, on_change)
     _layers(options)(state)
     conflicts.extend(mesh_conflicts(flow, state))

@@ -70,15 +70,18 @@ class State:
             for tensor, sharding in updates:
                 place = places[tensor]
                 if self._on_change is not None:
-                    before, after = self[place], self._known[sharding]
-                    assert after is not None
-                    self._on_change(flow.links[number], tensor, before, after)
+                    self._tell(flow.links[number], tensor, sharding)
                 for member in (place, *flow.peers.get(place, ())):
                     current[member] = sharding
                     for other in flow.touches[member]:
                         if not queued[other] and other != number:
                             queued[other] = 1
                             waiting.append(other)
+
+    def _tell(self, link: Link, tensor: int, sharding: int) -> None:
+        after = self._known[sharding]
+        if self._on_change is not None and after is not None:
+            self._on_change(link, tensor, self[link.tensors[tensor]], after)
 
     def _removed(
         self, number: int, waiting: list[int], queued: bytearray, visits: list[int], round: int | None
@@ -102,14 +105,14 @@ class State:
 
     def _returns(self, strategy: Strategy) -> None:
         """Tell returned values and results of the main function about each other."""
-        for value, result, rule in self.flow.returns:
-            both = (value, result)
-            visit = self._number_visit(Visit(rule, (Direction.BOTH,) * len(rule.factors)))
-            key = (visit, *[self._current[place] for place in both])
+        for link in self.flow.returns:
+            visit = self._number_visit(Visit(link.rule, (Direction.BOTH,) * len(link.rule.factors)))
+            key = (visit, *[self._current[place] for place in link.tensors])
             for tensor, sharding in self._compute(strategy, key):
-                self._current[both[tensor]] = sharding
-                for peer in self.flow.peers.get(both[tensor], ()):
-                    self._current[peer] = sharding
+                place = link.tensors[tensor]
+                self._tell(link, tensor, sharding)
+                for member in (place, *self.flow.peers.get(place, ())):
+                    self._current[member] = sharding
 
     def _visit_of(self, link: Link, round: int | None) -> int:
         """The number of a link's visit: of all links and rounds alike in what matters, the same."""

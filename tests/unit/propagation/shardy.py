@@ -86,6 +86,14 @@ def compare_pass(text: str) -> tuple[dict[str, set[str]], dict[str, set[str]]]:
     return shown, {key: found[key] - dead.get(key, set()) for key in shown if key in found}
 
 
+def run_passes(text: str, passes: str) -> str:
+    """What Shardy's passes make of a module."""
+    with jax_mlir.make_ir_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        _run(module, passes)
+        return str(module)
+
+
 def _sets(found: Shardings) -> dict[str, set[str]]:
     return {key: set(shardings) - {"None"} for key, shardings in found.items() if "arguments" not in key}
 

@@ -1,0 +1,75 @@
+"""-verify-diagnostics: compares what was said with comments in the input, as MLIR's tools do.
+
+    // expected-error@+1 {{a text that is part of the message}}
+    // expected-warning @below {{…}}     // expected-error-re {{has {{[0-9]+}} dims}}
+
+A comment is about its own line; @+N, @-N, @above, @below point to others, @unknown to none.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shardc.explain.diagnostics import Diagnostic
+
+_COMMENT = re.compile(
+    r"expected-(error|warning|note|remark)(-re)? *(?:@([+-]\d+|above|below|unknown))? *(\d+)? *"
+    r"\{\{(.*?)\}\}(?!\})"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """One comment: what is to be said, where (0: anywhere), and a pattern that the message must contain."""
+
+    severity: str
+    line: int
+    pattern: str
+
+    def fits(self, said: Diagnostic) -> bool:
+        return (
+            said.severity == self.severity
+            and self.line in (0, said.loc.line)
+            and re.search(self.pattern, said.message) is not None
+        )
+
+
+def expected_in(text: str) -> Iterator[Expected]:
+    """The comments of a text, one for each time that something is to be said."""
+    for number, line in enumerate(text.split("\n"), 1):
+        for severity, regex, place, count, body in _COMMENT.findall(line):
+            pattern = _pattern(body) if regex else re.escape(body)
+            yield from [Expected(severity, _line(number, place), pattern)] * int(count or 1)
+
+
+def problems(text: str, said: Sequence[Diagnostic]) -> list[str]:
+    """What was expected and not said, and what was said and not expected. Notes are not looked at."""
+    left = list(said)
+    found: list[str] = []
+    for expected in expected_in(text):
+        match = next((diagnostic for diagnostic in left if expected.fits(diagnostic)), None)
+        if match is not None:
+            left.remove(match)
+        elif expected.severity in ("error", "warning"):
+            found.append(
+                f"line {expected.line}: expected {expected.severity} was not said: {expected.pattern}"
+            )
+    return found + [f"not expected: {diagnostic}" for diagnostic in left]
+
+
+def _line(number: int, place: str) -> int:
+    if place == "unknown":
+        return 0
+    return (
+        number
+        + {"": 0, "above": -1, "below": 1}.get(place, 0)
+        + (int(place) if place[:1] in "+-" and place else 0)
+    )
+
+
+def _pattern(body: str) -> str:
+    """A text in which {{…}} stands for a regular expression."""
+    parts = re.split(r"\{\{(.*?)\}\}", body)
+    return "".join(part if number % 2 else re.escape(part) for number, part in enumerate(parts))
