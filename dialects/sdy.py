@@ -24,6 +24,7 @@ from xdsl.irdl import (
     ParsePropInAttrDict,
     irdl_op_definition,
     operand_def,
+    opt_prop_def,
     prop_def,
     region_def,
     result_def,
@@ -138,6 +139,16 @@ class PropagationBarrierOp(ShardingOp):
 
 
 @irdl_op_definition
+class DataFlowEdgeOp(ShardingOp):
+    """`%2 = sdy.data_flow_edge %1#0 sharding=<@pod, [{"x"}]> : …`: what flows into %1#0 is sharded alike."""
+
+    name = "sdy.data_flow_edge"
+    sharding = opt_prop_def(ShardingAttr)
+    assembly_format = f"$input (`sharding` `` `=` `` $sharding^)? attr-dict {SAME_TYPE}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
 class ShardingGroupOp(IRDLOperation):
     """`sdy.sharding_group %0 group_id=1 : …`: all values of a group are sharded alike."""
 
@@ -173,27 +184,30 @@ class ConstantOp(IRDLOperation):
 
 
 class BodyOp(IRDLOperation, ABC):
-    """A body with a sharding for every operand and result."""
+    """A body, with shardings for its operands and results."""
 
     inputs = var_operand_def(TensorType)
     outputs = var_result_def(TensorType)
-    in_shardings = prop_def(ShardingPerValueAttr)
-    out_shardings = prop_def(ShardingPerValueAttr)
     body = region_def("single_block")
 
 
-def _parse_shardings(parser: Parser) -> dict[str, Attribute]:
+def _parse_shardings(parser: Parser, optional: bool = False) -> dict[str, Attribute]:
     properties: dict[str, Attribute] = {}
     for key in ("in_shardings", "out_shardings"):
-        parser.parse_keyword(key)
+        if optional and parser.parse_optional_keyword(key) is None:
+            continue
+        if not optional:
+            parser.parse_keyword(key)
         parser.parse_punctuation("=")
         properties[key] = ShardingPerValueAttr(parse_shardings(parser))
     return properties
 
 
 def _print_shardings(printer: Printer, op: BodyOp) -> None:
-    printer.print_string(f" in_shardings={shardings_text(op.in_shardings.data)}")
-    printer.print_string(f" out_shardings={shardings_text(op.out_shardings.data)}")
+    for key in ("in_shardings", "out_shardings"):
+        shardings = op.properties.get(key)
+        if isinstance(shardings, ShardingPerValueAttr):
+            printer.print_string(f" {key}={shardings_text(shardings.data)}")
 
 
 @irdl_op_definition
@@ -205,6 +219,8 @@ class ManualComputationOp(BodyOp):
     """
 
     name = "sdy.manual_computation"
+    in_shardings = prop_def(ShardingPerValueAttr)
+    out_shardings = prop_def(ShardingPerValueAttr)
     manual_axes = prop_def(ManualAxesAttr)
 
     def verify_(self) -> None:
@@ -230,9 +246,14 @@ class ManualComputationOp(BodyOp):
 
 @irdl_op_definition
 class NamedComputationOp(BodyOp):
-    """`sdy.named_computation<"f">(%0) in_shardings=[…] out_shardings=[…] (%arg: …) {…} : …`."""
+    """`sdy.named_computation<"f">(%0) in_shardings=[…] out_shardings=[…] (%arg: …) {…} : …`.
+
+    Either list of shardings may be missing.
+    """
 
     name = "sdy.named_computation"
+    in_shardings = opt_prop_def(ShardingPerValueAttr)
+    out_shardings = opt_prop_def(ShardingPerValueAttr)
     function = prop_def(StringAttr, prop_name="name")
 
     @classmethod
@@ -241,7 +262,7 @@ class NamedComputationOp(BodyOp):
         name = StringAttr(parser.parse_str_literal())
         parser.parse_punctuation(">")
         operands = parse_operands(parser)
-        return parse_body(parser, cls, operands, {"name": name, **_parse_shardings(parser)})
+        return parse_body(parser, cls, operands, {"name": name, **_parse_shardings(parser, optional=True)})
 
     def print(self, printer: Printer) -> None:
         printer.print_string("<")
@@ -261,6 +282,7 @@ SDY = Dialect(
         ReshardOp,
         *COLLECTIVES,
         PropagationBarrierOp,
+        DataFlowEdgeOp,
         ShardingGroupOp,
         ConstantOp,
         ManualComputationOp,

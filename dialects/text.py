@@ -12,7 +12,7 @@ from xdsl.printer import Printer
 
 
 @dataclass(eq=False, repr=False)
-class _Printer(Printer):
+class ModulePrinter(Printer):
     """A printer that writes each attribute object out only once."""
 
     _texts: dict[int, tuple[Attribute, str]] = field(
@@ -52,6 +52,6 @@ def print_module(module: ModuleOp, locations: bool = False, generic: bool = Fals
 def print_op(op: Operation, locations: bool = False, generic: bool = False) -> str:
     """The text of one operation."""
     stream = StringIO()
-    printer = _Printer(stream, print_debuginfo=locations, print_generic_format=generic)
+    printer = ModulePrinter(stream, print_debuginfo=locations, print_generic_format=generic)
     printer.print_op(op)
     return stream.getvalue()

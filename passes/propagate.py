@@ -43,7 +43,7 @@ from shardc.propagation import STRATEGIES, Options, Result, propagate
 from shardc.propagation.custom import check_rule, parse_rule
 from shardc.propagation.edges import Edge, edges_of
 
-_RULE = "sdy.sharding_rule"
+RULE = "sdy.sharding_rule"
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,8 @@ class Propagate(ModulePass):
     """Propagate shardings through the whole program.
 
     `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
-    `whole_axes` never splits an axis of the mesh.
+    `whole_axes` never splits an axis of the mesh. `divisible` and `closed` do to the shardings found what
+    Shardy's export does: see propagation/export.py.
     """
 
     name = "propagate"
@@ -60,14 +61,21 @@ class Propagate(ModulePass):
     op_priorities: bool = True
     user_priorities: bool = True
     whole_axes: bool = False
+    divisible: bool = False
+    closed: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.strategy not in STRATEGIES:
-            raise ShardcError(f"{self.strategy} is no strategy; they are {', '.join(STRATEGIES)}")
-        options = Options(self.strategy, self.op_priorities, self.user_priorities, self.whole_axes)
+        options = Options(
+            check_strategy(self.strategy),
+            self.op_priorities,
+            self.user_priorities,
+            self.whole_axes,
+            self.divisible,
+            self.closed,
+        )
         while True:
             snap = snapshot(op)
-            _read_custom_rules(snap)
+            read_custom_rules(snap)
             result = propagate(snap.graph, options)
             if all(s is None for body in result.bodies for s in body.shardings.values()):
                 return
@@ -75,24 +83,31 @@ class Propagate(ModulePass):
             mirror(snap, result)
             if not separate_calls(snap, result):
                 break
-        _write(snap, before, result)
+        write_result(snap, before, result)
 
 
-def _read_custom_rules(snap: Snapshot) -> None:
+def check_strategy(name: str) -> str:
+    """The name, if it is one of a strategy."""
+    if name not in STRATEGIES:
+        raise ShardcError(f"{name} is no strategy; they are {', '.join(STRATEGIES)}")
+    return name
+
+
+def read_custom_rules(snap: Snapshot) -> None:
     """Give operations that bring their own sharding rule that rule."""
     for function in snap.graph.functions.values():
         for node in walk(function.body):
-            attr = snap.ops[node.id].attributes.get(_RULE)
+            attr = snap.ops[node.id].attributes.get(RULE)
             if isinstance(attr, ShardingRuleAttr):
                 try:
                     rule = parse_rule(attr.data)
                     check_rule(rule, snap.graph.op(node))
                 except ValueError as error:
                     raise ShardcError(str(error), node.loc) from None
-                node.attrs = {**node.attrs, _RULE: rule}
+                node.attrs = {**node.attrs, RULE: rule}
 
 
-def _write(snap: Snapshot, before: Graph, result: Result) -> None:
+def write_result(snap: Snapshot, before: Graph, result: Result) -> None:
     """Write what was found: on results and arguments, or where an operation keeps it."""
     shardings: dict[int, Sharding | None] = {}
     for body in result.bodies:

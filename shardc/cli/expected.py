@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from shardc.explain.diagnostics import Diagnostic
 
 _COMMENT = re.compile(
-    r"expected-(error|warning|note|remark)(-re)? *(?:@([+-]\d+|above|below|unknown))? *(\d+)? *"
-    r"\{\{(.*?)\}\}(?!\})"
+    r"expected-(error|warning|note|remark)(-re)? *(?:@([+-]\d+|above|below|unknown))? *\{\{(.*)\}\}\s*$"
 )
 
 
@@ -37,11 +36,13 @@ class Expected:
 
 
 def expected_in(text: str) -> Iterator[Expected]:
-    """The comments of a text, one for each time that something is to be said."""
+    """The comments of a text, at most one to a line."""
     for number, line in enumerate(text.split("\n"), 1):
-        for severity, regex, place, count, body in _COMMENT.findall(line):
+        found = _COMMENT.search(line)
+        if found:
+            severity, regex, place, body = found.groups(default="")
             pattern = _pattern(body) if regex else re.escape(body)
-            yield from [Expected(severity, _line(number, place), pattern)] * int(count or 1)
+            yield Expected(severity, _line(number, place), pattern)
 
 
 def problems(text: str, said: Sequence[Diagnostic]) -> list[str]:
@@ -59,14 +60,13 @@ def problems(text: str, said: Sequence[Diagnostic]) -> list[str]:
     return found + [f"not expected: {diagnostic}" for diagnostic in left]
 
 
+_PLACES = {"": 0, "above": -1, "below": 1}
+
+
 def _line(number: int, place: str) -> int:
     if place == "unknown":
         return 0
-    return (
-        number
-        + {"": 0, "above": -1, "below": 1}.get(place, 0)
-        + (int(place) if place[:1] in "+-" and place else 0)
-    )
+    return number + (_PLACES[place] if place in _PLACES else int(place))
 
 
 def _pattern(body: str) -> str:
