@@ -2,12 +2,15 @@
 
 The top folders are imported as shardc.dialects and so on, never by their own names. Random tests draw the
 same examples every time, so that a run says something about the change and not about luck; `make sweep` sets
-SHARDC_RANDOM=1 for new ones.
+SHARDC_RANDOM=1 for new ones. JAX, where it is installed, has eight CPU devices.
 """
 
 import os
 
 from hypothesis import settings
+
+os.environ["JAX_PLATFORMS"] = "cpu"
+os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 
 collect_ignore = ["dialects", "passes", "grammar"]
 

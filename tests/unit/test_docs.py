@@ -133,7 +133,7 @@ def _run(words: list[str]) -> tuple[str, int]:
 
 
 def _clean() -> dict[str, str]:
-    return {**{k: v for k, v in os.environ.items() if k != "XLA_FLAGS"}, "JAX_PLATFORMS": "cpu"}
+    return {**{k: v for k, v in os.environ.items() if k != "JAX_NUM_CPU_DEVICES"}, "JAX_PLATFORMS": "cpu"}
 
 
 def _python(body: str) -> str:

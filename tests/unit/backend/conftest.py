@@ -11,9 +11,6 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 
-jax.config.update("jax_num_cpu_devices", 8)
-jax.config.update("jax_platforms", "cpu")
-
 
 def lowered(function, *arrays) -> Graph:
     """The graph of a JAX function, as its StableHLO text reads."""
