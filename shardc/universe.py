@@ -2,8 +2,8 @@
 
 Only passes are published, under names that begin with `shardc-`. Dialects are not: xDSL's tools stop when
 two packages publish one name, and others publish `stablehlo`. So a pass takes the module as it finds it
-(operations of another package's stablehlo, or unregistered ones in generic form), reads its text with shardc's
-dialects, and leaves shardc's operations in it.
+(operations of another package's stablehlo, or unregistered ones in generic form), reads its text with
+shardc's dialects, and leaves shardc's operations in it.
 """
 
 from __future__ import annotations
