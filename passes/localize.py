@@ -45,8 +45,8 @@ from shardc.graph.text import sharded_text
 from shardc.layout import Sharding, text_of
 from shardc.planning.meshes import mesh_of
 
-KEPT = ("shardc.call", "shardc.group", "shardc.reason")
 PARTIAL_OVER = "shardc.partial_over"
+KEPT = ("shardc.call", "shardc.group", "shardc.reason", PARTIAL_OVER, "shardc.partial_kind")
 GLOBAL = "shardc.global"
 
 
@@ -117,6 +117,8 @@ class _Localize:
 
     def done(self, node: Node, values: Sequence[SSAValue]) -> None:
         """The results take the node's names, and say over which axes they are partial from here on."""
+        if node.name == "sdy.manual_computation":
+            return  # its own operations have told
         for result, value in zip(node.results, values, strict=True):
             if not isinstance(value, OpResult):
                 continue

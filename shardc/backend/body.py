@@ -85,6 +85,10 @@ class Body:
         """A scalar integer as an index: a literal stays a literal."""
         return self.terms[value].expr if self.type(value).rank == 0 else self.expr(value)
 
+    def declaration(self, value: int) -> str | None:
+        """The type that must stand behind the name of a value, if any."""
+        return None
+
     def variable(self, value: int) -> Expr:
         """A variable that holds the value; gives it a line if it has none. For text that repeats it."""
         term = self.terms[value]
@@ -155,7 +159,7 @@ class Body:
         """From now on `term` stands for the value; it gets a line unless it may be written at its use."""
         if term.weak or term.free or self._stays_inline(value, term):
             self._remember(value, term)
-        elif node is not None and node is self._last:
+        elif node is not None and node is self._last and not self.declaration(value):
             if term.comment:
                 self.writer.comment(term.comment)
             self._remember(value, term)
@@ -187,7 +191,7 @@ class Body:
         return Term(printed, self.type(node.results[0]).shape)
 
     def _stays_inline(self, value: int, term: Term) -> bool:
-        if term.own_line or not self.uses.used_once_here(value):
+        if term.own_line or self.declaration(value) or not self.uses.used_once_here(value):
             return False
         if len(term.expr.text) > _INLINE_LENGTH or term.expr.weight > _INLINE_WEIGHT:
             return False
@@ -245,7 +249,9 @@ class Body:
             self.writer.comment(term.comment)
         variable = self.fresh(value, _WISHES.get(node.name, "t") if node else "t")
         whole = term.shape == self.type(value).shape != ()
-        self.writer.statement(f"{variable} = ", term.expr, self.note(value) if whole else None)
+        declared = self.declaration(value)
+        left = f"{variable}: {declared}" if declared else variable
+        self.writer.statement(f"{left} = ", term.expr, self.note(value) if whole and not declared else None)
         self._remember(value, Term(name(variable), term.shape, free=True))
 
     def _assign_all(self, node: Node, printed: Several) -> None:

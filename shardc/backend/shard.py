@@ -17,8 +17,9 @@ from shardc.backend.names import RESERVED, identifier
 from shardc.backend.shard_body import PLACE, ShardContext
 from shardc.backend.shard_collectives import TABLE as COLLECTIVES
 from shardc.backend.shard_control import TABLE as CONTROL
-from shardc.backend.shard_functions import communicates, definition, function_text, write_body
+from shardc.backend.shard_functions import definition, function_text, is_per_device, write_body
 from shardc.backend.shard_ops import TABLE as OPS
+from shardc.backend.shard_partial import declarations
 from shardc.backend.shard_raw import operation
 from shardc.backend.shard_text import check_dtype
 from shardc.backend.writer import Writer
@@ -33,12 +34,14 @@ def emit(graph: Graph) -> str:
     for value in graph.values:
         check_dtype(value.type.dtype, value.loc)
     callees = list(_called(graph, program.body, {}))
+    declared = declarations(graph, [program.body, *(f.body for f in callees)], program.mesh)
     context = ShardContext(
         graph,
         TARGET,
         Writer(),
         program.mesh,
-        communicating=frozenset(f.name for f in callees if communicates(graph, f.body)),
+        declared=declared,
+        communicating=frozenset(f.name for f in callees if is_per_device(graph, f.body, declared)),
     )
     context.functions[program.function.name] = _function_name(context, program.function.name)
     for function in callees:

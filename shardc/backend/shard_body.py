@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import cast
 
 from shardc.backend.body import Body
 from shardc.backend.context import Context
@@ -21,11 +22,13 @@ PLACE = "<name>"
 class ShardContext(Context):
     """One emission.
 
-    `helpers` are the functions that regions became, by their text without the name; `communicating` are the
-    functions of the program that communicate.
+    `helpers` are the functions that regions became, by their text without the name; `declared` are the types
+    of values that are declared partial; `communicating` are the functions of the program that are per-device
+    code.
     """
 
     helpers: dict[str, str] = field(default_factory=dict[str, str])
+    declared: Mapping[int, str] = field(default_factory=dict[int, str])
     communicating: frozenset[str] = frozenset()
 
     def names(self, pinned: Iterable[str] = ()) -> Names:
@@ -64,6 +67,9 @@ class ShardBody(Body):
         if term.shape != type.shape:
             return call("broadcast_to", term.expr, sizes(type.shape))
         return term.expr
+
+    def declaration(self, value: int) -> str | None:
+        return cast(ShardContext, self.context).declared.get(value)
 
     def inner(self, terms: dict[int, Term], names: Names) -> ShardBody:
         """A scope inside this one."""

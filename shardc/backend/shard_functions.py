@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Container, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
@@ -19,13 +19,18 @@ from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region, walk
 
 
-def communicates(graph: Graph, region: Region) -> bool:
+def is_per_device(graph: Graph, region: Region, declared: Container[int]) -> bool:
     """Whether a region, or a function it calls, does what only per-device code does."""
     return any(
         node.name.startswith("spmd.")
-        or (node.name == "func.call" and communicates(graph, graph.functions[str(node.attrs["callee"])].body))
+        or any(value in declared for value in node.results)
+        or (node.name == "func.call" and is_per_device(graph, _callee(graph, node), declared))
         for node in walk(region)
     )
+
+
+def _callee(graph: Graph, node: Node) -> Region:
+    return graph.functions[str(node.attrs["callee"])].body
 
 
 @contextmanager
@@ -97,7 +102,7 @@ def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequ
             typed.append(f"{param}: {body.type(value)}")
         results = (*region.results, *passed) if is_loop and number == 1 else region.results
         types = [str(body.type(value)) for value in results]
-        decorator = "per_device" if communicates(body.graph, region) else None
+        decorator = "per_device" if is_per_device(body.graph, region, context.declared) else None
         with definition(writer, name, typed, types, decorator):
             exprs = inner.region(region)
             exprs += [inner.expr(value) for value in passed[: len(results) - len(exprs)]]

@@ -15,6 +15,9 @@ from shardc.rules.table import rule_of
 PARTIAL_OVER = "shardc.partial_over"
 """The attribute of an operation whose local results are partial results: the axes over which, as text."""
 
+PARTIAL_KIND = "shardc.partial_kind"
+"""The kind that the program declares them to have, if it does."""
+
 
 def plain(site: Site) -> list[State]:
     """Results vary over what any operand varies over, and are partial where the operation is linear."""
@@ -29,8 +32,23 @@ def plain(site: Site) -> list[State]:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
         raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
     kind = next(iter(kinds.values()), "sum")
+    if PARTIAL_KIND in site.node.attrs:
+        _check_declared(site, str(site.node.attrs[PARTIAL_KIND]), kind, marked - varies - partial)
     state = State(varies - kinds.keys(), frozenset(kinds), kind, _is_zero(site, rule))
     return [state] * len(site.node.results)
+
+
+def _check_declared(site: Site, declared: str, kind: str, same: frozenset[Axis]) -> None:
+    """ShardcError unless a result can be partial as the program says; it is the `same` over some axes."""
+    name = site.graph.values[site.node.results[0]].loc.name or f"the result of {site.op_name}"
+    if declared != kind:
+        raise site.error(f"{name} is declared a partial {declared}, and is a partial {kind}")
+    if same and kind == "sum":
+        over = site.parts.text(same)
+        raise site.error(
+            f"{name} is declared a partial sum over {over} and is the same there, counted once per device",
+            f"leave {over} out of partial(…)",
+        )
 
 
 def _rest_is_zero(site: Site) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
@@ -50,6 +50,15 @@ class SourceBuilder(IRBuilder):
                 locate(value, location_of(value.location).named(name))
             elif isinstance(value, OpResult) and len(value.op.results) == 1:
                 locate(value.op, location_of(value.op.location).named(name))
+
+    def declare_partial(self, value: SSAValue, over: Sequence[str], kind: str) -> bool:
+        """Say that an operation's local results are partial; False if no operation of a program makes it."""
+        op = value.owner
+        if not isinstance(op, Operation) or not op.name.startswith(("stablehlo.", "chlo.")):
+            return False
+        op.attributes["shardc.partial_over"] = ArrayAttr([StringAttr(name) for name in over])
+        op.attributes["shardc.partial_kind"] = StringAttr(kind)
+        return True
 
     def keep_reachable(self, entry: str, order: Sequence[str]) -> None:
         """Remove the functions that `entry` never calls, and put the others in this order."""

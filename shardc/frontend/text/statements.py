@@ -12,6 +12,7 @@ from shardc.frontend.text.loops import loop
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
+from shardc.layout import Sharding, text_of
 
 
 def run(scope: Scope, function: s.Function) -> tuple[Value, s.Return]:
@@ -81,15 +82,38 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
         scope.e.builder.name([tensor.value], [target.name])
         return tensor
     if scope.manual is not None:
-        raise scope.e.error(
-            "a block of per-device code cannot be sharded further",
-            "write the type of the block without axes",
-            annotated.pos,
-        )
+        return _declared_partial(scope, target, annotated, tensor, sharding)
     with scope.e.at(target.pos):
         result = scope.e.op("sdy.sharding_constraint", tensor, sharding=sharding)
         scope.e.builder.name([result.value], [target.name])
         return replace(result, sharding=sharding)
+
+
+def _declared_partial(
+    scope: Scope, target: s.Target, annotated: Annotated, tensor: Tensor, sharding: Sharding
+) -> Tensor:
+    """h: f32[8] partial(sum: i) = …: what the devices of i hold are the terms of a sum."""
+    assert scope.manual is not None
+    split = any(dim.axes or dim.priority for dim in sharding.dims)
+    if split or sharding.replicated or not sharding.unreduced:
+        raise scope.e.error(
+            "a block of per-device code cannot be sharded further",
+            "write the type of the block without axes, or with partial(sum: i)",
+            annotated.pos,
+        )
+    mesh, manual = scope.manual
+    foreign = [axis.name for axis in sharding.unreduced if sharding.mesh != mesh or axis.name not in manual]
+    if foreign:
+        raise scope.e.error(f"axis {foreign[0]} is not manual in this function", pos=annotated.pos)
+    over = tuple(text_of(axis, mesh) for axis in sharding.unreduced)
+    if not scope.e.builder.declare_partial(tensor.value, over, sharding.kind):
+        raise scope.e.error(
+            f"{target.name} is declared partial, and is not the result of an operation",
+            "to_partial(x, i) makes a partial result of a whole value",
+            annotated.pos,
+        )
+    scope.e.builder.name([tensor.value], [target.name])
+    return tensor
 
 
 def results_of(

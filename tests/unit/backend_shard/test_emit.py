@@ -161,3 +161,37 @@ def test_generated(data: st.DataObject, round_trip: RoundTrip) -> None:
     axes = ", ".join(f"{axis}={size}" for axis, size in mesh.items())
     header = f"mesh m[{axes}]\ndef main({data.draw(EVERY.annotated(parameters, mesh, True))})"
     round_trip(f"{header} -> {data.draw(EVERY.annotated(result, mesh, True))}:\n    return {expression}\n")
+
+
+# ---- declared partial results
+
+DECLARED = """
+mesh m[x=2]
+@shard_map
+def main(a: f32[8, 4@x], b: f32[4@x, 8]) -> f32[8, 8]:
+    c: f32[8, 8] partial({kind}: x) = {made}
+    return {result}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "made", "result", "error"),
+    [
+        ("sum", "a @ b", "psum(c * 0.5, x)", None),
+        ("sum", "a @ b", "psum(tanh(c), x)", "tanh is not linear, but c"),
+        ("sum", "a @ b", "psum(c + psum(c, x), x)", "with a whole value"),
+        ("max", "a @ b", "pmax(c, x)", "c is declared a partial max, and is a partial sum"),
+        ("sum", "zeros((8, 8)) + 1", "psum(c, x)", "declared a partial sum over x and is the same there"),
+        ("sum", "psum(a @ b, x)", "c", "c is declared partial, and is not the result of an operation"),
+    ],
+)
+def test_a_declared_partial_result(
+    kind: str, made: str, result: str, error: str | None, same: Callable[..., bool]
+) -> None:
+    """A local product is what it is, until it is declared partial: then only linear operations take it."""
+    source = DECLARED.format(kind=kind, made=made, result=result)
+    if error is None:
+        assert same(source, source.replace(": f32[8, 8] partial(sum: x)", ""))
+        return
+    with pytest.raises(ShardcError, match=re.escape(error)):
+        same(source, source)
