@@ -287,6 +287,8 @@ _WRITERS: dict[str, Callable[[Any], Attribute]] = {
     "decomposition": SymbolRefAttr,
     "mhlo.backend_config": _options,
     "manual_axes": lambda value: ManualAxesAttr(tuple(value)),
+    "in_shardings": per_value,
+    "out_shardings": per_value,
     "allowed_direction": lambda value: _int32(_DIRECTIONS.index(value)),
 }
 

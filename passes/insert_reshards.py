@@ -27,7 +27,7 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
-from shardc.explain.reasons import lost_splits, reason
+from shardc.explain.reasons import lost_splits, padding, reason
 from shardc.layout import Sharding
 from shardc.passes.free_axes import make_whole_over_free_axes
 from shardc.planning.descent import improve
@@ -54,6 +54,7 @@ class InsertReshards(ModulePass):
         problem = setup(snap.graph, function, mesh_of(snap.graph))
         improve(problem)
         lost_splits(problem)
+        padding(problem)
         _write_layouts(snap, problem)
         _Inserter(snap, problem).insert()
 

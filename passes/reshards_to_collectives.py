@@ -26,7 +26,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.graph import Node, walk
 from shardc.graph.stated import stated
 from shardc.layout import Sharding, replicated
-from shardc.planning.reshard import Plan, plan
+from shardc.planning.reshard import Plan, program_plan
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class ReshardsToCollectives(ModulePass):
                     type = snap.graph.type(node.operands[0])
                     known = shardings.get(node.operands[0])
                     source = known.layout() if known else replicated(target.mesh, type.rank)
-                    _expand(builder, node, snap.ops[node.id], plan(type, source, target), source)
+                    _expand(builder, node, snap.ops[node.id], program_plan(type, source, target), source)
 
 
 def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sharding) -> None:

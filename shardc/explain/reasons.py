@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shardc.explain.diagnostics import warn
-from shardc.graph import Node
-from shardc.layout import Axis, Mesh, Sharding, text_of
+from shardc.graph import Location, Node
+from shardc.layout import Axis, Mesh, Sharding, size_of, text_of
 from shardc.planning.problem import Problem, Variable
-from shardc.planning.reshard import plan
+from shardc.planning.reshard import program_plan
 from shardc.rules import FactorRule, Kind
 from shardc.rules.assign import project
 
@@ -43,6 +45,35 @@ def axes_text(axes: list[Axis], mesh: Mesh) -> str:
     return ", ".join(text_of(axis, mesh) for axis in axes)
 
 
+def padding(problem: Problem) -> None:
+    """Warn of every way in which blocks are uneven that no annotation of a .shard program states.
+
+    The reader of .shard programs has warned of those that are stated.
+    """
+    told = {place for place, loc in _uneven(problem, stated=True) if (loc.file or "").endswith(".shard")}
+    for (size, axes), loc in _uneven(problem, stated=False):
+        if (size, axes) not in told:
+            told.add((size, axes))
+            parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
+            block = -(-size // parts)
+            warn(
+                f"{names} ({parts} devices) does not divide a dimension of size {size}: blocks have size {block}, "
+                f"and {block * parts - size} of {block * parts} places are padding",
+                loc,
+            )
+
+
+def _uneven(problem: Problem, stated: bool) -> Iterator[tuple[tuple[int, tuple[Axis, ...]], Location]]:
+    """(size, axes) of uneven dimensions: of what is stated (arguments, constraints), or of everything."""
+    for value in problem.values:
+        fixed = value in problem.arguments or problem.producer[value][0].fixed
+        if stated and not fixed:
+            continue
+        type, layout = problem.graph.type(value), problem.given(value)
+        for dim in layout.uneven(type.shape):
+            yield (type.shape[dim], layout.dims[dim].axes), problem.graph.values[value].loc
+
+
 def lost_splits(problem: Problem) -> None:
     """Warn of every operand that is gathered because its operation cannot run on blocks of it."""
     for variable in problem.variables:
@@ -62,15 +93,15 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
         if len(has.axes) < len(had.axes) and not _free(variable.rule, index, d, given)
     ]
     type = problem.graph.type(value)
-    if not dims or all(step.kind != "all_gather" for step in plan(type, given, needed).steps):
+    if not dims or all(step.kind != "all_gather" for step in program_plan(type, given, needed).steps):
         return
-    cost = plan(type, given, needed).cost.bytes
+    cost = program_plan(type, given, needed).cost.bytes
     axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)
     numbers = " and ".join(map(str, dims))
     operation = variable.node.name.partition(".")[2]
     warn(
         f"{operation} cannot run on blocks of dimension {numbers} of {named(problem, value)}, which {axes} "
-        f"split: it is gathered, {cost} bytes per device",
+        f"{'split' if ',' in axes else 'splits'}: it is gathered, {cost} bytes per device",
         variable.node.loc,
         f"leave dimension {numbers} whole, or split another one",
     )

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from shardc.forms.choice import Choice
 from shardc.graph import Graph, Node, Op, Region, TensorType
 from shardc.layout import Axis, Mesh, Sharding, replicated
-from shardc.planning.reshard import Plan, plan
+from shardc.planning.reshard import Plan, program_plan
 from shardc.rules import FactorRule
 
 Total = tuple[int, int, int, int, int]
@@ -168,7 +168,7 @@ def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Cop
             (p.cost.bytes, p.cost.steps, order, target, source, p)
             for order, target in enumerate(left)
             for source in have
-            for p in (plan(type, source, target),)
+            for p in (program_plan(type, source, target),)
         )
         _, _, _, target, source, best = min(options, key=lambda option: option[:3])
         made.append((source, target, best))
