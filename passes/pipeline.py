@@ -12,7 +12,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
     "sharded": ("inline-calls", "unify-meshes", "propagate", "check"),
     "collectives": ("require-rules", "insert-reshards", "reshards-to-collectives"),
-    "local": ("localize", "check", "outline-calls", "simplify-local"),
+    "local": ("localize", "check", "share-collectives", "outline-calls", "simplify-local"),
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
@@ -65,6 +65,12 @@ def _reshards_to_collectives() -> type[ModulePass]:
     return ReshardsToCollectives
 
 
+def _share_collectives() -> type[ModulePass]:
+    from shardc.passes.share_collectives import ShareCollectives
+
+    return ShareCollectives
+
+
 def _simplify_local() -> type[ModulePass]:
     from shardc.passes.simplify_local import SimplifyLocal
 
@@ -86,6 +92,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "propagate": _propagate,
     "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
+    "share-collectives": _share_collectives,
     "simplify-local": _simplify_local,
     "unify-meshes": _unify_meshes,
 }

@@ -1,0 +1,52 @@
+// RUN: shardc-opt %s -p share-collectives --no-locations --split-input-file | filecheck %s
+
+// The second maximum is the first: its operand is computed alike, whatever the notes say. In a loop too.
+// CHECK-LABEL: @shared
+// CHECK: [[MAX:%.*]] = "spmd.all_reduce"({{.*}}kind = "max"
+// CHECK-NOT: kind = "max"
+// CHECK: stablehlo.subtract {{.*}}, [[MAX]]
+// CHECK: stablehlo.add {{.*}}, [[MAX]]
+sdy.mesh @ring = <["x"=4]>
+func.func @shared(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x"}]>] out_shardings=[<@ring, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    %1 = stablehlo.tanh %a {shardc.group = "one#0/2"} : tensor<2xf32>
+    %2 = "spmd.all_reduce"(%1) {axes = ["x"], kind = "max", shardc.reason = "one"} : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.subtract %a, %2 : tensor<2xf32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %zero = stablehlo.constant dense<0> : tensor<i32>
+    %4:2 = "stablehlo.while"(%zero, %3) ({
+    ^bb0(%i: tensor<i32>, %h: tensor<2xf32>):
+      %5 = stablehlo.compare LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %5 : tensor<i1>
+    }, {
+    ^bb0(%i: tensor<i32>, %h: tensor<2xf32>):
+      %6 = stablehlo.tanh %a {shardc.group = "two#1/2"} : tensor<2xf32>
+      %7 = "spmd.all_reduce"(%6) {axes = ["x"], kind = "max", shardc.reason = "two"} : (tensor<2xf32>) -> tensor<2xf32>
+      %8 = stablehlo.add %h, %7 : tensor<2xf32>
+      %one = stablehlo.constant dense<1> : tensor<i32>
+      %9 = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %9, %8 : tensor<i32>, tensor<2xf32>
+    }) : (tensor<i32>, tensor<2xf32>) -> (tensor<i32>, tensor<2xf32>)
+    sdy.return %4#1 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Other kinds, other axes and other operands are other results.
+// CHECK-LABEL: @different
+// CHECK-COUNT-4: spmd.all_reduce
+sdy.mesh @ring = <["x"=2, "y"=2]>
+func.func @different(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x", "y"}]>] out_shardings=[<@ring, [{"x", "y"}]>] manual_axes={"x", "y"} (%a: tensor<2xf32>) {
+    %1 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "max"} : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "min"} : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = "spmd.all_reduce"(%a) {axes = ["y"], kind = "max"} : (tensor<2xf32>) -> tensor<2xf32>
+    %4 = "spmd.all_reduce"(%1) {axes = ["x"], kind = "max"} : (tensor<2xf32>) -> tensor<2xf32>
+    %5 = stablehlo.add %2, %3 : tensor<2xf32>
+    %6 = stablehlo.add %4, %5 : tensor<2xf32>
+    sdy.return %6 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
