@@ -44,6 +44,19 @@ def run(options: argparse.Namespace) -> int:
     return compare(whole, snapshot(module).graph, options.inputs, options.outputs)
 
 
+def explain(options: argparse.Namespace) -> int:
+    """Say why tensors are split as they are."""
+    from shardc.cli.explain import explain_module, show, text
+
+    explanation = explain_module(_load(options), options.explain or None)
+    format = options.format or "text"
+    if options.output:
+        driver.write_text(options.output, text(explanation, format))
+    else:
+        show(explanation, format)
+    return 0
+
+
 def _pass_options(options: argparse.Namespace) -> Options:
     return {"require-rules": {"fallback": options.fallback}}
 

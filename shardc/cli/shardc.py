@@ -12,6 +12,7 @@ from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy")
 TARGETS = ("jax", "numpy")
 FALLBACKS = ("error", "replicate")
+FORMATS = ("text", "json")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -37,6 +38,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if (options.inputs or options.outputs) and not options.run:
         parser.error("--inputs and --outputs need --run")
+    if options.format and options.explain is None:
+        parser.error("--format needs --explain")
     if options.output and (options.run or options.check):
         parser.error(f"-o writes a program, and {'--run' if options.run else '--check'} makes none")
     return options
@@ -49,6 +52,8 @@ def _dispatch(options: argparse.Namespace) -> int:
         return actions.run(options)
     if options.check:
         return actions.check(options)
+    if options.explain is not None:
+        return actions.explain(options)
     return actions.compile(options)
 
 
@@ -96,6 +101,15 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="run on emulated devices in this process and compare with the single-device program",
     )
+    action.add_argument(
+        "--explain",
+        metavar="NAME",
+        nargs="?",
+        const="",
+        help="why a tensor (its name, or the line that makes it) is split as it is; without a name: conflicts, "
+        "and tensors left whole",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="with --explain: text (default) or json")
     parser.add_argument(
         "--inputs", metavar="FILE.npz", help="with --run: the arguments, by name (default: random)"
     )

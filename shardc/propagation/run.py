@@ -50,12 +50,14 @@ class Body:
     """What propagation found for one instance of a function: value id -> sharding, None where it found none.
 
     `path` holds the ids of the calls that lead to it from function `root`; () for the function itself.
+    `places` has the value's place in the result's flow.
     """
 
     root: str
     path: tuple[int, ...]
     function: str
     shardings: dict[int, Sharding | None]
+    places: dict[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +68,7 @@ class Result:
     `graph` is the program that they are about: the given one after preparation, which keeps all ids. Nodes
     that are copies of another are in `copies`, constraints that preparation added in `added`. `conflicts` are
     annotations that contradict each other so that nothing was propagated; they were reported as warnings.
+    `flow` is what was swept over, and `found` what each of its places ended with.
     """
 
     graph: Graph
@@ -74,6 +77,8 @@ class Result:
     bodies: list[Body]
     results: dict[str, list[Sharding | None]]
     conflicts: list[Diagnostic]
+    flow: Flow
+    found: list[Sharding | None]
 
     def sharding(self, value: int) -> Sharding | None:
         """A value's sharding, in the first instance of its function."""
@@ -107,7 +112,16 @@ def propagate(
     bodies = [_body(instance, state) for instance in flow.instances]
     if editor.copies:
         _merge(editor, bodies)
-    return Result(editor.graph, editor.copies, editor.added, bodies, _results(flow, state), conflicts)
+    return Result(
+        editor.graph,
+        editor.copies,
+        editor.added,
+        bodies,
+        _results(flow, state),
+        conflicts,
+        flow,
+        [state[place] for place in range(len(flow.start))],
+    )
 
 
 def _merge(editor: Editor, bodies: list[Body]) -> None:
@@ -119,12 +133,10 @@ def _merge(editor: Editor, bodies: list[Body]) -> None:
     new = merge_constants(editor, lambda value: tuple(found.get(value, ())))
     for number, body in enumerate(bodies):
         path = tuple(new.nodes.get(call, call) for call in body.path)
-        shardings = {
-            new.values.get(value, value): sharding
-            for value, sharding in body.shardings.items()
-            if value < editor.first_value or value in new.values
-        }
-        bodies[number] = replace(body, path=path, shardings=shardings)
+        kept = [v for v in body.shardings if v < editor.first_value or v in new.values]
+        shardings = {new.values.get(value, value): body.shardings[value] for value in kept}
+        places = {new.values.get(value, value): body.places[value] for value in kept}
+        bodies[number] = replace(body, path=path, shardings=shardings, places=places)
 
 
 def _layers(options: Options) -> Layer:
@@ -135,7 +147,7 @@ def _layers(options: Options) -> Layer:
 
 def _body(instance: Instance, state: State) -> Body:
     shardings = {value: state[place] for value, place in instance.places.items()}
-    return Body(instance.root, instance.path, instance.function, shardings)
+    return Body(instance.root, instance.path, instance.function, shardings, instance.places)
 
 
 def _results(flow: Flow, state: State) -> dict[str, list[Sharding | None]]:

@@ -1,0 +1,88 @@
+"""`shardc PROG --explain [NAME]`: why tensors are split as they are, as text or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.explain.show import overview_text, tables, value_text
+from shardc.explain.why import Explainer, Explanation
+from shardc.layout import Sharding
+from shardc.passes.pipeline import PASSES, STAGES
+from shardc.passes.propagate import read_custom_rules
+from shardc.propagation import propagate
+from shardc.propagation.provenance import Provenance, Recorder
+
+
+def explain_module(module: ModuleOp, name: str | None = None) -> Explanation:
+    """Propagate with a recorder, then plan, and explain the values of a name, or the program.
+
+    ShardcError if no value has that name.
+    """
+    context = make_context()
+    for pass_name in STAGES["sharded"]:
+        if pass_name == "propagate":
+            break
+        PASSES[pass_name]()().apply(context, module)
+    snap = snapshot(module)
+    read_custom_rules(snap)
+    recorder = Recorder()
+    result = propagate(snap.graph, on_change=recorder)
+    explainer = Explainer(snap.graph, Provenance(result, recorder), _layouts(snap))
+    if name is None:
+        return explainer.overview()
+    reports = explainer.named(name)
+    if not reports:
+        known = sorted({v.loc.name for v in snap.graph.values if v.loc.name})
+        raise ShardcError(
+            f"there is no tensor {name}",
+            hint=f"the names are: {', '.join(known[:20])}; a line's number works too",
+        )
+    return Explanation(values=reports)
+
+
+def _layouts(snap: Snapshot) -> dict[int, Sharding]:
+    """What the planner makes of each value; nothing if the program cannot be planned."""
+    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
+    try:
+        with collecting():
+            PASSES["propagate"]()().apply(make_context(), snap.module)
+            PASSES["insert-reshards"]()().apply(make_context(), snap.module)
+    except ShardcError:
+        return {}
+    planned = snapshot(snap.module)
+    return {
+        numbers[ssa]: value.sharding
+        for ssa, value in zip(planned.ssa, planned.graph.values, strict=True)
+        if ssa in numbers and value.sharding is not None
+    }
+
+
+def text(explanation: Explanation, format: str) -> str:
+    """What the command prints."""
+    if format == "json":
+        return json.dumps(asdict(explanation), indent=2) + "\n"
+    if explanation.values:
+        return "\n".join(map(value_text, explanation.values)) + "\n"
+    return overview_text(explanation)
+
+
+def show(explanation: Explanation, format: str) -> None:
+    """Print; on a terminal, tables are drawn."""
+    if format == "json" or explanation.values or not sys.stdout.isatty():
+        sys.stdout.write(text(explanation, format))
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    for title, header, rows in tables(explanation):
+        table = Table(*header, title=title, title_justify="left")
+        for row in rows:
+            table.add_row(*row)
+        Console().print(table if rows else title)
