@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pytest
 
+from shardc.cli.layout import main as shardc_layout
 from shardc.cli.opt import main as shardc_opt
 from shardc.cli.shardc import main as shardc
 from shardc.passes.pipeline import PASSES
@@ -36,7 +37,11 @@ EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 FENCE = re.compile(r"^```([a-z]+(?: error)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STALE = "if the new output is right, `python tests/unit/test_docs.py` writes it into the page"
 ROUNDING = re.compile(r"equal$|largest difference \S+ of the largest element$")
-COMMANDS: dict[str, Callable[[list[str]], int]] = {"shardc": shardc, "shardc-opt": shardc_opt}
+COMMANDS: dict[str, Callable[[list[str]], int]] = {
+    "shardc": shardc,
+    "shardc-layout": shardc_layout,
+    "shardc-opt": shardc_opt,
+}
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)

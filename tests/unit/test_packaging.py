@@ -98,7 +98,7 @@ def _loaded(code: str) -> set[str]:
 def test_commands() -> None:
     scripts: dict[str, str] = PROJECT["project"]["scripts"]
     installed = {e.name: e for e in entry_points(group="console_scripts") if e.name in scripts}
-    assert sorted(scripts) == ["shardc", "shardc-opt"] == sorted(installed)
+    assert sorted(scripts) == ["shardc", "shardc-layout", "shardc-opt"] == sorted(installed)
     for entry in installed.values():
         assert callable(entry.load())
 

@@ -1,0 +1,247 @@
+"""What `shardc-layout` says about a layout: the derivation, who holds what, processes, other notations."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+
+from shardc.cli import layout_processes, layout_translation
+from shardc.cli.layout_holdings import Holding, Part, grid_of, holdings
+from shardc.cli.layout_inputs import INPUTS, Given
+from shardc.cli.layout_text import Table, show
+from shardc.explain.picture import draw
+from shardc.layout import LayoutError, Sharding
+from shardc.layout.notations import NOTATIONS
+from shardc.layout.notations.mindspore_layout import Layout
+from shardc.layout.notations.mindspore_steps import Steps, steps
+from shardc.layout.slices import positions
+from shardc.layout.uneven import Policy
+
+MOST_CELLS = 1024
+"""Of finer grids no figure is printed."""
+
+
+@dataclass(frozen=True)
+class Report:
+    """A layout, the shape it is for, and what follows."""
+
+    notation: str
+    given: Given
+    shape: tuple[int, ...]
+    policy: Policy
+    processes: int | None = None
+    target: str | None = None
+
+    @cached_property
+    def held(self) -> list[Holding]:
+        """What every device holds."""
+        return holdings(self.given, self.shape, self.policy)
+
+    @property
+    def sharding(self) -> Sharding:
+        """LayoutError if the layout is none."""
+        if isinstance(self.given.sharding, LayoutError):
+            raise self.given.sharding
+        return self.given.sharding
+
+
+def run(options: argparse.Namespace) -> None:
+    """Read the layout, print it in the form wanted, draw the picture."""
+    given = INPUTS[options.notation].read(options, len(options.shape))
+    policy: Policy = options.uneven or NOTATIONS[options.notation].policy
+    if options.processes and isinstance(given.sharding, Sharding):
+        mesh = replace(given.sharding.mesh, processes=options.processes)
+        given = replace(given, sharding=replace(given.sharding, mesh=mesh))
+    report = Report(options.notation, given, options.shape, policy, options.processes, options.to)
+    if options.format == "json":
+        print(json.dumps(as_json(report), indent=1))
+    else:
+        show(*as_text(report, options.rows))
+    if options.picture:
+        with open(options.picture, "w", encoding="utf-8") as file:
+            file.write(draw(report.sharding, report.shape, report.policy, title=given.text))
+
+
+def as_text(report: Report, rows: int) -> list[str | Table]:
+    """The paragraphs and tables of a report, with at most `rows` devices each."""
+    items: list[str | Table] = [_heading(report)]
+    if report.given.layout is not None:
+        items += _derivation(report.given.layout, rows)
+    items += _holders(report, rows)
+    if report.processes:
+        items += layout_processes.as_text(report.sharding, report.shape, report.held)
+    if report.target:
+        items += layout_translation.as_text(report.sharding, report.shape, report.policy, report.target)
+    return items
+
+
+def as_json(report: Report) -> dict[str, object]:
+    """A report as a dictionary."""
+    found: dict[str, object] = {
+        "notation": report.notation,
+        "text": report.given.text,
+        "shape": report.shape,
+        "uneven": report.policy,
+    }
+    if isinstance(report.given.sharding, Sharding):
+        mesh = report.given.sharding.mesh
+        found["sharding"] = str(report.given.sharding)
+        found["mesh"] = {
+            "axes": dict(mesh.axes),
+            "devices": [mesh.rank_of(int(d)) for d in np.ravel(mesh.devices)],
+        }
+    if report.given.layout is not None:
+        found["steps"] = _steps_json(report.given.layout)
+    found["devices"] = [_holding_json(holding, report.shape) for holding in report.held]
+    if report.processes:
+        found["processes"] = layout_processes.as_json(report.sharding, report.shape, report.held)
+    if report.target:
+        found["to"] = layout_translation.as_json(report.sharding, report.shape, report.policy, report.target)
+    return found
+
+
+def _heading(report: Report) -> str:
+    lines = [report.given.text]
+    if isinstance(report.given.sharding, Sharding):
+        sharding = report.given.sharding
+        lines.append(f"{sharding} on {sharding.mesh}, of a tensor of shape {report.shape}")
+    else:
+        lines.append(f"no sharding of a mesh: {report.given.sharding}; of a tensor of shape {report.shape}")
+    return "\n".join(lines)
+
+
+def _derivation(layout: Layout, rows: int) -> list[str | Table]:
+    """The article's three steps."""
+    found = steps(layout)
+    matrix = dict(zip(layout.alias_name, layout.device_matrix, strict=True))
+    numbering = Table(["rank", *found.aliases])
+    numbering.add("device_matrix", *layout.device_matrix)
+    reordered = Table(["rank", *found.used])
+    reordered.add("device_matrix", *(matrix[alias] for alias in found.used))
+    adding = Table(["rank", *found.used, "slice"])
+    adding.add("stride", *found.strides, "")
+    for row, rank in list(enumerate(found.ranks))[:rows]:
+        numbering.add(rank, *found.numbering[row])
+        reordered.add(rank, *found.reordered[row])
+        number = int(found.slice_numbers[row])
+        adding.add(rank, *found.reordered[row], number, block=number)
+    return [
+        "1. Number: count the ranks, every axis of the device matrix in its own base, the last one fastest",
+        numbering,
+        f"2. Reorder: the columns of the tensor map{_dropped(found)}",
+        reordered,
+        "3. Add up: every column times its stride, which is the product of the sizes after it",
+        adding,
+        *_more(len(found.ranks), rows),
+    ]
+
+
+def _dropped(found: Steps) -> str:
+    unused = [alias for alias in found.aliases if alias not in found.used]
+    return f", without {', '.join(unused)}: ranks that differ there only hold copies" if unused else ""
+
+
+def _holders(report: Report, rows: int) -> list[str | Table]:
+    numbers = _slice_numbers(report)
+    axes: dict[str, list[int]] = {}
+    if numbers is None and isinstance(report.given.sharding, Sharding):
+        mesh = report.given.sharding.mesh
+        axes = {name: positions(mesh, mesh.axis(name)).tolist() for name, _ in mesh.axes}
+    columns: list[tuple[str, Callable[[int, Holding], object]]] = [
+        ("device" if numbers is None else "rank", lambda row, holding: holding.device)
+    ]
+    columns += [(name, _at(numbers_along)) for name, numbers_along in axes.items()]
+    if numbers is not None:
+        columns.append(("slice", _at(numbers)))
+    columns.append(("holds", lambda row, holding: " and ".join(map(part_text, holding.parts))))
+    if any(holding.partials > 1 for holding in report.held):
+        columns.append(("partial", lambda row, holding: f"{holding.partial} of {holding.partials}"))
+    if any(holding.copies for holding in report.held):
+        columns.append(("copies on", lambda row, holding: _listed(holding.copies)))
+    if report.held[0].values(report.shape) is not None:
+        columns.append(("values", lambda row, holding: _values(holding, report.shape)))
+    table = Table([name for name, _ in columns])
+    for row, holding in list(enumerate(report.held))[:rows]:
+        table.add(*(cell(row, holding) for _, cell in columns), block=holding.block)
+    text = "Who holds what"
+    if prod(report.shape) and report.held[0].values(report.shape) is not None:
+        text += f", of numpy.arange({prod(report.shape)}).reshape({report.shape})"
+    return [text, table, *_more(len(report.held), rows), *_figure(report)]
+
+
+def _at(numbers: Sequence[int]) -> Callable[[int, Holding], object]:
+    return lambda row, holding: numbers[row]
+
+
+def _slice_numbers(report: Report) -> list[int] | None:
+    """MindSpore's slice number of every device."""
+    layout = report.given.layout
+    return None if layout is None or layout.interleaved > 1 else steps(layout).by_rank().tolist()
+
+
+def _figure(report: Report) -> list[str | Table]:
+    """The devices at their blocks, for one and two dimensions."""
+    grid = grid_of(report.held)
+    if grid is None or not 1 < sum(map(len, grid)) <= MOST_CELLS:
+        return []
+    cells = [[",".join(map(str, cell)) for cell in row] for row in grid]
+    width = max(len(cell) for row in cells for cell in row)
+    lines = "\n".join(" ".join(cell.rjust(width) for cell in row).rstrip() for row in cells)
+    return ["The tensor's blocks, and the devices that hold them", lines]
+
+
+def part_text(part: Part) -> str:
+    """`[0:2, 4:8]`; separate stretches are joined by +."""
+    return f"[{', '.join('+'.join(f'{a}:{b}' for a, b in ranges) for ranges in part)}]"
+
+
+def _values(holding: Holding, shape: Sequence[int]) -> str:
+    texts: list[str] = []
+    for values in holding.values(shape) or ():
+        text = json.dumps(values.tolist())
+        flat = values.ravel()
+        texts.append(text if len(text) <= 48 else f"{flat[0]}, {flat[1]}, … {flat[-1]}: {values.size} values")
+    return " and ".join(texts)
+
+
+def _listed(devices: Sequence[int]) -> str:
+    return ", ".join(map(str, devices[:8])) + (f", … {len(devices)} in all" if len(devices) > 8 else "")
+
+
+def _more(count: int, rows: int) -> list[str | Table]:
+    return [f"… and {count - rows} more; --rows {count} lists all"] if count > rows else []
+
+
+def _steps_json(layout: Layout) -> dict[str, object]:
+    found = steps(layout)
+    return {
+        "ranks": found.ranks,
+        "aliases": found.aliases,
+        "device_matrix": layout.device_matrix,
+        "tensor_map": layout.to_dict()["tensor_map"],
+        "numbering": found.numbering.tolist(),
+        "used": found.used,
+        "reordered": found.reordered.tolist(),
+        "strides": found.strides,
+        "slice_numbers": found.slice_numbers.tolist(),
+    }
+
+
+def _holding_json(holding: Holding, shape: Sequence[int]) -> dict[str, object]:
+    values = holding.values(shape)
+    found: dict[str, object] = {
+        "device": holding.device,
+        "holds": [[list(ranges) for ranges in part] for part in holding.parts],
+        "copies": holding.copies,
+    }
+    if holding.partials > 1:
+        found["partial"] = [holding.partial, holding.partials]
+    if values is not None:
+        found["values"] = [block.tolist() for block in values]
+    return found

@@ -1,0 +1,201 @@
+"""`shardc-layout signatures`: the SBP signatures of an operation, with what each device computes.
+
+shardc-layout signatures expand --shape 4,3,1,2 --sizes 2,4,3,4,2
+shardc-layout signatures sum --shape 4,8 --set axis=0
+shardc-layout signatures 'relu(x @ y)' --shape 4,8 --shape 8,6
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardc.cli.layout_inputs import positive, sizes
+from shardc.cli.layout_text import Table, show
+from shardc.explain.diagnostics import register_source
+from shardc.graph import Graph
+from shardc.layout import KINDS, Mesh
+from shardc.layout.expand import local_expand, strides
+from shardc.layout.notations.per_axis import Component, Partial, Split, to_sharding
+from shardc.layout.slices import local_shapes
+from shardc.rules.signatures import Signature, program_signatures
+
+NAMES = ("x", "y", "z", "w")
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Local:
+    """What some devices compute: the shapes of their operands and results.
+
+    `read_by` are the strides by which an expand reads its operand; () for other operations.
+    """
+
+    devices: tuple[int, ...]
+    operands: tuple[Shape, ...]
+    results: tuple[Shape, ...]
+    read_by: Shape = ()
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """The options of the command."""
+    command.add_argument("operation", help="a function of the language, or an expression over x, y, z, w")
+    command.add_argument(
+        "--shape", required=True, type=sizes, action="append", metavar="4,8", help="of x, then of y, …"
+    )
+    command.add_argument("--dtype", default="f32", help="of all of them (default: f32)")
+    command.add_argument("--sizes", type=sizes, metavar="2,4", help="the argument after the tensors")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="axis=0", help="another argument, in the language"
+    )
+    command.add_argument("--devices", type=positive, default=2, metavar="N", help="how many (default: 2)")
+    command.add_argument(
+        "--kinds", default="sum", metavar="sum,max,min", help="which partial results there are (default: sum)"
+    )
+    command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
+
+
+def run(options: argparse.Namespace) -> None:
+    """Print the signatures."""
+    kinds = options.kinds.split(",")
+    if unknown := [kind for kind in kinds if kind not in KINDS]:
+        options.misused(f"{unknown[0]} is no kind of partial result; they are {', '.join(KINDS)}")
+    if len(options.shape) > len(NAMES):
+        options.misused(f"at most {len(NAMES)} operands")
+    call = expression(options.operation, len(options.shape), options.sizes, options.set)
+    graph = _graph(call, options.shape, options.dtype)
+    found = program_signatures(graph, kinds)
+    if options.format == "json":
+        print(json.dumps(_as_json(call, graph, found, options.devices), indent=1))
+    else:
+        show(*_as_text(call, graph, found, options.devices))
+
+
+def expression(operation: str, operands: int, extra: Sequence[int] | None, named: Sequence[str]) -> str:
+    """The expression of the language: a function's name gets its arguments."""
+    if not re.fullmatch(r"\w+", operation):
+        return operation
+    sizes = [] if extra is None else [str(tuple(extra))]
+    return f"{operation}({', '.join([*NAMES[:operands], *sizes, *named])})"
+
+
+def text_of(component: Component) -> str:
+    """S(0), B, P; P(max) where it is not the sum."""
+    if isinstance(component, Split):
+        return f"S({component.dim})"
+    if isinstance(component, Partial):
+        return "P" if component.kind == "sum" else f"P({component.kind})"
+    return "B"
+
+
+def locals_of(graph: Graph, signature: Signature, devices: int) -> list[Local]:
+    """What the devices compute, those that compute the same together; balanced splits, as OneFlow's."""
+    mesh = Mesh("mesh", (("x", devices),))
+    body = graph.main.body
+    tables = [
+        local_shapes(
+            to_sharding([component], mesh, graph.type(v).rank), graph.type(v).shape, "balanced"
+        ).tolist()
+        for v, component in zip(
+            (*body.args, *body.results), (*signature.operands, *signature.results), strict=True
+        )
+    ]
+    groups: dict[tuple[Shape, ...], list[int]] = {}
+    for device in range(devices):
+        groups.setdefault(tuple(tuple(table[device]) for table in tables), []).append(device)
+    count = len(body.args)
+    return [
+        Local(tuple(members), shapes[:count], shapes[count:], _read_by(graph, signature, mesh, members[0]))
+        for shapes, members in groups.items()
+    ]
+
+
+def _read_by(graph: Graph, signature: Signature, mesh: Mesh, device: int) -> Shape:
+    """The strides by which a device's expand reads its operand; () if the program is no expand."""
+    body = graph.main.body
+    node = body.nodes[0]
+    if (
+        node.name != "stablehlo.broadcast_in_dim"
+        or body.results != node.results
+        or node.operands != body.args
+    ):
+        return ()
+    shape, out = graph.type(body.args[0]).shape, graph.type(body.results[0]).shape
+    if node.attrs.get("broadcast_dimensions") != tuple(range(len(out) - len(shape), len(out))):
+        return ()
+    sharding = to_sharding(signature.operands, mesh, len(shape))
+    return local_expand(sharding, shape, out, device).output_stride
+
+
+def _graph(call: str, shapes: Sequence[Shape], dtype: str) -> Graph:
+    from shardc.dialects.snapshot import snapshot
+    from shardc.frontend.text import read
+
+    types = [
+        f"{name}: {dtype}[{', '.join(map(str, shape))}]" for name, shape in zip(NAMES, shapes, strict=False)
+    ]
+    text = f"def main({', '.join(types)}):\n    return {call}\n"
+    register_source("<operation>", text)
+    return snapshot(read(text, "<operation>", {}, None)).graph
+
+
+def _as_text(call: str, graph: Graph, found: Sequence[Signature], devices: int) -> list[str | Table]:
+    body = graph.main.body
+    names = [*NAMES[: len(body.args)], *(f"result {i}" for i in range(len(body.results)))]
+    names = ["result" if name == "result 0" and len(body.results) == 1 else name for name in names]
+    locals_by_signature = [locals_of(graph, signature, devices) for signature in found]
+    strided = any(local.read_by for group in locals_by_signature for local in group)
+    unfit = any(_unfit(signature, devices) for signature in found)
+    header = [*names, *[""] * unfit, "device", *(f"local {name}" for name in names), "stride"]
+    table = Table([*header, "read by stride"] if strided else header)
+    for number, (signature, group) in enumerate(zip(found, locals_by_signature, strict=True)):
+        for local in group:
+            row: list[object] = [text_of(c) for c in (*signature.operands, *signature.results)]
+            if unfit:
+                row.append(f"{devices} must divide {signature.divides}" if _unfit(signature, devices) else "")
+            row.append(_numbers(local.devices))
+            row += [list(shape) for shape in (*local.operands, *local.results)]
+            row.append(", ".join(str(list(strides(shape))) for shape in local.operands))
+            table.add(*row, *[list(local.read_by)] * strided, block=number)
+    types = ", ".join(str(graph.type(v)) for v in body.args)
+    results = ", ".join(str(graph.type(v)) for v in body.results)
+    return [f"{call}: ({types}) -> {results}, on {devices} devices", table]
+
+
+def _as_json(call: str, graph: Graph, found: Sequence[Signature], devices: int) -> dict[str, object]:
+    return {
+        "operation": call,
+        "operands": [graph.type(v).shape for v in graph.main.body.args],
+        "results": [graph.type(v).shape for v in graph.main.body.results],
+        "signatures": [
+            {
+                "operands": [text_of(c) for c in signature.operands],
+                "results": [text_of(c) for c in signature.results],
+                "divides": signature.divides or None,
+                "locals": [
+                    {
+                        "devices": local.devices,
+                        "operands": local.operands,
+                        "strides": [strides(shape) for shape in local.operands],
+                        "results": local.results,
+                        "read_by": local.read_by or None,
+                    }
+                    for local in locals_of(graph, signature, devices)
+                ],
+            }
+            for signature in found
+        ],
+    }
+
+
+def _unfit(signature: Signature, devices: int) -> bool:
+    return bool(signature.divides and signature.divides % devices)
+
+
+def _numbers(devices: Sequence[int]) -> str:
+    if len(devices) > 2 and devices[-1] - devices[0] == len(devices) - 1:
+        return f"{devices[0]} to {devices[-1]}"
+    return ", ".join(map(str, devices))
