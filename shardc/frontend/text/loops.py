@@ -6,7 +6,7 @@ The loop carries, in this order: the stacks and the other values the body reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from shardc.frontend.text import syntax as s
@@ -32,19 +32,26 @@ def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
     _check_names(scope, statement)
     count, stacks = _stacks(scope, statement)
     carried = [_start(scope, target) for target in statement.carrying]
-    turn = _Turn(scope, statement, execute, count, len(stacks), carried, _outside(scope, statement))
-    with scope.e.at(statement.pos):
-        counter = scope.e.splat(0, COUNTER)
-        operands = [*stacks, *(tensor for _, tensor in turn.outside), counter, *carried]
-        types = [operand.type for operand in operands]
-        regions = [(types, turn.condition), (types, turn.body)]
-        results = scope.e.ops("stablehlo.while", *operands, results=types, regions=regions, weak=False)
     names = [target.name for target in statement.carrying]
-    last = results[turn.at + 1 :]
-    scope.e.builder.name([result.value for result in last], names)
+    last = carried
+    if count or not stacks:  # a stack without layers has none to slice
+        turn = _Turn(scope, statement, execute, count, len(stacks), carried, _outside(scope, statement))
+        last = _loop(scope, statement, turn, stacks)
+        scope.e.builder.name([result.value for result in last], names)
     _lose(scope, statement)
     for name, result in zip(names, last, strict=True):
         scope.bind(name, result)
+
+
+def _loop(scope: Scope, statement: s.For, turn: _Turn, stacks: Sequence[Tensor]) -> list[Tensor]:
+    """The while operation; what it carries, after the last turn."""
+    with scope.e.at(statement.pos):
+        counter = scope.e.splat(0, COUNTER)
+        operands = [*stacks, *(tensor for _, tensor in turn.outside), counter, *turn.carried]
+        types = [operand.type for operand in operands]
+        regions = [(types, turn.condition), (types, turn.body)]
+        results = scope.e.ops("stablehlo.while", *operands, results=types, regions=regions, weak=False)
+    return results[turn.at + 1 :]
 
 
 @dataclass(frozen=True, slots=True)
