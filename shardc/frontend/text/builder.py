@@ -51,6 +51,13 @@ class SourceBuilder(IRBuilder):
             elif isinstance(value, OpResult) and len(value.op.results) == 1:
                 locate(value.op, location_of(value.op.location).named(name))
 
+    def place_return(self, result: SSAValue, loc: Location) -> None:
+        """Say where the body that a value is the result of returns."""
+        op = result.owner
+        end = op.regions[0].block.last_op if isinstance(op, Operation) else None
+        if end is not None:
+            locate(end, loc)
+
     def declare_partial(self, value: SSAValue, over: Sequence[str], kind: str) -> bool:
         """Say that an operation's local results are partial; False if no operation of a program makes it."""
         op = value.owner

@@ -312,4 +312,9 @@ class ProgramReader:
             results=[result.type for result in results],
             manual_axes=manual.axes,
         )
+        end = function.body[-1]
+        if isinstance(end, s.Return):
+            self.builder.place_return(
+                values[0], Location(self.e.loc.file, end.value.pos.line, end.value.pos.col)
+            )
         return [Tensor(value, r.type) for value, r in zip(values, results, strict=True)]
