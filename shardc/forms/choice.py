@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shardc.forms.cost import cost
 from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op
 from shardc.layout import Axis, Mesh, Sharding, replicated, size_of
@@ -17,12 +18,17 @@ from shardc.rules.assign import Assignment, legal, operand_shardings, result_sha
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Operand i must be laid out as operands[i]; result i comes out as results[i]."""
+    """Operand i must be laid out as operands[i]; result i comes out as results[i].
+
+    The form itself sends `moved` bytes per device in `collectives`.
+    """
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
     form: str = "plain"
     parts: int = 1  # into how many the work is divided
+    moved: int = 0
+    collectives: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +41,24 @@ class Carried:
 
 
 def choose(
-    op: Op, rule: FactorRule, assignment: Assignment, mesh: Mesh, carried: Carried | None = None
+    op: Op,
+    rule: FactorRule,
+    assignment: Assignment,
+    mesh: Mesh,
+    carried: Carried | None = None,
+    special: str | None = None,
 ) -> Choice | None:
-    """The first form of `op` that can run under `assignment`, with its layouts; None if none can."""
+    """The first form of `op` that can run under `assignment`, with its layouts; None if none can.
+
+    With `special`, only the plain form and the one of that name are tried.
+    """
     for form in forms_of(op.name):
-        special = form.splits(op, rule)
-        wanted = form.name == "plain" or any(assignment[f] for f in special)
-        if wanted and legal(rule, op, assignment, allow=special) is None:
-            return _layouts(op, rule, assignment, mesh, form, special, carried)
+        if special and form.name not in ("plain", special):
+            continue
+        splits = form.splits(op, rule)
+        wanted = form.name == "plain" or any(assignment[f] for f in splits)
+        if wanted and legal(rule, op, assignment, allow=splits) is None:
+            return _layouts(op, rule, assignment, mesh, form, splits, carried)
     return None
 
 
@@ -76,4 +92,5 @@ def _layouts(
             return None
         results = tuple(replace(r, unreduced=r.unreduced + lost, kind=kind) for r in results)
     parts = size_of(axis for axes in assignment for axis in axes)
-    return Choice(operands, results, form.name, parts)
+    sent = (0, 0) if form.name == "plain" else cost(form.build, op, operands, results)
+    return Choice(operands, results, form.name, parts, *sent)

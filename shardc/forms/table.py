@@ -14,6 +14,7 @@ from typing import Any
 from shardc.forms.creation import constant, iota
 from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice, static_slice
 from shardc.forms.indexing import gather, scatter
+from shardc.forms.movement import concatenate, pad, reverse, slice_
 from shardc.forms.plain import custom_call, plain
 from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
 from shardc.forms.site import Site
@@ -65,6 +66,11 @@ def _sliced(op: Op, rule: FactorRule) -> Factors:
     )
 
 
+def _permuted(op: Op, rule: FactorRule) -> Factors:
+    """Dimensions whose elements move from block to block."""
+    return frozenset(i for i, f in enumerate(rule.factors) if f.kind is not Kind.REDUCTION and not f.is_plain)
+
+
 def _indexed(op: Op, rule: FactorRule) -> Factors:
     return frozenset(f for dim in rule.operands[0] for f in dim if not rule.factors[f].is_plain)
 
@@ -90,7 +96,13 @@ FORMS: dict[str, tuple[Form, ...]] = {
     "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
     "stablehlo.gather": (Form("masked", gather, _found),),
     "stablehlo.scatter": (Form("masked", scatter, _written),),
-    "stablehlo.slice": (Form("masked", static_slice, _sliced, After.PARTIAL),),
+    "stablehlo.slice": (
+        Form("masked", static_slice, _sliced, After.PARTIAL),
+        Form("moved", slice_, _permuted),
+    ),
+    "stablehlo.pad": (Form("moved", pad, _permuted),),
+    "stablehlo.concatenate": (Form("moved", concatenate, _permuted),),
+    "stablehlo.reverse": (Form("moved", reverse, _permuted),),
     "stablehlo.dynamic_slice": (Form("masked", dynamic_slice, _sliced, After.PARTIAL),),
     "stablehlo.dynamic_update_slice": (Form("masked", dynamic_update_slice, _written),),
 }

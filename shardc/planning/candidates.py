@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from shardc.forms.choice import Carried, Choice, choose
+from shardc.forms.table import forms_of
 from shardc.layout import Axis, Mesh, Sharding, cut, size_of
 from shardc.planning.problem import CREATION, Problem, Variable
 from shardc.rules.assign import Assignment, project
@@ -35,15 +36,19 @@ def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) 
 
 
 def build(
-    problem: Problem, variable: Variable, pairs: tuple[Wish, ...], carried: Carried | None = None
+    problem: Problem,
+    variable: Variable,
+    pairs: tuple[Wish, ...],
+    carried: Carried | None = None,
+    special: str | None = None,
 ) -> Choice | None:
     """The choice that grants as many wishes as can be, in order; None if not even none can be granted.
 
-    Equal questions get the same object.
+    `special` as in forms.choice.choose. Equal questions get the same object.
     """
-    key = (variable.signature, pairs, carried)
+    key = (variable.signature, pairs, carried, special)
     if key not in problem.built:
-        problem.built[key] = _build(variable, pairs, problem.mesh, carried)
+        problem.built[key] = _build(variable, pairs, problem.mesh, carried, special)
     return problem.built[key]
 
 
@@ -52,18 +57,20 @@ def made(layout: Sharding) -> Choice:
     return Choice((), (layout,), parts=size_of(axis for dim in layout.dims for axis in dim.axes))
 
 
-def _build(variable: Variable, pairs: tuple[Wish, ...], mesh: Mesh, carried: Carried | None) -> Choice | None:
+def _build(
+    variable: Variable, pairs: tuple[Wish, ...], mesh: Mesh, carried: Carried | None, special: str | None
+) -> Choice | None:
     rule = variable.rule
     assert rule is not None
     taken = list(carried.axes) if carried else []
     assignment: Assignment = ((),) * len(rule.factors)
-    best = choose(variable.op, rule, assignment, mesh, carried)
+    best = choose(variable.op, rule, assignment, mesh, carried, special)
     for factor, wanted in pairs:
         axis = cut(wanted, taken)
         if axis is None:
             continue
         tried = tuple((*axes, axis) if f == factor else axes for f, axes in enumerate(assignment))
-        choice = choose(variable.op, rule, tried, mesh, carried)
+        choice = choose(variable.op, rule, tried, mesh, carried, special)
         if choice is not None:
             best, assignment = choice, tried
             taken.append(axis)
@@ -80,8 +87,15 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
         return []
     passing = [None, *_carried(problem, variable)]
     wish_lists = dict.fromkeys([*_wish_lists(problem, variable), *_displaced(problem, variable)])
+    ways = [form.name for form in forms_of(variable.node.name)]
     return _distinct(
-        variable, (build(problem, variable, pairs, carried) for pairs in wish_lists for carried in passing)
+        variable,
+        (
+            build(problem, variable, pairs, carried, way)
+            for pairs in wish_lists
+            for carried in passing
+            for way in ways
+        ),
     )
 
 
@@ -102,7 +116,8 @@ def turned(problem: Problem, variable: Variable) -> list[Choice]:
     return _distinct(
         variable,
         (
-            build(problem, variable, ((factor, axis), *now))
+            build(problem, variable, ((factor, axis), *now), special=form.name)
+            for form in forms_of(variable.node.name)
             for factor in range(len(rule.factors))
             for axis in axes
         ),

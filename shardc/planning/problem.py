@@ -145,6 +145,7 @@ class Problem:
         """The cost of some variables and of all values they touch."""
         values = dict.fromkeys(v for variable in variables for v in self.touched(variable))
         costs = [self.value_cost(value) for value in values]
+        costs += [_inner_cost(variable) for variable in variables]
         work = sum(variable.trips * _work(variable) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
         moved, collectives, steps = (
@@ -155,6 +156,12 @@ class Problem:
     def total(self) -> Total:
         """The cost of the program."""
         return self.cost(self.variables)
+
+
+def _inner_cost(variable: Variable) -> tuple[int, int, int]:
+    """Bytes, collectives and steps of what an operation's form itself sends."""
+    count = variable.trips * variable.choice.collectives
+    return (variable.trips * variable.choice.moved, count, count)
 
 
 Copy = tuple[Sharding, Sharding, Plan]

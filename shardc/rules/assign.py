@@ -69,7 +69,8 @@ def legal(
 ) -> str | None:
     """None if running `op` itself on every device's blocks is right under `assignment`, else why not.
 
-    Factors in `allow` may be split whatever their kind: a local form takes care of them.
+    Factors in `allow` may be split whatever their kind and into any number of parts, where they are alone in
+    splitting their dimensions: a local form takes care of them.
 
     Sharding a REDUCTION factor unevenly is legal, but the padding must then hold zeros, or what the reduction
     ignores: `masked` says where.
@@ -82,7 +83,16 @@ def legal(
             ),
             None,
         )
-        or next(filter(None, (_misplaced(rule, op, f, assignment) for f in range(len(assignment)))), None)
+        or next(
+            filter(
+                None,
+                (
+                    _crowded(rule, f, assignment) if f in allow else _misplaced(rule, op, f, assignment)
+                    for f in range(len(assignment))
+                ),
+            ),
+            None,
+        )
     )
 
 
@@ -251,6 +261,19 @@ def _misplaced(rule: FactorRule, op: Op, index: int, assignment: Assignment) -> 
                     return (
                         f"factor {name(index)} is split, but {name(major)}, major to it, is not fully split"
                     )
+    return None
+
+
+def _crowded(rule: FactorRule, index: int, assignment: Assignment) -> str | None:
+    """Why sharding this factor is wrong although a local form takes care of it."""
+    if not assignment[index]:
+        return None
+    for dims in rule.tensors:
+        for factors in dims:
+            if index in factors and (
+                factors[0] != index or any(assignment[f] for f in factors if f != index)
+            ):
+                return f"factor {name(index)} is split and shares a dimension"
     return None
 
 

@@ -1,0 +1,271 @@
+"""Blocks made of other devices' blocks, by collective permutes of just the elements that are needed.
+
+exchange(b, [x], [Run(0, 0, 0, 1024)], Window(-1, 128, 130, 1024), dim, axes) -> the device's block of x with
+one more element on either side: two permutes of one element each, and a concatenation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from shardc.forms.pieces import Piece, Round, Run, Window, pieces, rounds, sent
+from shardc.forms.site import INDEX, compare, scalar, spread
+from shardc.graph import Dense, TensorType
+from shardc.graph.builder import Builder
+from shardc.layout import Axis, size_of
+
+
+@dataclass(frozen=True)
+class Line:
+    """The devices along one dimension, and what they build with. `fill` is the scalar for elements that no
+    run gives; None means zeros."""
+
+    builder: Builder[Any]
+    dim: int
+    axes: tuple[Axis, ...]
+    fill: Any | None = None
+
+    @property
+    def devices(self) -> int:
+        return size_of(self.axes)
+
+    def index(self) -> Any:
+        """This device's position: i32[]."""
+        return self.builder.one("spmd.axis_index", axes=self.axes)
+
+    def size(self, value: Any) -> int:
+        return self.builder.type_of(value).shape[self.dim]
+
+    def filled(self, type: TensorType, size: int) -> Any:
+        """`size` elements of fill along the dimension."""
+        shape = (*type.shape[: self.dim], size, *type.shape[self.dim + 1 :])
+        if self.fill is None:
+            return scalar(self.builder, 0, type.with_shape(shape))
+        return spread(self.builder, self.fill, shape)
+
+    def slice(self, value: Any, start: int, limit: int, step: int = 1) -> Any:
+        """value[start:limit:step] along the dimension."""
+        shape = self.builder.type_of(value).shape
+        if (start, limit, step) == (0, shape[self.dim], 1):
+            return value
+        return self.builder.one(
+            "stablehlo.slice",
+            value,
+            start_indices=tuple(start if d == self.dim else 0 for d in range(len(shape))),
+            limit_indices=tuple(limit if d == self.dim else n for d, n in enumerate(shape)),
+            strides=tuple(step if d == self.dim else 1 for d in range(len(shape))),
+        )
+
+    def dynamic_slice(self, value: Any, start: Any, size: int) -> Any:
+        """`size` elements along the dimension from `start`, an i32[], on."""
+        type, zero = self.builder.type_of(value), scalar(self.builder, 0, INDEX)
+        starts = [start if d == self.dim else zero for d in range(type.rank)]
+        sizes = tuple(size if d == self.dim else n for d, n in enumerate(type.shape))
+        return self.builder.one("stablehlo.dynamic_slice", value, *starts, slice_sizes=sizes)
+
+    def pad(self, value: Any, low: int, high: int, interior: int = 0) -> Any:
+        """`value` with fill around it and between its elements along the dimension."""
+        if not (low or high or interior):
+            return value
+        b, type = self.builder, self.builder.type_of(value)
+        amounts = (tuple(n if d == self.dim else 0 for d in range(type.rank)) for n in (low, high, interior))
+        fill = scalar(b, 0, type.with_shape(())) if self.fill is None else self.fill
+        keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
+        return b.one("stablehlo.pad", value, fill, **dict(zip(keys, amounts, strict=True)))
+
+    def join(self, values: Sequence[Any]) -> Any:
+        """The values one after the other."""
+        kept = [value for value in values if self.size(value)]
+        return (
+            kept[0]
+            if len(kept) == 1
+            else self.builder.one("stablehlo.concatenate", *kept, dimension=self.dim)
+        )
+
+    def lookup(self, table: Mapping[int, int]) -> Any:
+        """What the table says for this device's position: an int if it says the same for all it knows, else
+        an i32[]. For positions that it does not know, anything."""
+        known = sorted(table.items())
+        if len(set(table.values())) == 1:
+            return known[0][1]
+        b, (first, start), (second, then) = self.builder, known[0], known[1]
+        slope, rest = divmod(then - start, second - first)
+        if not rest and all(value == start + slope * (at - first) for at, value in known):
+            scaled = b.one("stablehlo.multiply", self.index(), scalar(b, slope, INDEX))
+            return b.one("stablehlo.add", scaled, scalar(b, start - slope * first, INDEX))
+        values = np.array([table.get(i, 0) for i in range(self.devices)], np.int32)
+        whole = b.one(
+            "stablehlo.constant",
+            result=TensorType(values.shape, "i32"),
+            value=Dense(values, values.shape),
+        )
+        one = b.one("stablehlo.dynamic_slice", whole, self.index(), slice_sizes=(1,))
+        return b.one("stablehlo.reshape", one, result=INDEX)
+
+
+def exchange(line: Line, sources: Sequence[Any], runs: Sequence[Run], window: Window) -> Any:
+    """This device's window of the dimension that `runs` make of the blocks `sources`.
+
+    All sources are split over the line's axes. Where that is not more, they are gathered whole instead.
+    """
+    blocks = [line.size(source) for source in sources]
+    found = pieces(runs, window, blocks, line.devices)
+    crossing, home = rounds(found, line.devices)
+    used = sorted({piece.source for piece in found})
+    if sent(crossing) > (line.devices - 1) * sum(blocks[i] for i in used):
+        gathered = [_gather(line, source) if i in used else source for i, source in enumerate(sources)]
+        whole = pieces(runs, window, [line.size(source) for source in gathered], line.devices)
+        return _assemble(line, gathered, window, *rounds(map(_at_home, whole), line.devices))
+    return _assemble(line, sources, window, crossing, home)
+
+
+def mirrored(line: Line, source: Any, runs: Sequence[Run], window: Window) -> Any:
+    """The same for one source whose blocks are held in the opposite order, the first by the last device."""
+    last = line.devices - 1
+    found = pieces(runs, window, [line.size(source)], line.devices)
+    turned = [replace(piece, sender=last - piece.sender) for piece in found]
+    return _assemble(line, [source], window, *rounds(turned, line.devices))
+
+
+def _gather(line: Line, source: Any) -> Any:
+    return line.builder.one("spmd.all_gather", source, axes=line.axes, dim=line.dim, invariant=True)
+
+
+def _at_home(piece: Piece) -> Piece:
+    return replace(piece, sender=piece.receiver)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What each device has of a round: `size` elements of the window from pieces[device].at on."""
+
+    value: Any
+    pieces: Mapping[int, Piece]
+    size: int
+    zeros: bool  # devices without a piece hold zeros
+
+
+def _assemble(
+    line: Line, sources: Sequence[Any], window: Window, crossing: Sequence[Round], home: Sequence[Round]
+) -> Any:
+    parts = [_part(line, sources, round, True) for round in crossing]
+    parts += [_part(line, sources, round, False) for round in home]
+    type = line.builder.type_of(sources[0])
+    if not parts:
+        return line.filled(type, window.width)
+    places = [{piece.at for piece in part.pieces.values()} for part in parts]
+    if all(len(place) == 1 for place in places):
+        order = sorted(zip((place.pop() for place in places), parts, strict=True), key=lambda pair: pair[0])
+        if all(at + part.size <= after for (at, part), (after, _) in pairwise(order)):
+            return _side_by_side(line, window, type, order)
+    return _one_over_another(line, window, type, parts)
+
+
+def _part(line: Line, sources: Sequence[Any], round: Round, crosses: bool) -> _Part:
+    """Cut the pieces out of the senders' blocks and send them."""
+    b, count = line.builder, max(piece.count for piece in round)
+    used = sorted({piece.source for piece in round})
+    cuts = [_cut(line, sources[i], [p for p in round if p.source == i], count) for i in used]
+    value = cuts[0]
+    for index, other in zip(used[1:], cuts[1:], strict=True):
+        theirs = {p.sender: int(p.source == index) for p in round}
+        value = b.one("stablehlo.select", _holds(line, theirs), other, value)
+    if crosses:
+        pairs = tuple(sorted((p.sender, p.receiver) for p in round))
+        value = b.one("spmd.collective_permute", value, axes=line.axes, pairs=pairs)
+    gap = round[0].gap
+    value = line.pad(value, 0, 0, gap - 1)
+    return _Part(value, {p.receiver: p for p in round}, (count - 1) * gap + 1, crosses)
+
+
+def _cut(line: Line, block: Any, round: Sequence[Piece], count: int) -> Any:
+    """`count` elements of the block from where each sender's piece starts."""
+    step = round[0].step
+    span = (count - 1) * step + 1
+    missing = max(piece.start for piece in round) + span - line.size(block)
+    block = replace(line, fill=None).pad(block, 0, max(0, missing))
+    start = line.lookup({piece.sender: piece.start for piece in round})
+    if isinstance(start, int):
+        return line.slice(block, start, start + span, step)
+    return line.slice(line.dynamic_slice(block, start, span), 0, span, step)
+
+
+def _side_by_side(line: Line, window: Window, type: TensorType, order: Sequence[tuple[int, _Part]]) -> Any:
+    """Every part has the same place on all devices and none is over another."""
+    joined: list[Any] = []
+    end = 0
+    for at, part in order:
+        if end < at:
+            joined.append(line.filled(type, at - end))
+        value = line.slice(_only_valid(line, window, part, at), 0, min(part.size, window.width - at))
+        joined.append(value)
+        end = min(at + part.size, window.width)
+    if end < window.width:
+        joined.append(line.filled(type, window.width - end))
+    return line.join(joined)
+
+
+def _only_valid(line: Line, window: Window, part: _Part, at: int) -> Any:
+    """The part with fill where a device has no piece, or a shorter one."""
+    b = line.builder
+    limits: dict[int, int] = {}
+    for device in range(line.devices):
+        piece = part.pieces.get(device)
+        needed = min(part.size, window.width - at, window.end - window.start(device) - at)
+        have = piece.stop - at if piece else part.size if part.zeros and line.fill is None else 0
+        limits[device] = part.size if have >= needed else have
+    if all(limit == part.size for limit in limits.values()):
+        return part.value
+    type = b.type_of(part.value)
+    if set(limits.values()) <= {0, part.size}:
+        valid = _holds(line, {device: int(limit > 0) for device, limit in limits.items()})
+    else:
+        valid = _before(line, type, line.lookup(limits))
+    return b.one("stablehlo.select", valid, part.value, line.filled(type, part.size))
+
+
+def _one_over_another(line: Line, window: Window, type: TensorType, parts: Sequence[_Part]) -> Any:
+    """Each part laid into the window where the device has it."""
+    b, width = line.builder, window.width
+    result = line.filled(type, width)
+    type = b.type_of(result)
+    for part in parts:
+        at = line.lookup({device: piece.at for device, piece in part.pieces.items()})
+        inner = replace(line, fill=None)
+        around = inner.pad(part.value, width, width)
+        if isinstance(at, int):
+            laid = line.slice(around, width - at, 2 * width - at)
+        else:
+            back = b.one("stablehlo.subtract", scalar(b, width, INDEX), at)
+            laid = line.dynamic_slice(around, back, width)
+        ends = {device: (p.at, p.stop) for device, p in part.pieces.items()}
+        both = [ends.get(device, (0, 0)) for device in range(line.devices)]
+        low, high = (line.lookup(dict(enumerate(side))) for side in zip(*both, strict=True))
+        below, inside = _before(line, type, low), _before(line, type, high)
+        valid = b.one("stablehlo.and", b.one("stablehlo.not", below), inside)
+        result = b.one("stablehlo.select", valid, laid, result)
+    return result
+
+
+def _before(line: Line, type: TensorType, limit: Any) -> Any:
+    """Whether each element of a tensor is before position `limit` of the dimension: an int or an i32[]."""
+    b, size = line.builder, TensorType((type.shape[line.dim],), "i32")
+    order = b.one("stablehlo.iota", result=size, iota_dimension=0)
+    bound = scalar(b, limit, size) if isinstance(limit, int) else spread(b, limit, size.shape)
+    return spread(b, compare(b, order, "LT", bound), type.shape, (line.dim,))
+
+
+def _holds(line: Line, table: Mapping[int, int]) -> Any:
+    """Whether the table has 1 for this device's position: bool[]."""
+    b, ones = line.builder, [device for device, value in sorted(table.items()) if value]
+    zeros = [device for device, value in sorted(table.items()) if not value]
+    if not zeros or zeros[-1] < ones[0]:
+        return compare(b, line.index(), "GE", scalar(b, ones[0], INDEX))
+    if ones[-1] < zeros[0]:
+        return compare(b, line.index(), "LT", scalar(b, zeros[0], INDEX))
+    return compare(b, line.lookup(table), "EQ", scalar(b, 1, INDEX))

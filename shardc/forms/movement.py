@@ -1,0 +1,94 @@
+"""Local forms of operations that move elements along split dimensions: what crosses a border is sent there.
+
+Results are split over the same axes as the operands, in blocks of the ceiling size.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from shardc.forms.exchange import Line, exchange, mirrored
+from shardc.forms.pieces import Run, Window
+from shardc.forms.site import Site
+
+Ints = tuple[int, ...]
+
+
+def slice_(site: Site) -> list[Any]:
+    """slice(x) -> slices of whole dimensions, then the elements of the split ones from where they are."""
+    b, (value,) = site.builder, site.operands
+    starts, limits, strides = (
+        cast(Ints, site.op.attrs[key]) for key in ("start_indices", "limit_indices", "strides")
+    )
+    moving = _moving(site)
+    shape, split = b.type_of(value).shape, site.operand_shardings[0].dims
+    local = [not dim.axes for dim in split]
+    value = b.one(
+        "stablehlo.slice",
+        value,
+        start_indices=tuple(n if here else 0 for n, here in zip(starts, local, strict=True)),
+        limit_indices=tuple(n if here else m for n, m, here in zip(limits, shape, local, strict=True)),
+        strides=tuple(n if here else 1 for n, here in zip(strides, local, strict=True)),
+    )
+    for dim in moving:
+        count = site.op.results[0].shape[dim]
+        value = exchange(
+            _line(site, dim), [value], [Run(0, starts[dim], 0, count, strides[dim])], _own(site, dim)
+        )
+    return [value]
+
+
+def pad(site: Site) -> list[Any]:
+    """pad(x, fill) -> the elements of split dimensions from where they are, then padding of whole ones."""
+    b, (value, fill) = site.builder, site.operands
+    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    low, high, interior = (cast(Ints, site.op.attrs[key]) for key in keys)
+    moving = [
+        d for d, n in enumerate(zip(low, high, interior)) if any(n) and site.result_shardings[0].dims[d].axes
+    ]
+    for dim in moving:
+        size, gap = site.op.operands[0].shape[dim], interior[dim] + 1
+        cut = max(0, -(low[dim] // gap))
+        run = Run(0, cut, low[dim] + cut * gap, size - cut, gap=gap)
+        value = exchange(_line(site, dim, fill), [value], [run], _own(site, dim))
+    local = [tuple(0 if d in moving else n for d, n in enumerate(part)) for part in (low, high, interior)]
+    return [b.one(site.op.name, value, fill, **dict(zip(keys, local, strict=True)))]
+
+
+def concatenate(site: Site) -> list[Any]:
+    """concatenate(x, …) along a split dimension -> the elements of the device's block from where they are."""
+    dim = cast(int, site.op.attrs["dimension"])
+    runs: list[Run] = []
+    place = 0
+    for index, type in enumerate(site.op.operands):
+        runs.append(Run(index, 0, place, type.shape[dim]))
+        place += type.shape[dim]
+    return [exchange(_line(site, dim), site.operands, runs, _own(site, dim))]
+
+
+def reverse(site: Site) -> list[Any]:
+    """reverse(x) -> reverse(block), and the blocks in the opposite order; shifted where the last is short."""
+    (value,) = site.plain(None)
+    for dim in cast(Ints, site.op.attrs["dimensions"]):
+        if site.result_shardings[0].dims[dim].axes:
+            line, size = _line(site, dim), site.op.results[0].shape[dim]
+            short = line.devices * line.size(value) - size
+            value = mirrored(line, value, [Run(0, short, 0, size)], _own(site, dim))
+    return [value]
+
+
+def _moving(site: Site) -> list[int]:
+    """The split dimensions that change."""
+    before, after = site.op.operands[0].shape, site.op.results[0].shape
+    split = site.result_shardings[0].dims
+    return [d for d, (n, m) in enumerate(zip(before, after, strict=True)) if split[d].axes and n != m]
+
+
+def _line(site: Site, dim: int, fill: Any | None = None) -> Line:
+    return Line(site.builder, dim, site.result_shardings[0].dims[dim].axes, fill)
+
+
+def _own(site: Site, dim: int) -> Window:
+    """The device's block of the result."""
+    block = site.local_results[0].shape[dim]
+    return Window(0, block, block, site.op.results[0].shape[dim])

@@ -1,0 +1,69 @@
+"""slice, pad, concatenate and reverse along split dimensions, even and not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardc.graph import TensorType
+from shardc.graph.build import GraphBuilder, program
+from shardc.layout import Mesh
+
+MESHES = [Mesh("m", (("x", 2), ("y", 3))), Mesh("m", (("x", 4),)), Mesh("m", (("x", 8),))]
+RNG = np.random.default_rng(0)
+
+
+def one(name: str, *shapes: tuple[int, ...], **attrs: Any) -> Any:
+    def body(b: GraphBuilder, *args: int) -> list[int]:
+        return [b.one(name, *args, **attrs)]
+
+    graph = program([TensorType(shape, "f32") for shape in shapes], body)
+    return graph, [RNG.normal(size=shape).astype(np.float32) for shape in shapes]
+
+
+def slice_(
+    shape: tuple[int, ...], start: tuple[int, ...], limit: tuple[int, ...], step: tuple[int, ...]
+) -> Any:
+    return one("stablehlo.slice", shape, start_indices=start, limit_indices=limit, strides=step)
+
+
+def pad(shape: tuple[int, ...], low: int, high: int, interior: int) -> Any:
+    return one(
+        "stablehlo.pad",
+        shape,
+        (),
+        edge_padding_low=(low, 0),
+        edge_padding_high=(high, 1),
+        interior_padding=(interior, 0),
+    )
+
+
+CASES = {
+    "slice": slice_((8, 3), (1, 0), (7, 3), (1, 1)),
+    "slice to one": slice_((8, 3), (5, 0), (6, 3), (1, 1)),
+    "slice of uneven": slice_((13, 3), (4, 0), (13, 2), (1, 1)),
+    "slice by strides": slice_((16, 2), (1, 0), (16, 2), (2, 1)),
+    "slice by long strides": slice_((17, 2), (2, 0), (17, 2), (5, 1)),
+    "slice of both": slice_((9, 8), (2, 1), (9, 8), (2, 3)),
+    "slice of less than a block each": slice_((24, 1), (20, 0), (24, 1), (1, 1)),
+    "pad": pad((8, 3), 1, 1, 0),
+    "pad by more than a block": pad((8, 3), 5, 2, 0),
+    "pad that shifts": pad((8, 3), -2, 2, 0),
+    "pad that cuts": pad((9, 3), -2, -1, 0),
+    "pad inside": pad((7, 3), 2, 0, 2),
+    "pad inside, cut": pad((7, 3), -4, -1, 2),
+    "concatenate": one("stablehlo.concatenate", (8, 2), (8, 2), dimension=0),
+    "concatenate uneven": one("stablehlo.concatenate", (5, 2), (1, 2), (7, 2), dimension=0),
+    "concatenate long": one("stablehlo.concatenate", (16, 2), (3, 2), dimension=0),
+    "reverse": one("stablehlo.reverse", (8, 3), dimensions=(0,)),
+    "reverse uneven": one("stablehlo.reverse", (7, 3), dimensions=(0, 1)),
+}
+
+
+@pytest.mark.parametrize("mesh", MESHES, ids=str)
+@pytest.mark.parametrize("name", CASES)
+def test_right_under_every_assignment(name: str, mesh: Mesh, check_forms: Any) -> None:
+    graph, arrays = CASES[name]
+    assert any(choice.form == "moved" for choice in check_forms(graph, arrays, mesh))
