@@ -23,6 +23,7 @@ from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
 from shardc.explain.diagnostics import ShardcError
+from shardc.graph.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained
@@ -40,7 +41,8 @@ class Snapshot:
 
 def snapshot(module: ModuleOp) -> Snapshot:
     """The module as a graph. Raises ShardcError where a mesh, sharding or body cannot be."""
-    return _Reader(module).read()
+    with no_garbage_collection():
+        return _Reader(module).read()
 
 
 class _Reader:

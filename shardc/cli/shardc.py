@@ -38,6 +38,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
     options = parser.parse_args(argv)
     if (options.inputs or options.outputs) and not options.run:
         parser.error("--inputs and --outputs need --run")
+    if options.trace is not None and not options.run:
+        parser.error("--trace needs --run")
     if options.format and options.explain is None:
         parser.error("--format needs --explain")
     if options.output and (options.run or options.check):
@@ -62,6 +64,12 @@ def _define(text: str) -> tuple[str, int]:
     if not name or not value.lstrip("-").isdigit() or len(value) > 30:
         raise argparse.ArgumentTypeError(f"'{text}' is not of the form NAME=NUMBER")
     return name, int(value)
+
+
+def _devices(text: str) -> tuple[int, ...]:
+    if not all(part.isdigit() and len(part) < 10 for part in text.split(",")):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of device numbers like 0,3")
+    return tuple(map(int, text.split(",")))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -106,10 +114,19 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME",
         nargs="?",
         const="",
-        help="why a tensor (its name, or the line that makes it) is split as it is; without a name: conflicts, "
-        "and tensors left whole",
+        help="why a tensor (its name, or the line that makes it) is split as it is; without a name: "
+        "conflicts, and tensors left whole",
     )
     parser.add_argument("--format", choices=FORMATS, help="with --explain: text (default) or json")
+    parser.add_argument(
+        "--trace",
+        metavar="DEVICES",
+        nargs="?",
+        const=(0,),
+        type=_devices,
+        help="with --run: print every operation's blocks on these devices (like 0,3; default: 0), and stop "
+        "at the first that differs from the single-device program",
+    )
     parser.add_argument(
         "--inputs", metavar="FILE.npz", help="with --run: the arguments, by name (default: random)"
     )

@@ -47,7 +47,8 @@ def _step_text(step: Step) -> str:
 def stopped_text(stopped: Stopped) -> str:
     """What kept an axis away."""
     where = f" on dimension {stopped.dim}" if stopped.dim >= 0 else ""
-    return f"no {stopped.axis}{where}: {stopped.text} ({stopped.operation} at {stopped.where}, from {stopped.source})"
+    way = f"{stopped.operation} at {stopped.where}, from {stopped.source}"
+    return f"no {stopped.axis}{where}: {stopped.text} ({way})"
 
 
 def overview_text(explanation: Explanation) -> str:

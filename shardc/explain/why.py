@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from shardc.explain.diagnostics import source_line
 from shardc.graph import Graph, Location, Node, walk
@@ -126,7 +127,7 @@ class Explainer:
                 continue
             stops = self._stopped(value, place)
             for stop in stops:
-                if stop.reason in ("conflict", "priority", "meshes"):
+                if stop.reason in ("conflict", "priority"):
                     key = (stop.where, stop.operation, frozenset({stop.axis, stop.by or ""}))
                     conflicts.setdefault(key, stop)
             found = self.provenance.result.found[place]
@@ -162,7 +163,7 @@ class Explainer:
 
     def _origin(self, place: int, dim: int, axis: Axis, mesh: Mesh) -> Origin:
         hops = self.provenance.trail(place, dim, axis)
-        steps = tuple(self._step(hop, following) for hop, following in zip(hops, hops[1:], strict=False))
+        steps = tuple(self._step(hop, following) for hop, following in pairwise(hops))
         last = hops[-1]
         priority = self._priority(last)
         return Origin(

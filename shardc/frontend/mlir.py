@@ -6,11 +6,9 @@ and a location for every operation. Errors are ShardcErrors that point at the te
 
 from __future__ import annotations
 
-import gc
 import re
 from bisect import bisect_right
-from collections.abc import Generator, Iterable
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -29,6 +27,7 @@ from shardc.dialects.wellformed import first_line, verify
 from shardc.explain.diagnostics import ShardcError, register_source
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.graph.collector import no_garbage_collection
 from shardc.graph.types import Location
 
 
@@ -39,7 +38,7 @@ def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> 
     `allow_unregistered` lets operations of unknown dialects in. Raises ShardcError at the first thing wrong.
     """
     register_source(file, text)
-    with _no_garbage_collection():
+    with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
         verify(module)
     return module
@@ -74,18 +73,6 @@ def _parse(text: str, file: str, allow_unregistered: bool) -> ModuleOp:
 def place_in(text: str, file: str, position: int) -> Location:
     """Line and column of a position in a text."""
     return Location(file, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))
-
-
-@contextmanager
-def _no_garbage_collection() -> Generator[None]:
-    """Nothing that is read is garbage; looking for some costs a quarter of the time."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 _TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")

@@ -8,6 +8,7 @@ from functools import partial
 
 from shardc.explain.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
+from shardc.graph.collector import no_garbage_collection
 from shardc.layout import Sharding
 from shardc.propagation.building import Rules, build
 from shardc.propagation.conflicts import mesh_conflicts
@@ -98,6 +99,17 @@ def propagate(
     prepared: nothing is copied or added, and the only data-flow edges are those of these values, which start
     with these shardings.
     """
+    with no_garbage_collection():
+        return _propagate(graph, options, rules, on_change, owners)
+
+
+def _propagate(
+    graph: Graph,
+    options: Options,
+    rules: Rules,
+    on_change: OnChange | None,
+    owners: Mapping[int, Sharding | None] | None,
+) -> Result:
     editor, conflicts = prepare(graph) if owners is None else (Editor.unchanged(graph), [])
     flow = build(editor.graph, rules, owners)
     state = State(flow, options.whole_axes, on_change)

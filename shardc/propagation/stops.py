@@ -16,7 +16,7 @@ from shardc.propagation.run import Result
 from shardc.propagation.step import common_mesh
 
 REASONS = (
-    "closed", "replicated", "partial", "conflict", "divides", "barrier", "blocked", "meshes", "no rule", "other",
+    "closed", "replicated", "partial", "conflict", "divides", "barrier", "blocked", "no rule", "other",
 )  # fmt: skip
 
 
@@ -25,9 +25,9 @@ class Stop:
     """`axis` is on dimension `source_dim` of `source` and did not come to `dim` of `place` through `link`.
 
     `reason` is one of REASONS: the dimension is closed; the axis is kept from this tensor, or is one it is
-    partial over; another axis is there already, or this axis splits dimension `other_dim` (`other` is the axis
-    in the way); the axis does not divide the dimension's part; a barrier; a factor that nothing is propagated
-    along; two meshes; another tensor of the operation could not take it.
+    partial over; another axis is there already, or this axis splits dimension `other_dim` (`other` is the
+    axis in the way); the axis does not divide the dimension's part; a barrier; a factor that nothing is
+    propagated along; no rule; another tensor of the operation could not take it.
     """
 
     place: int

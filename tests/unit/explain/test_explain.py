@@ -22,6 +22,9 @@ def main(x: f32[32@data, 64], w1: f32[64, 256@model], w2: f32[256, 64], u: f32[1
 """
 
 
+ADD = ("%c = stablehlo.add %a, %b : tensor<8xf32>", "return %c : tensor<8xf32>")
+
+
 def report(text: str, name: str) -> ValueReport:
     (found,) = explain(text, name, file="prog.shard").values
     return found
@@ -66,18 +69,18 @@ def test_what_the_planner_changed() -> None:
 
 
 def test_a_closed_dimension() -> None:
-    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", "[{}]"), "%c = stablehlo.add %a, %b : tensor<8xf32>", "return %c : tensor<8xf32>")  # fmt: skip
+    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", "[{}]"), *ADD)
     (stop,) = stopped(text, "b")
     assert (stop.reason, stop.axis, stop.text) == ("closed", "x", "the annotation closes dimension 0")
 
 
 def test_an_explicitly_replicated_axis() -> None:
-    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", '[{?}], replicated={"x"}'), "%c = stablehlo.add %a, %b : tensor<8xf32>", "return %c : tensor<8xf32>")  # fmt: skip
+    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", '[{?}], replicated={"x"}'), *ADD)
     assert [stop.reason for stop in stopped(text, "b")] == ["replicated"]
 
 
 def test_a_conflict_names_the_other_annotation() -> None:
-    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", '[{"y"}]'), "%c = stablehlo.add %a, %b : tensor<8xf32>", "return %c : tensor<8xf32>")  # fmt: skip
+    text = mlir(arg("a", '[{"x"}]') + ", " + arg("b", '[{"y"}]'), *ADD)
     (stop,) = stopped(text, "b")
     assert (stop.reason, stop.axis, stop.by) == ("conflict", "x", "prog.shard:2")
     assert "dimension 0 is split by y, which b says" in stop.text
@@ -86,7 +89,7 @@ def test_a_conflict_names_the_other_annotation() -> None:
 
 def test_a_priority_is_named() -> None:
     late = arg("b", '[{"y", ?}p1]')
-    text = mlir(arg("a", '[{"x", ?}]') + ", " + late, "%c = stablehlo.add %a, %b : tensor<8xf32>", "return %c : tensor<8xf32>")  # fmt: skip
+    text = mlir(arg("a", '[{"x", ?}]') + ", " + late, *ADD)
     found = {(stop.axis, stop.reason) for stop in stopped(text, "c")}
     assert ("y", "priority") in found
 
@@ -103,12 +106,20 @@ def test_a_part_that_does_not_divide() -> None:
 
 
 def test_a_barrier() -> None:
-    text = mlir(arg("a", '[{"x"}]'), "%b = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>", "return %b : tensor<8xf32>")  # fmt: skip
+    text = mlir(
+        arg("a", '[{"x"}]'),
+        "%b = sdy.propagation_barrier %a allowed_direction=BACKWARD : tensor<8xf32>",
+        "return %b : tensor<8xf32>",
+    )
     assert [stop.reason for stop in stopped(text, "b")] == ["barrier"]
 
 
 def test_an_operation_without_a_rule() -> None:
-    text = mlir(arg("a", '[{"x"}]'), "%b = stablehlo.custom_call @mystery(%a) : (tensor<8xf32>) -> tensor<8xf32>", "return %b : tensor<8xf32>")  # fmt: skip
+    text = mlir(
+        arg("a", '[{"x"}]'),
+        "%b = stablehlo.custom_call @mystery(%a) : (tensor<8xf32>) -> tensor<8xf32>",
+        "return %b : tensor<8xf32>",
+    )
     (stop,) = stopped(text, "b")
     assert (stop.reason, stop.text) == ("no rule", "custom_call @mystery has no sharding rule")
 
