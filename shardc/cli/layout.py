@@ -8,6 +8,7 @@ shardc-layout signatures expand --shape 4,3,1,2 --sizes 2,4,3,4,2
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -26,7 +27,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     options = _parser().parse_args(argv)
     try:
         options.run(options)
-    except (LayoutError, OSError) as error:
+        sys.stdout.flush()
+    except BrokenPipeError:  # the reader of a pipe has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except LayoutError as error:
         return _failed(str(error))
     except ShardcError as error:
         hint = f" ({error.diagnostic.hint})" if error.diagnostic.hint else ""

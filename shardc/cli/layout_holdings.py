@@ -30,7 +30,7 @@ Part = tuple[Ranges, ...]
 
 @dataclass(frozen=True)
 class Holding:
-    """What a device holds: its parts (one, but for ONNX), and which devices hold copies of that.
+    """What a device holds: its parts (one, but for ONNX), and which devices, itself too, hold the same.
 
     `block` numbers what is different; `partial` is which of `partials` partial results it is.
     """
@@ -38,7 +38,7 @@ class Holding:
     device: int
     block: int
     parts: tuple[Part, ...]
-    copies: tuple[int, ...]
+    group: Sequence[int]
     partial: int = 0
     partials: int = 1
 
@@ -75,7 +75,7 @@ def of_sharding(sharding: Sharding, shape: Sequence[int], policy: Policy) -> lis
             device,
             number[row],
             (tuple(((start, stop),) for start, stop in table[row]),),
-            tuple(other for other in holders[same[row]] if other != device),
+            holders[same[row]],
             part[row],
             count,
         )
@@ -90,18 +90,11 @@ def _of_spec(spec: ShardingSpec, shape: Sequence[int], policy: Policy) -> list[H
     }
     if not held:
         raise LayoutError("the specification lists no devices")
-    number: dict[tuple[Part, ...], int] = {}
-    for parts in held.values():
-        number.setdefault(parts, len(number))
-    return [
-        Holding(
-            device,
-            number[parts],
-            parts,
-            tuple(other for other in held if other != device and held[other] == parts),
-        )
-        for device, parts in held.items()
-    ]
+    groups: dict[tuple[Part, ...], list[int]] = {}
+    for device, parts in held.items():
+        groups.setdefault(parts, []).append(device)
+    number = {parts: i for i, parts in enumerate(groups)}
+    return [Holding(device, number[parts], parts, groups[parts]) for device, parts in held.items()]
 
 
 def _ranges(elements: NDArray[np.int64]) -> Ranges:

@@ -18,7 +18,8 @@ def as_text(sharding: Sharding, shape: Sequence[int], held: Sequence[Holding]) -
         devices = " ".join(str(holding.device) for holding in mine)
         needs = (_joined(ranges) for ranges in _needed(mine, sharding.rank))
         table.add(process, devices, *needs, _local_shape(sharding, shape, process))
-    heading = f"{mesh.processes} processes of {mesh.size // mesh.processes} devices"
+    each = _counted(mesh.size // mesh.processes, "device", "s")
+    heading = f"{_counted(mesh.processes, 'process', 'es')} of {each}"
     return [heading, table, *_verdicts(sharding, shape), *_masks(sharding, held)]
 
 
@@ -38,6 +39,10 @@ def as_json(sharding: Sharding, shape: Sequence[int], held: Sequence[Holding]) -
             for v in uniformity(sharding)
         ],
     }
+
+
+def _counted(number: int, noun: str, plural: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else plural}"
 
 
 def _by_process(sharding: Sharding, held: Sequence[Holding]) -> list[Sequence[Holding]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
@@ -64,8 +64,9 @@ def run(options: argparse.Namespace) -> None:
     else:
         show(*as_text(report, options.rows))
     if options.picture:
-        with open(options.picture, "w", encoding="utf-8") as file:
-            file.write(draw(report.sharding, report.shape, report.policy, title=given.text))
+        from shardc.cli.driver import write_text
+
+        write_text(options.picture, draw(report.sharding, report.shape, report.policy, title=given.text))
 
 
 def as_text(report: Report, rows: int) -> list[str | Table]:
@@ -98,6 +99,8 @@ def as_json(report: Report) -> dict[str, object]:
         }
     if report.given.layout is not None:
         found["steps"] = _steps_json(report.given.layout)
+    groups = {holding.group[0]: list(holding.group) for holding in report.held}
+    found["replica_groups"] = list(groups.values())
     found["devices"] = [_holding_json(holding, report.shape) for holding in report.held]
     if report.processes:
         found["processes"] = layout_processes.as_json(report.sharding, report.shape, report.held)
@@ -112,7 +115,7 @@ def _heading(report: Report) -> str:
         sharding = report.given.sharding
         lines.append(f"{sharding} on {sharding.mesh}, of a tensor of shape {report.shape}")
     else:
-        lines.append(f"no sharding of a mesh: {report.given.sharding}; of a tensor of shape {report.shape}")
+        lines.append(f"{report.given.sharding}; here of a tensor of shape {report.shape}")
     return "\n".join(lines)
 
 
@@ -134,7 +137,7 @@ def _derivation(layout: Layout, rows: int) -> list[str | Table]:
     return [
         "1. Number: count the ranks, every axis of the device matrix in its own base, the last one fastest",
         numbering,
-        f"2. Reorder: the columns of the tensor map{_dropped(found)}",
+        f"2. Reorder: the columns of the tensor map{_dropped(found, matrix)}",
         reordered,
         "3. Add up: every column times its stride, which is the product of the sizes after it",
         adding,
@@ -142,9 +145,12 @@ def _derivation(layout: Layout, rows: int) -> list[str | Table]:
     ]
 
 
-def _dropped(found: Steps) -> str:
+def _dropped(found: Steps, matrix: Mapping[str, int]) -> str:
     unused = [alias for alias in found.aliases if alias not in found.used]
-    return f", without {', '.join(unused)}: ranks that differ there only hold copies" if unused else ""
+    if not unused:
+        return ""
+    copies = any(matrix[alias] > 1 for alias in unused)
+    return f", without {', '.join(unused)}" + (": ranks that differ only there hold copies" if copies else "")
 
 
 def _holders(report: Report, rows: int) -> list[str | Table]:
@@ -162,8 +168,8 @@ def _holders(report: Report, rows: int) -> list[str | Table]:
     columns.append(("holds", lambda row, holding: " and ".join(map(part_text, holding.parts))))
     if any(holding.partials > 1 for holding in report.held):
         columns.append(("partial", lambda row, holding: f"{holding.partial} of {holding.partials}"))
-    if any(holding.copies for holding in report.held):
-        columns.append(("copies on", lambda row, holding: _listed(holding.copies)))
+    if any(len(holding.group) > 1 for holding in report.held):
+        columns.append(("copies on", lambda row, holding: _others(holding)))
     if report.held[0].values(report.shape) is not None:
         columns.append(("values", lambda row, holding: _values(holding, report.shape)))
     table = Table([name for name, _ in columns])
@@ -210,8 +216,10 @@ def _values(holding: Holding, shape: Sequence[int]) -> str:
     return " and ".join(texts)
 
 
-def _listed(devices: Sequence[int]) -> str:
-    return ", ".join(map(str, devices[:8])) + (f", … {len(devices)} in all" if len(devices) > 8 else "")
+def _others(holding: Holding) -> str:
+    others = [str(device) for device in holding.group[:9] if device != holding.device][:8]
+    count = len(holding.group) - 1
+    return ", ".join(others) + (f", … {count} in all" if count > 8 else "")
 
 
 def _more(count: int, rows: int) -> list[str | Table]:
@@ -238,7 +246,7 @@ def _holding_json(holding: Holding, shape: Sequence[int]) -> dict[str, object]:
     found: dict[str, object] = {
         "device": holding.device,
         "holds": [[list(ranges) for ranges in part] for part in holding.parts],
-        "copies": holding.copies,
+        "block": holding.block,
     }
     if holding.partials > 1:
         found["partial"] = [holding.partial, holding.partials]

@@ -92,7 +92,12 @@ def text_of(component: Component) -> str:
 
 
 def locals_of(graph: Graph, signature: Signature, devices: int) -> list[Local]:
-    """What the devices compute, those that compute the same together; balanced splits, as OneFlow's."""
+    """What the devices compute, those that compute the same together; balanced splits, as OneFlow's.
+
+    Nothing where the number of devices doesn't fit the signature.
+    """
+    if signature.divides and signature.divides % devices:
+        return []
     mesh = Mesh("mesh", (("x", devices),))
     body = graph.main.body
     tables = [
@@ -148,18 +153,18 @@ def _as_text(call: str, graph: Graph, found: Sequence[Signature], devices: int) 
     names = ["result" if name == "result 0" and len(body.results) == 1 else name for name in names]
     locals_by_signature = [locals_of(graph, signature, devices) for signature in found]
     strided = any(local.read_by for group in locals_by_signature for local in group)
-    unfit = any(_unfit(signature, devices) for signature in found)
-    header = [*names, *[""] * unfit, "device", *(f"local {name}" for name in names), "stride"]
-    table = Table([*header, "read by stride"] if strided else header)
+    header = [*names, "device", *(f"local {name}" for name in names), "stride", *["read by stride"] * strided]
+    table = Table(header)
     for number, (signature, group) in enumerate(zip(found, locals_by_signature, strict=True)):
+        row = [text_of(c) for c in (*signature.operands, *signature.results)]
+        if not group:
+            blank = [""] * (len(header) - len(row) - 1)
+            table.add(*row, f"none: {devices} do not divide {signature.divides}", *blank, block=number)
         for local in group:
-            row: list[object] = [text_of(c) for c in (*signature.operands, *signature.results)]
-            if unfit:
-                row.append(f"{devices} must divide {signature.divides}" if _unfit(signature, devices) else "")
-            row.append(_numbers(local.devices))
-            row += [list(shape) for shape in (*local.operands, *local.results)]
-            row.append(", ".join(str(list(strides(shape))) for shape in local.operands))
-            table.add(*row, *[list(local.read_by)] * strided, block=number)
+            shapes = [str(list(shape)) for shape in (*local.operands, *local.results)]
+            stride = ", ".join(str(list(strides(shape))) for shape in local.operands)
+            read = [list(local.read_by)] * strided
+            table.add(*row, _numbers(local.devices), *shapes, stride, *read, block=number)
     types = ", ".join(str(graph.type(v)) for v in body.args)
     results = ", ".join(str(graph.type(v)) for v in body.results)
     return [f"{call}: ({types}) -> {results}, on {devices} devices", table]
@@ -189,10 +194,6 @@ def _as_json(call: str, graph: Graph, found: Sequence[Signature], devices: int) 
             for signature in found
         ],
     }
-
-
-def _unfit(signature: Signature, devices: int) -> bool:
-    return bool(signature.divides and signature.divides % devices)
 
 
 def _numbers(devices: Sequence[int]) -> str:

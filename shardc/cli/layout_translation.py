@@ -35,10 +35,7 @@ def translate(sharding: Sharding, shape: Sequence[int], policy: Policy, notation
 def as_text(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> list[str | Table]:
     """The translation; for `all` a table with reasons. LayoutError if there is no single one."""
     if target != "all":
-        try:
-            found = translate(sharding, shape, policy, NOTATIONS[target])
-        except LayoutError as error:
-            raise LayoutError(f"not to be written as {NOTATIONS[target].title}: {error}") from error
+        found = _single(sharding, shape, policy, target)
         lines = [found.text] + ([f"on {found.mesh}"] if found.mesh else [])
         return [f"As {NOTATIONS[target].title}", "\n".join(lines)]
     table = Table(["notation", "text"])
@@ -55,15 +52,25 @@ def as_text(sharding: Sharding, shape: Sequence[int], policy: Policy, target: st
 
 
 def as_json(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> dict[str, object]:
-    """Notation -> text and mesh, or the error."""
+    """Notation -> text and mesh; for `all`, or the error. LayoutError if there is no single one."""
+    if target != "all":
+        translation = _single(sharding, shape, policy, target)
+        return {target: {"text": translation.text, "mesh": translation.mesh}}
     found: dict[str, object] = {}
-    for name in NOTATIONS if target == "all" else (target,):
+    for name in NOTATIONS:
         try:
             translation = translate(sharding, shape, policy, NOTATIONS[name])
             found[name] = {"text": translation.text, "mesh": translation.mesh}
         except LayoutError as error:
             found[name] = {"error": str(error)}
     return found
+
+
+def _single(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> Translation:
+    try:
+        return translate(sharding, shape, policy, NOTATIONS[target])
+    except LayoutError as error:
+        raise LayoutError(f"not to be written as {NOTATIONS[target].title}: {error}") from error
 
 
 def _check_blocks(sharding: Sharding, shape: Sequence[int], policy: Policy, notation: Notation) -> None:
