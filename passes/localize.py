@@ -26,7 +26,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -35,7 +35,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.convert import attribute_of
+from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.forms.creation import partial
@@ -48,13 +48,20 @@ from shardc.planning.meshes import mesh_of
 PARTIAL_OVER = "shardc.partial_over"
 KEPT = ("shardc.call", "shardc.group", "shardc.reason", PARTIAL_OVER, "shardc.partial_kind")
 GLOBAL = "shardc.global"
+VALUES = "shardc.values"
+"""Per result the number of a value in the snapshot of the module that came in, or -1."""
 
 
 @dataclass(frozen=True)
 class Localize(ModulePass):
-    """Rewrite the entry's body into one manual computation over all axes."""
+    """Rewrite the entry's body into one manual computation over all axes.
+
+    With `number_values` each operation says as VALUES which values of the global program its results are the
+    blocks of.
+    """
 
     name = "localize"
+    number_values: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         snap = snapshot(op)
@@ -62,12 +69,12 @@ class Localize(ModulePass):
             return
         name = snap.graph.main.name
         func = next(f for f in op.body.block.ops if isinstance(f, FuncOp) and f.sym_name.data == name)
-        _Localize(snap, func).run()
+        _Localize(snap, func, self.number_values).run()
 
 
 class _Localize:
-    def __init__(self, snap: Snapshot, func: FuncOp) -> None:
-        self.graph, self.func = snap.graph, func
+    def __init__(self, snap: Snapshot, func: FuncOp, number_values: bool) -> None:
+        self.graph, self.func, self.number_values = snap.graph, func, number_values
         self.builder = IRBuilder(snap.module)
         self.mesh = mesh_of(snap.graph)
         self.localizer = Localizer(snap.graph, self.mesh, self.at, self.done)
@@ -122,6 +129,8 @@ class _Localize:
         for result, value in zip(node.results, values, strict=True):
             if not isinstance(value, OpResult):
                 continue
+            if self.number_values:
+                _number(value, result)
             loc = self.graph.values[result].loc
             if value.name_hint is None:
                 _name(value, loc.name)
@@ -141,6 +150,15 @@ class _Localize:
         )
         if new:
             op.attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, new)
+
+
+def _number(value: OpResult, number: int) -> None:
+    """Note the number of the global value; an operation that several become is the first one's."""
+    held = value.op.attributes.get(VALUES)
+    numbers = list(cast("tuple[int, ...]", python_of(held))) if held else [-1] * len(value.op.results)
+    if numbers[value.index] < 0:
+        numbers[value.index] = number
+    value.op.attributes[VALUES] = attribute_of(VALUES, tuple(numbers))
 
 
 def _name(value: SSAValue, name: str | None) -> None:

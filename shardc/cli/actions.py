@@ -40,6 +40,8 @@ def run(options: argparse.Namespace) -> int:
 
     module = _load(options)
     whole = snapshot(module.clone()).graph
+    if options.trace is not None and _trace(options, module.clone(), whole):
+        return 1
     run_to(make_context(), module, "local", options=_pass_options(options))
     return compare(whole, snapshot(module).graph, options.inputs, options.outputs)
 
@@ -55,6 +57,15 @@ def explain(options: argparse.Namespace) -> int:
     else:
         show(explanation, format)
     return 0
+
+
+def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
+    """Show every operation on some devices; 1 at the first that is wrong."""
+    from shardc.cli.run import arguments
+    from shardc.cli.trace import trace
+
+    run_to(make_context(), module, "collectives", options=_pass_options(options))
+    return trace(module, arguments(whole, options.inputs), options.trace)
 
 
 def _pass_options(options: argparse.Namespace) -> Options:

@@ -22,9 +22,7 @@ TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, 
 
 def compare(whole: Graph, local: Graph, inputs: str | None, outputs: str | None) -> int:
     """Run both programs on the same arguments, print how the results compare; 1 if some result differs."""
-    names = argument_names(whole)
-    types = whole.types(whole.main.body.args)
-    arrays = read_inputs(inputs, names, types) if inputs else random_inputs(types)
+    arrays = arguments(whole, inputs)
     expected, got = run(whole, arrays), run(local, arrays)
     mesh = next(iter(local.meshes.values()), None)
     print(f"{mesh.size if mesh else 1} devices, {'random inputs' if not inputs else inputs}")
@@ -45,6 +43,12 @@ def compare(whole: Graph, local: Graph, inputs: str | None, outputs: str | None)
         named = {f"result_{index}": array for index, array in enumerate(got)}
         write_bytes(outputs, lambda file: _save(file, named))
     return 0 if agree else 1
+
+
+def arguments(graph: Graph, inputs: str | None) -> list[Array]:
+    """The arguments of the entry: those in an .npz file, else random ones."""
+    types = graph.types(graph.main.body.args)
+    return read_inputs(inputs, argument_names(graph), types) if inputs else random_inputs(types)
 
 
 def argument_names(graph: Graph) -> list[str]:

@@ -1,0 +1,179 @@
+"""--run --trace: every operation of the per-device program as it runs, up to the first that is wrong.
+
+Prints what each makes, with a summary of the blocks of the devices asked for. The blocks of all devices
+together are compared with the value of the single-device program; the first operation where they are not
+the same ends the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.cli.run import TOLERANCE, distance
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import ShardcError
+from shardc.forms.localize import Localizer
+from shardc.graph import Graph, Node, TensorType
+from shardc.graph.text import sharded_text
+from shardc.layout import Mesh, Sharding
+from shardc.passes.localize import VALUES, Localize
+from shardc.planning.meshes import mesh_of
+from shardc.semantics.blocks import BlockError, assemble, cut
+from shardc.semantics.collectives import Blocks
+from shardc.semantics.run import run
+
+Array = NDArray[np.generic]
+_SILENT = {"stablehlo.constant", "sdy.manual_computation", "stablehlo.while"}
+
+
+def trace(module: ModuleOp, arrays: Sequence[Array], devices: Sequence[int]) -> int:
+    """Run a module at stage collectives, localised, on these arguments; 1 if an operation is wrong.
+
+    `devices` are the numbers of the devices whose blocks are shown.
+    """
+    whole = snapshot(module).graph
+    if not whole.meshes:
+        raise ShardcError("--trace shows devices, and the program has no mesh")
+    Localize(number_values=True).apply(make_context(), module)
+    return trace_graphs(whole, snapshot(module).graph, arrays, devices)
+
+
+def trace_graphs(whole: Graph, local: Graph, arrays: Sequence[Array], devices: Sequence[int]) -> int:
+    """The same for the global program and its localised form, whose nodes carry localize.VALUES."""
+    mesh = mesh_of(whole)
+    for device in devices:
+        if not 0 <= device < mesh.size:
+            raise ShardcError(f"--trace {device}: the devices of {mesh} are 0 to {mesh.size - 1}")
+    recorded = _Recorded(Localizer(whole, mesh))
+    run(whole, arrays, trace=recorded.record)
+    tracer = _Tracer(local, recorded, mesh, devices)
+    try:
+        run(local, arrays, check=False, trace=tracer.show)
+    except _Wrong as wrong:
+        print(wrong)
+        return 1
+    print(f"{tracer.count} operations, {tracer.compared} compared with the single-device program: all right")
+    return 0
+
+
+class _Wrong(Exception):
+    """The devices disagree with the single-device program; the text says where and by how much."""
+
+
+@dataclass
+class _Recorded:
+    """Every value of the global program, each time it was computed; per-device code has one per position."""
+
+    localizer: Localizer
+    values: dict[int, list[Blocks]] = field(default_factory=dict[int, list[Blocks]])
+
+    def record(self, node: Node, values: list[Blocks]) -> None:
+        for number, blocks in zip(node.results, values, strict=True):
+            self.values.setdefault(number, []).append(blocks)
+
+
+class _Tracer:
+    def __init__(self, graph: Graph, recorded: _Recorded, mesh: Mesh, devices: Sequence[int]) -> None:
+        self.graph, self.recorded, self.mesh, self.devices = graph, recorded, mesh, devices
+        self.count = self.compared = 0
+        self._turns: dict[int, int] = {}
+        numbers = mesh.devices.reshape(-1).tolist()
+        self._positions = [numbers.index(device) for device in devices]
+
+    def show(self, node: Node, values: list[Blocks]) -> None:
+        """Print a node and check its results; _Wrong if they are not the blocks of what they should be."""
+        if node.name in _SILENT or any(len(blocks) != self.mesh.size for blocks in values):
+            return
+        self.count += 1
+        nothing = (-1,) * len(values)
+        numbers = cast("tuple[int, ...]", node.attrs.get(VALUES, nothing))
+        for result, number, blocks in zip(node.results, numbers, values, strict=True):
+            print(self._title(node, result, number))
+            for device, position in zip(self.devices, self._positions, strict=True):
+                print(f"    device {device}: {summary(blocks[position])}")
+            if number >= 0:
+                self._check(node, number, blocks)
+
+    def _title(self, node: Node, result: int, number: int) -> str:
+        """line 8: h = maximum, f32[16, 64] of f32[32@data, 256@model]"""
+        value, loc = self.graph.values[result], node.loc
+        place = f"line {loc.line}: " if loc.file else ""
+        name = f"{value.loc.name} = " if value.loc.name else ""
+        type = str(value.type)
+        if number in self.recorded.values and len(self.recorded.values[number][0]) == 1:
+            whole = self._type(number)
+            type += f" of {sharded_text(whole, self.recorded.localizer.layout(number))}"
+        return f"{place}{name}{node.name.partition('.')[2]}, {type}"
+
+    def _type(self, number: int) -> TensorType:
+        return self.recorded.localizer.graph.type(number)
+
+    def _check(self, node: Node, number: int, blocks: Blocks) -> None:
+        """Compare with what the single-device program had at the same turn."""
+        turn = self._turns.get(number, 0)
+        self._turns[number] = turn + 1
+        history = self.recorded.values.get(number, [])
+        if turn >= len(history):
+            return
+        self.compared += 1
+        expected, type = history[turn], self._type(number)
+        bound = TOLERANCE.get(type.dtype, 0)
+        if len(expected) == len(blocks) > 1:
+            apart = {i: distance(*pair) for i, pair in enumerate(zip(expected, blocks, strict=True))}
+        else:
+            apart = _apart(expected[0], blocks, self.recorded.localizer.layout(number), bound)
+        wrong = {position: far for position, far in apart.items() if far > bound}
+        if wrong:
+            raise _Wrong(self._text(node, wrong))
+
+    def _text(self, node: Node, wrong: dict[int, float]) -> str:
+        numbers = self.mesh.devices.reshape(-1)
+        names = ", ".join(str(number) for number in sorted(numbers[list(wrong)].tolist()))
+        which = "all devices together" if len(wrong) == self.mesh.size else f"devices {names}"
+        where = f"{node.loc.file}:{node.loc.line}:{node.loc.col}: " if node.loc.file else ""
+        far = max(wrong.values())
+        return (
+            f"{where}here {which} DIFFER from the single-device program, "
+            f"by {far:.1e} of the largest element: the operands were right"
+        )
+
+
+def _apart(want: Array, blocks: Blocks, layout: Sharding, bound: float) -> dict[int, float]:
+    """How far each position's block is from its part of `want`; of a partial result, from the whole."""
+    try:
+        whole = assemble(blocks, layout, want.shape, check=not layout.unreduced)
+        far = distance(want, whole)
+    except BlockError:
+        far = float("inf")
+    if layout.unreduced:
+        return dict.fromkeys(range(len(blocks)), far)
+    if far <= bound:
+        return {}
+    inside = cut(np.ones(want.shape, np.bool_), layout)
+    parts = zip(cut(want, layout), blocks, inside, strict=True)
+    return {i: distance(part[mask], block[mask]) for i, (part, block, mask) in enumerate(parts)}
+
+
+def summary(array: Array) -> str:
+    """What a block holds: the number, or the range and the mean; NaN and infinity are counted."""
+    if array.size == 0:
+        return "no elements"
+    if array.size == 1:
+        return str(array.reshape(-1)[0])
+    if array.dtype == np.bool_:
+        return f"{int(array.sum())} of {array.size} true"
+    if array.dtype.kind == "c":
+        return f"magnitudes {summary(np.abs(array))}"
+    numbers = array.astype(np.float64)
+    finite = numbers[np.isfinite(numbers)]
+    lost = "" if finite.size == array.size else f", {array.size - finite.size} not finite"
+    if finite.size == 0:
+        return f"nothing finite of {array.size}"
+    return f"{finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.4g}{lost}"
