@@ -17,15 +17,18 @@ from shardc.backend.names import RESERVED, identifier
 from shardc.backend.shard_body import PLACE, ShardContext
 from shardc.backend.shard_collectives import TABLE as COLLECTIVES
 from shardc.backend.shard_control import TABLE as CONTROL
+from shardc.backend.shard_elementwise import TABLE as ELEMENTWISE
 from shardc.backend.shard_functions import definition, function_text, is_per_device, write_body
-from shardc.backend.shard_ops import TABLE as OPS
 from shardc.backend.shard_partial import declarations
 from shardc.backend.shard_raw import operation
+from shardc.backend.shard_reductions import TABLE as REDUCTIONS
+from shardc.backend.shard_shapes import TABLE as SHAPES
 from shardc.backend.shard_text import check_dtype
 from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
 
-TARGET = Target("a .shard program", "", {**OPS, **COLLECTIVES, **CONTROL}, operation)
+TABLE = {**ELEMENTWISE, **SHAPES, **REDUCTIONS, **COLLECTIVES, **CONTROL}
+TARGET = Target("a .shard program", "", TABLE, operation)
 
 
 def emit(graph: Graph) -> str:
