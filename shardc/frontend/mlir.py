@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterable
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -23,6 +24,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.sdy import MeshOp
 from shardc.dialects.wellformed import first_line, verify
 from shardc.explain.diagnostics import ShardcError, register_source
 from shardc.frontend.mlir_lines import LineReader
@@ -41,7 +43,18 @@ def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> 
     with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
         verify(module)
+    _check_meshes(module)
     return module
+
+
+MAX_DEVICES = 2**20
+"""Of one mesh; more is taken for a mistake."""
+
+
+def _check_meshes(module: ModuleOp) -> None:
+    for op in module.body.block.ops:
+        if isinstance(op, MeshOp) and prod(size for _, size in op.mesh.data.axes) > MAX_DEVICES:
+            raise ShardcError(f"mesh {op.sym_name.data} has more than 2^20 devices", location_of(op.location))
 
 
 _WRONG = (VerifyException, ValueError, AssertionError, LookupError, NotImplementedError, TypeError)
