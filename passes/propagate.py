@@ -34,13 +34,13 @@ from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, Shardin
 from shardc.dialects.sdy_attributes import ShardingRuleAttr
 from shardc.dialects.shardings import attr_of, per_value
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
-from shardc.explain.diagnostics import ShardcError
+from shardc.explain.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, unconstrained
 from shardc.passes.mirror import mirror
 from shardc.passes.separate_calls import separate_calls
 from shardc.propagation import STRATEGIES, Options, Result, propagate
-from shardc.propagation.custom import check_rule, parse_rule
+from shardc.propagation.custom import check_rule, parse_rule, unlike_dimensions
 from shardc.propagation.edges import Edge, edges_of
 
 RULE = "sdy.sharding_rule"
@@ -104,6 +104,8 @@ def read_custom_rules(snap: Snapshot) -> None:
                     check_rule(rule, snap.graph.op(node))
                 except ValueError as error:
                     raise ShardcError(str(error), node.loc) from None
+                for text in unlike_dimensions(rule, snap.graph.op(node)):
+                    warn(text, node.loc, "the rule is taken as it is, as Shardy takes it")
                 node.attrs = {**node.attrs, RULE: rule}
 
 

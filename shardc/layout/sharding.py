@@ -60,7 +60,10 @@ class Sharding:
         return self._hash
 
     def check(self) -> Sharding:
-        """Itself, if it can be: known axes, none used twice, a known kind. Else LayoutError."""
+        """Itself, if known axes are used once each, priorities are of something, and the kind is known.
+
+        Else LayoutError.
+        """
         seen: list[Axis] = []
         for axis in self.axes():
             full = self.mesh.axis(axis.name)
@@ -76,6 +79,9 @@ class Sharding:
                         f"parts {axis} and {other} of axis {axis.name} have no common refinement"
                     )
             seen.append(axis)
+        for number, dim in enumerate(self.dims):
+            if dim.priority is not None and not dim.axes and not dim.open:
+                raise LayoutError(f"dimension {number} is empty and closed but has a priority")
         if self.kind not in KINDS:
             raise LayoutError(f"{self.kind} is no kind of partial result; the kinds are {', '.join(KINDS)}")
         return self

@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from math import prod
 
 from shardc.graph import Op
 from shardc.rules.rule import Dims, Factor, FactorRule, Kind
@@ -44,9 +46,25 @@ def check_rule(rule: FactorRule, op: Op) -> None:
             f"the sharding rule {rule} is for operands of rank {own[0]} and results of rank {own[1]}, "
             f"but those of {op.name} have rank {ranks[0]} and {ranks[1]}"
         )
+    for dims in rule.tensors:
+        factors = [factor for dim in dims for factor in dim]
+        if len(set(factors)) < len(factors):
+            raise ValueError(f"the sharding rule {rule} uses a factor twice in one tensor")
     used = {factor for dims in rule.tensors for dim in dims for factor in dim}
     if used - set(range(len(rule.factors))):
         raise ValueError(f"the sharding rule {rule} gives no size for some of its factors")
+    kept = {factor for dims in rule.results for dim in dims for factor in dim}
+    if any(rule.factors[factor].kind is Kind.REDUCTION for factor in kept):
+        raise ValueError(f"the sharding rule {rule} has a reduction factor in a result")
+
+
+def unlike_dimensions(rule: FactorRule, op: Op) -> Iterator[str]:
+    """The dimensions of the operation that the rule's factors do not make up."""
+    for type, dims in zip((*op.operands, *op.results), rule.tensors, strict=True):
+        for number, (size, dim) in enumerate(zip(type.shape, dims, strict=True)):
+            made = prod(rule.factors[factor].size for factor in dim)
+            if dim and made != size:
+                yield f"dimension {number} of {type} has factors of size {made} in the sharding rule {rule}"
 
 
 def _factor(name: str) -> int:
