@@ -41,7 +41,7 @@ def sizes(text: str) -> tuple[int, ...]:
     """`8,8`, or `()` for a scalar."""
     inner = text.strip().removeprefix("(").removesuffix(")").strip().rstrip(",")
     parts = [part.strip() for part in inner.split(",")] if inner else []
-    if not all(re.fullmatch(r"-?\d{1,18}", part) for part in parts):
+    if not all(re.fullmatch(r"-?\d{1,19}", part) and abs(int(part)) < 1 << 62 for part in parts):
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 8,8")
     return tuple(map(int, parts))
 

@@ -63,6 +63,7 @@ def grid_of(sharding: Sharding, shape: Sequence[int], policy: Policy) -> Grid:
     """The grid. LayoutError if the layout doesn't fit the shape, or has too many blocks to draw."""
     regions: list[list[list[int]]] = slices(sharding, shape, policy).tolist()
     part: list[int] = partials(sharding).tolist()
+    count = max(part) + 1
     held: dict[tuple[Range, ...], list[list[Holder]]] = {}
     empty: list[int] = []
     shown = _shown(sharding)
@@ -71,7 +72,7 @@ def grid_of(sharding: Sharding, shape: Sequence[int], policy: Policy) -> Grid:
         if any(start >= stop for start, stop in regions[row]):
             empty.append(device)
             continue
-        groups = held.setdefault(place, [[] for _ in range(max(part) + 1)])
+        groups = held.setdefault(place, [[] for _ in range(count)])
         groups[part[row]].append(Holder(device, sharding.mesh.process_of(row)))
     if not 0 < len(held) <= MOST_CELLS:
         raise LayoutError(f"a picture of {len(held)} blocks cannot be drawn; 1 to {MOST_CELLS} can")
