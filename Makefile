@@ -22,6 +22,7 @@ sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner
 	$(BIN)/python bench/score.py --shardc $(BIN)/shardc
 	$(BIN)/python bench/propagation.py
+	$(BIN)/python bench/read_speed.py
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
