@@ -9,16 +9,18 @@ only data-flow edges are those that stand in the module as `sdy.data_flow_edge`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Block, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.sdy import ConstantOp as SdyConstantOp
 from shardc.dialects.sdy import DataFlowEdgeOp, ReshardOp, ShardingConstraintOp, ShardingGroupOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingRuleAttr
 from shardc.dialects.shardings import attr_of, sharding_of
@@ -31,7 +33,7 @@ from shardc.layout import Sharding
 from shardc.passes.propagate import RULE, Propagate, check_strategy, read_custom_rules, write_result
 from shardc.propagation import Options, propagate
 from shardc.propagation.dead import dead_nodes
-from shardc.propagation.edges import explicit
+from shardc.propagation.edges import EdgesOf, edges_of, explicit
 from shardc.rules.rule import FactorRule, Kind
 from shardc.rules.table import rule_of
 
@@ -65,7 +67,7 @@ class _Layer(ModulePass):
         write_result(snap, snap.graph, result)
         for edge in edges:
             edge.put_back(found[numbers[edge.owner]])
-        _erase_dead(snap, owners)
+        _erase_dead(snap, explicit(owners))
         if self.keep_sharding_rules:
             _write_rules(op)
         else:
@@ -144,6 +146,13 @@ class PropagationPipeline(ModulePass):
                 inner.detach()
             elif isinstance(inner, ShardingConstraintOp):
                 _to_reshard(inner)
+            elif isinstance(inner, ConstantOp):
+                _to_sdy_constant(inner)
+        _erase_unused_functions(op)
+        _erase_dead(snapshot(op), edges_of)
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp):
+                _merge_constants(function.body.block)
 
 
 @dataclass(frozen=True)
@@ -232,8 +241,8 @@ def _take_edges(module: ModuleOp) -> list[_Edge]:
     return edges
 
 
-def _erase_dead(snap: Snapshot, owners: Mapping[int, Sharding | None]) -> None:
-    for number in sorted(dead_nodes(snap.graph, explicit(owners)), reverse=True):
+def _erase_dead(snap: Snapshot, edges: EdgesOf) -> None:
+    for number in sorted(dead_nodes(snap.graph, edges), reverse=True):
         snap.ops[number].detach()
         snap.ops[number].erase(safe_erase=False)
 
@@ -244,6 +253,39 @@ def _to_reshard(op: ShardingConstraintOp) -> None:
         result_types=[op.result.type],
         properties={"sharding": op.sharding},
         attributes=op.attributes,
+    )
+    locate(made, location_of(op.location))
+    Rewriter.replace_op(op, made)
+
+
+def _erase_unused_functions(module: ModuleOp) -> None:
+    """Remove private functions that nobody calls, directly or not."""
+    while True:
+        called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
+        functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+        unused = [f for f in functions if f.sym_visibility and f.sym_name.data not in called]
+        for function in unused:
+            function.detach()
+            function.erase()
+        if not unused:
+            return
+
+
+def _merge_constants(block: Block) -> None:
+    """Let equal constants of a block be one, the first."""
+    first: dict[tuple[object, ...], SdyConstantOp] = {}
+    for op in list(block.ops):
+        if isinstance(op, SdyConstantOp):
+            known = first.setdefault((op.value, *sorted(op.attributes.items())), op)
+            if known is not op:
+                Rewriter.replace_op(op, [], [known.output])
+        for region in op.regions:
+            _merge_constants(region.block)
+
+
+def _to_sdy_constant(op: ConstantOp) -> None:
+    made = SdyConstantOp.create(
+        result_types=op.result_types, properties=op.properties, attributes=op.attributes
     )
     locate(made, location_of(op.location))
     Rewriter.replace_op(op, made)

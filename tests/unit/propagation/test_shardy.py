@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LAYERS = ("basic", "aggressive", "op", "user")
+# Calls and meshes are apart: docs/shardy.md has the difference that they make together.
 FEATURES = {
     "plain": (),
     "priorities": ("priorities", "barrier"),
@@ -19,7 +20,7 @@ FEATURES = {
     "calls": ("calls", "constraint", "opt"),
     "manual": ("manual", "constraint", "while"),
     "meshes": ("meshes", "unreduced", "constraint"),
-    "all": ("while", "case", "opt", "constraint", "group", "calls", "barrier", "unreduced", "meshes"),
+    "all": ("while", "case", "opt", "constraint", "group", "calls", "barrier", "unreduced"),
 }
 
 
@@ -35,7 +36,7 @@ def test_random_programs(features: str, shardy: ModuleType, programs: ModuleType
 
 
 @pytest.mark.slow
-@settings(max_examples=3000, deadline=None)
+@settings(max_examples=20_000, deadline=None)
 @given(random=st.randoms(use_true_random=False), features=st.sampled_from(sorted(FEATURES)))
 def test_many_random_programs(
     random: Random, features: str, shardy: ModuleType, programs: ModuleType
