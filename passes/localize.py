@@ -38,6 +38,7 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate
 from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.reasons import title
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
 from shardc.graph import REGION_OPS, Node
@@ -119,6 +120,8 @@ class _Localize:
     def at(self, node: Node) -> Iterator[None]:
         """What is built for a node has its place, but not yet its name, and its notes."""
         notes = {key: node.attrs[key] for key in KEPT if key in node.attrs}
+        if "shardc.form" in node.attrs:
+            notes["shardc.reason"] = f"{title(node)} runs on blocks ({node.attrs['shardc.form']})"
         with self.builder.at(node.loc.named(None)), self.builder.tagged(notes):
             yield
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from shardc.explain.diagnostics import warn
+from shardc.forms.table import forms_of
 from shardc.graph import Location, Node
 from shardc.layout import Axis, Mesh, Sharding, size_of, text_of
 from shardc.planning.problem import Problem, Variable
@@ -57,8 +58,8 @@ def padding(problem: Problem) -> None:
             parts, names = size_of(axes), axes_text(list(axes), problem.mesh)
             block = -(-size // parts)
             warn(
-                f"{names} ({parts} devices) does not divide a dimension of size {size}: blocks have size {block}, "
-                f"and {block * parts - size} of {block * parts} places are padding",
+                f"{names} ({parts} devices) does not divide a dimension of size {size}: "
+                f"blocks have size {block}, and {block * parts - size} of {block * parts} places are padding",
                 loc,
             )
 
@@ -90,7 +91,7 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
     dims = [
         d
         for d, (had, has) in enumerate(zip(given.dims, needed.dims, strict=True))
-        if len(has.axes) < len(had.axes) and not _free(variable.rule, index, d, given)
+        if len(has.axes) < len(had.axes) and not _free(variable, index, d, given)
     ]
     type = problem.graph.type(value)
     if not dims or all(step.kind != "all_gather" for step in program_plan(type, given, needed).steps):
@@ -107,12 +108,18 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
     )
 
 
-def _free(rule: FactorRule | None, operand: int, dim: int, given: Sharding) -> bool:
-    """Whether the operation could have kept the split of this dimension."""
+def _free(variable: Variable, operand: int, dim: int, given: Sharding) -> bool:
+    """Whether the operation could have kept the split of this dimension, in some form."""
+    rule, op = variable.rule, variable.op
     if rule is None:
         return False
     projection = project(rule.operands[operand], given, rule)
     factors = [f for f in rule.operands[operand][dim] if projection.axes.get(f)]
-    plain = all(rule.factors[f].is_plain for f in factors)
-    reducible = all(rule.factors[f].kind is not Kind.REDUCTION or rule.reduction for f in factors)
-    return plain and reducible and not projection.overflow
+    special = {f for form in forms_of(op.name) for f in form.splits(op, rule)}
+    return not projection.overflow and all(f in special or _is_local(rule, f) for f in factors)
+
+
+def _is_local(rule: FactorRule, factor: int) -> bool:
+    """Whether the plain operation runs on blocks of a factor."""
+    kind = rule.factors[factor].kind
+    return rule.factors[factor].is_plain and (kind is not Kind.REDUCTION or rule.reduction is not None)
