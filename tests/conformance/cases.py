@@ -7,6 +7,7 @@ LayoutError that names a dimension is what it wants.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
 from itertools import pairwise
 from pathlib import Path
@@ -171,7 +172,7 @@ def boxing(case: Fields) -> Fields:
 
 def onnx_placement(case: Fields) -> Fields:
     """What every device holds under an ONNX specification."""
-    tensor = np.array(case["input"]["tensor"])
+    tensor = _tensor(case["input"])
     parts = placement(onnx_text.from_fields(case["input"]["spec"]), tensor.shape)
     held = {d: [tensor[np.ix_(*part.indices())] for part in found] for d, found in parts.items()}
     return {str(d): blocks[0] if len(blocks) == 1 else blocks for d, blocks in held.items()}
@@ -197,9 +198,13 @@ def _layout(given: Fields) -> Layout:
 
 
 def _tensor(given: Fields) -> np.ndarray:
-    if isinstance(given.get("tensor"), list):
-        return np.array(given["tensor"])
-    return np.arange(np.prod(given["shape"], dtype=int)).reshape(given["shape"])
+    """A tensor given as lists, as `arange(8)`, or as arange of a `shape`."""
+    tensor = given.get("tensor")
+    if isinstance(tensor, list):
+        return np.array(tensor)
+    count = re.match(r"(?:np\.)?arange\((\d+)\)", tensor or "")
+    shape = given.get("shape") or [int(count[1])] if count else given["shape"]
+    return np.arange(np.prod(shape, dtype=int)).reshape(shape)
 
 
 def _blocks(local: Fields) -> dict[int, np.ndarray]:

@@ -25,7 +25,7 @@ def process_local(case: Mapping[str, Any]) -> dict[str, Any]:
     """The global shape that shardc infers, what a process addresses, and the array or why there is none."""
     given = case["input"]
     sharding = sharding_of(case)
-    local, shape = tuple(given["local_shape"]), given["global_shape"]
+    local, shape = tuple(given["local_shape"]), given.get("global_shape")
     verdicts = uniformity(sharding)
     found: dict[str, Any] = {
         "inferred_global": _inferred(sharding, local),
