@@ -163,7 +163,7 @@ def _mesh(name: str, options: argparse.Namespace) -> Mesh:
 
 INPUTS = {
     "mindspore": Input(_mindspore_options, _mindspore),
-    "jax": _on_mesh("jax", "P('x', None)", "jax.make_mesh((2, 4), ('x', 'y'))"),
+    "jax": _on_mesh("jax", "P('x', None)", "jax.make_mesh((2, 4), ('x', 'y'))", needs_mesh=False),
     "sdy": _on_mesh("sdy", '<@mesh, [{"x"}, {}]>', 'sdy.mesh @mesh = <["x"=2, "y"=4]>', needs_mesh=False),
     "hlo": _on_mesh(
         "hlo",
