@@ -242,3 +242,31 @@ def test_many_devices(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Non
     words = ("jax", "--mesh", "x=256,y=256", "--spec", "P('x', 'y')", "--shape", "512,512")
     assert main((*words, "--picture", str(tmp_path / "a.svg"))) == 1
     assert "a picture of 65536 blocks cannot be drawn" in capsys.readouterr().err
+
+
+def test_signatures_in_json(capsys: pytest.CaptureFixture[str]) -> None:
+    found = as_json(capsys, "signatures", "expand", "--shape", "4,3,1,2", "--sizes", "2,4,3,4,2")
+    assert found["operation"] == "expand(x, (2, 4, 3, 4, 2))"
+    assert [(s["operands"], s["results"]) for s in found["signatures"]] == [
+        (["S(0)"], ["S(1)"]),
+        (["S(1)"], ["S(2)"]),
+        (["S(3)"], ["S(4)"]),
+        (["P"], ["P"]),
+        (["B"], ["B"]),
+    ]
+    assert found["signatures"][2]["locals"] == [
+        {
+            "devices": [0, 1],
+            "operands": [[4, 3, 1, 1]],
+            "strides": [[3, 1, 1, 1]],
+            "results": [[2, 4, 3, 4, 1]],
+            "read_by": [0, 3, 1, 0, 1],
+        }
+    ]
+
+
+def test_signatures_that_need_a_divisor(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("signatures", "reshape", "--shape", "2,4", "--sizes", "8", "--devices", "4")
+    assert "S(0)  S(0)    none: 4 do not divide 2\n" in said(capsys, *words)
+    assert as_json(capsys, *words)["signatures"][0]["locals"] == []
+    assert "P(max)  P(max)" in said(capsys, "signatures", "exp", "--shape", "3", "--kinds", "max")
