@@ -33,6 +33,12 @@ def _sdy() -> Dialect:
     return SDY
 
 
+def _shardc() -> Dialect:
+    from shardc.dialects.joins import SHARDC
+
+    return SHARDC
+
+
 def _spmd() -> Dialect:
     from shardc.dialects.spmd import SPMD
 
@@ -45,12 +51,13 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "chlo": _chlo,
     "sdy": _sdy,
     "spmd": _spmd,
+    "shardc": _shardc,
 }
 """Dialect name -> a function that imports it."""
 
 
 def make_context() -> Context:
-    """A context with builtin, func, stablehlo, chlo, sdy and spmd."""
+    """A context with builtin, func, stablehlo, chlo, sdy, spmd and shardc."""
     context = Context()
     context.load_dialect(Builtin)
     for name, factory in DIALECTS.items():

@@ -11,7 +11,7 @@ from xdsl.passes import ModulePass
 STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
     "sharded": ("inline-calls", "unify-meshes", "propagate", "check"),
-    "collectives": ("require-rules", "insert-reshards", "reshards-to-collectives"),
+    "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
     "local": ("localize", "check", "share-collectives", "outline-calls", "simplify-local"),
 }
 """Stage name -> the passes that lead to it from the stage before."""
@@ -33,6 +33,12 @@ def _insert_reshards() -> type[ModulePass]:
     from shardc.passes.insert_reshards import InsertReshards
 
     return InsertReshards
+
+
+def _join_slices() -> type[ModulePass]:
+    from shardc.passes.join_slices import JoinSlices
+
+    return JoinSlices
 
 
 def _localize() -> type[ModulePass]:
@@ -87,6 +93,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,
+    "join-slices": _join_slices,
     "localize": _localize,
     "outline-calls": _outline_calls,
     "propagate": _propagate,

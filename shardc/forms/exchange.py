@@ -169,11 +169,12 @@ def _assemble(
 def _part(line: Line, sources: Sequence[Any], round: Round, crosses: bool) -> _Part:
     """Cut the pieces out of the senders' blocks and send them."""
     b, count = line.builder, max(piece.count for piece in round)
-    used = sorted({piece.source for piece in round})
-    cuts = [_cut(line, sources[i], [p for p in round if p.source == i], count) for i in used]
+    held = {p.source: next(i for i, x in enumerate(sources) if x is sources[p.source]) for p in round}
+    used = sorted(set(held.values()))
+    cuts = [_cut(line, sources[i], [p for p in round if held[p.source] == i], count) for i in used]
     value = cuts[0]
     for index, other in zip(used[1:], cuts[1:], strict=True):
-        theirs = {p.sender: int(p.source == index) for p in round}
+        theirs = {p.sender: int(held[p.source] == index) for p in round}
         value = b.one("stablehlo.select", _holds(line, theirs), other, value)
     if crosses:
         pairs = tuple(sorted((p.sender, p.receiver) for p in round))

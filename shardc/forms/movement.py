@@ -66,6 +66,24 @@ def concatenate(site: Site) -> list[Any]:
     return [exchange(_line(site, dim), site.operands, runs, _own(site, dim))]
 
 
+def join(site: Site) -> list[Any]:
+    """join(x, …) -> concatenate(slices); along a split dimension, the elements from where they are."""
+    b, dim = site.builder, cast(int, site.op.attrs["dimension"])
+    starts, limits = (cast(Ints, site.op.attrs[key]) for key in ("start_indices", "limit_indices"))
+    runs: list[Run] = []
+    place = 0
+    for index, (start, limit) in enumerate(zip(starts, limits, strict=True)):
+        runs.append(Run(index, start, place, limit - start))
+        place += limit - start
+    line = _line(site, dim)
+    if line.axes:
+        return [exchange(line, site.operands, runs, _own(site, dim))]
+    parts = [
+        line.slice(x, start, limit) for x, start, limit in zip(site.operands, starts, limits, strict=True)
+    ]
+    return [b.one("stablehlo.concatenate", *parts, dimension=dim)]
+
+
 def reverse(site: Site) -> list[Any]:
     """reverse(x) -> reverse(block), and the blocks in the opposite order; shifted where the last is short."""
     (value,) = site.plain(None)

@@ -14,7 +14,7 @@ from typing import Any
 from shardc.forms.creation import constant, iota
 from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice, static_slice
 from shardc.forms.indexing import gather, scatter
-from shardc.forms.movement import concatenate, pad, reverse, slice_
+from shardc.forms.movement import concatenate, join, pad, reverse, slice_
 from shardc.forms.plain import custom_call, plain
 from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
 from shardc.forms.site import Site
@@ -84,6 +84,7 @@ def _written(op: Op, rule: FactorRule) -> Factors:
 
 
 PLAIN: dict[str, Callable[[Site], list[Any]]] = {
+    "shardc.join": join,
     "stablehlo.constant": constant,
     "sdy.constant": constant,
     "stablehlo.custom_call": custom_call,
@@ -100,6 +101,7 @@ FORMS: dict[str, tuple[Form, ...]] = {
         Form("masked", static_slice, _sliced, After.PARTIAL),
         Form("moved", slice_, _permuted),
     ),
+    "shardc.join": (Form("moved", join, _permuted),),
     "stablehlo.pad": (Form("moved", pad, _permuted),),
     "stablehlo.concatenate": (Form("moved", concatenate, _permuted),),
     "stablehlo.reverse": (Form("moved", reverse, _permuted),),

@@ -42,6 +42,7 @@ SPECIAL: tuple[Op, ...] = (
     _op("chlo.top_k", [_X], _f(8, 2), _f(8, 2, dtype="i32"), k=2),
     _op("sdy.reshard", [_X], _X),
     _op("sdy.sharding_constraint", [_X], _X),
+    _op("shardc.join", [_X, _X], _f(5, 4), dimension=0, start_indices=(7, 0), limit_indices=(8, 4)),
     _op("stablehlo.all_gather", [_X], _f(8, 16), all_gather_dim=1),
     _op("stablehlo.all_to_all", [_X], _f(2, 16), split_dimension=0, concat_dimension=1),
     _op("stablehlo.batch_norm_inference", [_X, *[_f(4)] * 4], _X, feature_index=1),

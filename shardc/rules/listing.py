@@ -38,7 +38,12 @@ def page() -> str:
     names = sorted(RULES)
     tables = [
         f"## {title}\n\n{_table([n for n in names if n.startswith(prefix)])}"
-        for title, prefix in (("StableHLO", "stablehlo."), ("CHLO", "chlo."), ("sdy", "sdy."))
+        for title, prefix in (
+            ("StableHLO", "stablehlo."),
+            ("CHLO", "chlo."),
+            ("sdy", "sdy."),
+            ("shardc", "shardc."),
+        )
     ]
     calls = ", ".join(f"`{target}`" for target in sorted(CALLS))
     custom = (

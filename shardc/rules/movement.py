@@ -50,6 +50,16 @@ def concatenate(op: Op) -> FactorRule:
     return builder.build(linear=[every], monotone=[every])
 
 
+def join(op: Op) -> FactorRule:
+    """Slices of the operands, one after another: the joined dimension is permuted."""
+    joined = integer(op, "dimension", 0)
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(op.results[0].shape):
+        builder.along(dim, size, Kind.PERMUTATION if dim == joined else Kind.PASS)
+    every = range(len(op.operands))
+    return builder.build(linear=[every], monotone=[every])
+
+
 def pad(op: Op) -> FactorRule:
     """The second operand is the padding. Padding that keeps the size (-1, 1) shifts, so it is not plain."""
     shape = op.operands[0].shape
@@ -166,6 +176,7 @@ def _private(behind: _Side, ahead: _Side, common: int) -> int:
 
 
 RULES: dict[str, Callable[[Op], FactorRule | None]] = {
+    "shardc.join": join,
     "stablehlo.bitcast_convert": bitcast_convert,
     "stablehlo.broadcast_in_dim": broadcast_in_dim,
     "stablehlo.concatenate": concatenate,

@@ -53,6 +53,14 @@ def concatenate(*operands: Array, dimension: int) -> Array:
     return np.concatenate(operands, dimension)
 
 
+def join(
+    *operands: Array, dimension: int, start_indices: Sequence[int], limit_indices: Sequence[int]
+) -> Array:
+    """Slices along a dimension, one after another."""
+    ends = zip(operands, start_indices, limit_indices, strict=True)
+    return np.concatenate([np.take(x, range(i, n), dimension) for x, i, n in ends], dimension)
+
+
 def slice_(
     operand: Array,
     *,

@@ -205,6 +205,7 @@ SEMANTICS: dict[str, Meaning] = {
     "stablehlo.transpose": _typed(ops.transpose, "permutation"),
     "stablehlo.reverse": _typed(ops.reverse, "dimensions"),
     "stablehlo.concatenate": _typed(ops.concatenate, "dimension"),
+    "shardc.join": _typed(ops.join, "dimension", "start_indices", "limit_indices"),
     "stablehlo.slice": _typed(ops.slice_, "start_indices", "limit_indices", "strides"),
     "stablehlo.pad": _typed(ops.pad, "edge_padding_low", "edge_padding_high", "interior_padding"),
     "stablehlo.get_dimension_size": _typed(ops.get_dimension_size, "dimension"),

@@ -99,6 +99,22 @@ def _concatenate(call: Call) -> Types:
     return (first.with_shape((*first.shape[:dim], size, *first.shape[dim + 1 :])),)
 
 
+def _join(call: Call) -> Types:
+    """Slices of the operands along a dimension, one after another."""
+    starts, limits = call.integers("start_indices"), call.integers("limit_indices")
+    first = call.operands[0] if call.operands else None
+    if first is None or len(starts) != len(call.operands) or len(limits) != len(call.operands):
+        raise call.error("needs operands, and a start and a limit for each")
+    dim = call.dimension("dimension", first.rank)
+    size = 0
+    for start, limit, type in zip(starts, limits, call.operands, strict=True):
+        rest = type.with_shape((*type.shape[:dim], first.shape[dim], *type.shape[dim + 1 :]))
+        if rest != first or not 0 <= start <= limit <= type.shape[dim]:
+            raise call.error(f"has {start}:{limit} of {type}, joined to {first} along dimension {dim}")
+        size += limit - start
+    return (first.with_shape((*first.shape[:dim], size, *first.shape[dim + 1 :])),)
+
+
 def _slice(call: Call) -> Types:
     operand = call.one()
     starts, limits = call.integers("start_indices"), call.integers("limit_indices")
@@ -195,6 +211,7 @@ MOVEMENT: dict[str, Rule] = {
     "stablehlo.reverse": _reverse,
     "stablehlo.concatenate": _concatenate,
     "stablehlo.slice": _slice,
+    "shardc.join": _join,
     "stablehlo.pad": _pad,
     "stablehlo.get_dimension_size": _get_dimension_size,
     "stablehlo.rng": _rng,

@@ -57,6 +57,8 @@ CASES = {
     "concatenate": one("stablehlo.concatenate", (8, 2), (8, 2), dimension=0),
     "concatenate uneven": one("stablehlo.concatenate", (5, 2), (1, 2), (7, 2), dimension=0),
     "concatenate long": one("stablehlo.concatenate", (16, 2), (3, 2), dimension=0),
+    "roll": one("shardc.join", (8, 2), (8, 2), dimension=0, start_indices=(7, 0), limit_indices=(8, 7)),
+    "join": one("shardc.join", (9, 2), (6, 2), dimension=0, start_indices=(4, 1), limit_indices=(8, 6)),
     "reverse": one("stablehlo.reverse", (8, 3), dimensions=(0,)),
     "reverse uneven": one("stablehlo.reverse", (7, 3), dimensions=(0, 1)),
 }
