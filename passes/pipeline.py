@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
-    "sharded": ("inline-calls", "unify-meshes", "propagate", "check"),
+    "sharded": ("inline-calls", "hoist-invariants", "unify-meshes", "propagate", "check"),
     "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
     "local": ("localize", "check", "share-collectives", "outline-calls", "simplify-local"),
 }
@@ -21,6 +21,12 @@ def _check() -> type[ModulePass]:
     from shardc.passes.check import Check
 
     return Check
+
+
+def _hoist_invariants() -> type[ModulePass]:
+    from shardc.passes.hoist_invariants import HoistInvariants
+
+    return HoistInvariants
 
 
 def _inline_calls() -> type[ModulePass]:
@@ -91,6 +97,7 @@ def _unify_meshes() -> type[ModulePass]:
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
+    "hoist-invariants": _hoist_invariants,
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,
     "join-slices": _join_slices,

@@ -30,7 +30,7 @@ def order_of(node: Node) -> Order | None:
     keys: dict[int, set[str]] = {}
     for inner in region.nodes:
         if inner.name == "stablehlo.compare":
-            pair = [sources[v] for v in inner.operands]
+            pair = [sources.get(v, set[int]()) for v in inner.operands]  # constants may come from outside
             if all(len(p) == 1 for p in pair) and pair[0] != pair[1]:
                 left, right = min(pair[0]), min(pair[1])
                 direction = str(inner.attrs["comparison_direction"])

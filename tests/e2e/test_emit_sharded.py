@@ -33,8 +33,8 @@ if jax.device_count() < 8:
     pytest.skip("needs eight devices", allow_module_level=True)
 
 NAMES = (
-    "activations calls cond cross_entropy embedding_gradient fori einsum matmul_conflict reshape_merge "
-    "sgd_tensor_parallel softmaxes take_split_rows top_k while_data"
+    "activations calls cond cross_entropy embedding_gradient fori einsum matmul_conflict "
+    "reshape_merge scan_gradient sgd_tensor_parallel softmaxes take_split_rows top_k while_data"
 ).split()
 
 

@@ -1,0 +1,84 @@
+"""hoist-invariants: what a loop carries and never changes -> a value from outside the loop.
+
+    %0:2 = stablehlo.while(%w = %arg0, %h = %x) … do {
+      %1 = stablehlo.dot_general %h, %w, …
+      stablehlo.return %w, %1
+    }
+    return %0#1, %0#0
+
+becomes
+
+    %0 = stablehlo.while(%h = %x) … do {
+      %1 = stablehlo.dot_general %h, %arg0, …
+      stablehlo.return %1
+    }
+    return %0, %arg0
+
+JAX's scan carries everything that its body reads. XLA does the same with such loops, but it forgets to drop
+their shardings, so a module with shardings on its loops must not have them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.dialects.sdy_attributes import ShardingPerValueAttr
+from shardc.dialects.shardings import SHARDING
+from shardc.dialects.stablehlo.control_flow import WhileOp
+
+
+@dataclass(frozen=True)
+class HoistInvariants(ModulePass):
+    """Take invariant values out of every loop, outer loops first."""
+
+    name = "hoist-invariants"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for loop in [inner for inner in op.walk() if isinstance(inner, WhileOp)]:
+            _hoist(loop)
+
+
+def _hoist(loop: WhileOp) -> None:
+    cond, body = (region.block for region in loop.regions)
+    end = body.last_op
+    assert end is not None
+    invariant = [i for i, value in enumerate(end.operands) if value is body.args[i]]
+    if not invariant:
+        return
+    for index in invariant:
+        outer = loop.operands[index]
+        for value in (loop.results[index], cond.args[index], body.args[index]):
+            value.replace_all_uses_with(outer)
+    kept = [i for i in range(len(loop.operands)) if i not in invariant]
+    end.operands = [end.operands[i] for i in kept]
+    for block in (cond, body):
+        for index in reversed(invariant):
+            block.erase_arg(block.args[index])
+    _replace(loop, kept)
+
+
+def _replace(loop: WhileOp, kept: list[int]) -> None:
+    """Put a loop over the kept values in the place of `loop`, with its regions."""
+    attributes = dict(loop.attributes)
+    shardings = attributes.get(SHARDING)
+    if isinstance(shardings, ShardingPerValueAttr):
+        attributes[SHARDING] = ShardingPerValueAttr(tuple(shardings.data[i] for i in kept))
+    made: Operation = WhileOp.create(
+        operands=[loop.operands[i] for i in kept],
+        result_types=[loop.results[i].type for i in kept],
+        properties=loop.properties,
+        attributes=attributes,
+        regions=[loop.detach_region(region) for region in list(loop.regions)],
+        location=loop.location,
+    )
+    Rewriter.insert_op(made, InsertPoint.before(loop))
+    for index, result in zip(kept, made.results, strict=True):
+        result.name_hint = loop.results[index].name_hint
+        loop.results[index].replace_all_uses_with(result)
+    Rewriter.erase_op(loop)
