@@ -61,7 +61,7 @@ CASES = {
         lambda x: lax.scan(lambda c, a: (0.5 * c + a, c), x[0], x, reverse=True), "f32[8, 16@y]"
     ),
     "rnn": case(
-        lambda x, w, u: lax.scan(lambda h, t: (jnp.tanh(t @ w + h @ u),) * 2, jnp.zeros((8, 16)), x)[1],
+        lambda x, w, u: lax.scan(lambda h, t: (h := jnp.tanh(t @ w + h @ u), h), jnp.zeros((8, 16)), x)[1],
         "f32[5, 8@x, 4]",
         "f32[4, 16@y]",
         "f32[16, 16@y]",

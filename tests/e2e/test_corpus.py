@@ -18,7 +18,6 @@ jax = pytest.importorskip("jax")
 
 from corpus.case import Case  # noqa: E402
 from corpus.families import CASES  # noqa: E402
-
 from shardc.backend.jax import emit  # noqa: E402
 from shardc.cli.run import distance  # noqa: E402
 from shardc.dialects.context import make_context  # noqa: E402

@@ -10,10 +10,10 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 jax = pytest.importorskip("jax")
 
-from corpus.families import CASES  # noqa: E402
 from jax._src.interpreters import mlir  # noqa: E402
 from jax._src.lib.mlir import ir  # noqa: E402  # pyright: ignore[reportPrivateImportUsage]
 
+from corpus.families import CASES  # noqa: E402
 from shardc.dialects.text import print_module  # noqa: E402
 from shardc.frontend.mlir import read  # noqa: E402
 
@@ -25,7 +25,7 @@ def normal(text: str) -> str:
     """The module as jaxlib prints it, generically."""
     with mlir.make_ir_context():
         pretty = str(ir.Module.parse(text))
-        return ir.Module.parse(pretty).operation.get_asm(print_generic_op_form=True)
+        return str(ir.Module.parse(pretty).operation.get_asm(print_generic_op_form=True))
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -16,13 +16,13 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 jax = pytest.importorskip("jax")
 
-from corpus.families import CASES  # noqa: E402
 from jax._src import compiler  # noqa: E402
 from jax._src.interpreters import mlir  # noqa: E402
-from jax._src.lib import xla_client  # noqa: E402
+from jax._src.lib import xla_client  # noqa: E402  # pyright: ignore[reportPrivateImportUsage]
 from jax._src.lib.mlir import ir  # noqa: E402  # pyright: ignore[reportPrivateImportUsage]
 from jax._src.sharding_impls import GSPMDSharding  # noqa: E402
 
+from corpus.families import CASES  # noqa: E402
 from shardc.cli.run import distance  # noqa: E402
 from shardc.dialects.context import make_context  # noqa: E402
 from shardc.dialects.text import print_module  # noqa: E402

@@ -13,7 +13,7 @@ from shardc.graph.build import GraphBuilder
 from shardc.semantics.run import run
 from shardc.semantics.table import SEMANTICS
 
-GLOBAL_ONLY = {name for name in SEMANTICS if name.startswith("sdy.")}
+GLOBAL_ONLY = {name for name in SEMANTICS if name.startswith(("sdy.", "shardc."))}
 
 
 @pytest.mark.parametrize("table", [JAX, NUMPY], ids=["jax", "numpy"])
