@@ -125,25 +125,11 @@ def _argmax(folder: _Folder, node: Node) -> Node | None:
     counting = folder.made.get(node.operands[1])
     if counting is None or counting.name != "stablehlo.iota" or counting.attrs["iota_dimension"] != dims[0]:
         return None
-    kind = _extreme(node.regions[0])
-    if kind is None:
+    kind = combiner(node.regions[0], folder.graph)
+    if kind not in ("argmax", "argmin"):
         return None
     attrs = {"axis": dims[0]}
-    return Node(node.id, f"idiom.arg{kind}", node.operands[:1], node.results[1:], attrs, (), node.loc)
-
-
-def _extreme(region: Region) -> str | None:
-    """Whether a comparator of (value, index) pairs takes the largest or the smallest, of equals the first."""
-    logic = {"compare", "select", "or", "and", "constant", "return"}
-    if any(node.name.removeprefix("stablehlo.") not in logic for node in region.nodes):
-        return None
-    a, i, b, j = region.args
-    tests = [node for node in region.nodes if node.name == "stablehlo.compare"]
-    ties = [t.attrs["comparison_direction"] for t in tests if t.operands == (i, j)]
-    if ties != ["LT"] or any(t.operands not in ((a, b), (a, a), (i, j)) for t in tests):
-        return None
-    directions = {str(t.attrs["comparison_direction"]) for t in tests if t.operands == (a, b)}
-    return {frozenset({"GT", "EQ"}): "max", frozenset({"LT", "EQ"}): "min"}.get(frozenset(directions))
+    return Node(node.id, f"idiom.{kind}", node.operands[:1], node.results[1:], attrs, (), node.loc)
 
 
 def _take(folder: _Folder, node: Node) -> Node | None:

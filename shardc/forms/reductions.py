@@ -1,8 +1,8 @@
 """Local forms of reductions that no all-reduce can finish: candidates or block totals are exchanged.
 
-argmax, top_k and reductions with a body of their own gather one candidate per device and run again on those;
-ties go to the smaller global position, because candidates are gathered in the order of the blocks. Cumulative
-operations add what the blocks before hold.
+top_k and reductions with a body of their own gather one candidate per device and run again on those; ties go
+to the smaller global position, because candidates are gathered in the order of the blocks. argmax first finds
+the maximum of all. Cumulative operations add what the blocks before hold.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from shardc.forms.site import Site, compare, mask, offset, scalar, spread
-from shardc.graph import Op, TensorType, identity
+from shardc.graph import Op, TensorType, identity, is_float
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
 
@@ -42,6 +42,23 @@ def reduce_candidates(site: Site) -> list[Any]:
     axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
     stacked = [_gather_new_dim(b, value, axes) for value in partial]
     return b.op("stablehlo.reduce", *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
+
+
+def arg_extreme(site: Site) -> list[Any]:
+    """argmax(x, i) -> m = all-reduce of the blocks' maxima, and the smallest i of those that have m."""
+    b, kind = site.builder, {"argmax": "max", "argmin": "min"}[str(site.op.combiner)]
+    value, index, *inits = site.operands
+    dims = cast(tuple[int, ...], site.op.attrs["dimensions"])
+    axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
+    value, index = _masked(site, 0, dims, inits[0]), _masked(site, 1, dims, inits[1])
+    value, index = site.plain([value, index, *inits])
+    type = b.type_of(index)
+    best = b.one("spmd.all_reduce", value, axes=axes, kind=kind)
+    wins = compare(b, value, "EQ", best)
+    if is_float(b.type_of(value).dtype):
+        wins = b.one("stablehlo.or", wins, compare(b, value, "NE", value))
+    index = b.one("stablehlo.select", wins, index, scalar(b, identity("min", type.dtype), type))
+    return [best, b.one("spmd.all_reduce", index, axes=axes, kind="min")]
 
 
 def top_k(site: Site) -> list[Any]:

@@ -16,7 +16,7 @@ from shardc.forms.dynamic import dynamic_slice, dynamic_update_slice, static_sli
 from shardc.forms.indexing import gather, scatter
 from shardc.forms.movement import concatenate, join, pad, reverse, slice_
 from shardc.forms.plain import custom_call, plain
-from shardc.forms.reductions import cumulative, cumulative_dims, reduce_candidates, top_k
+from shardc.forms.reductions import arg_extreme, cumulative, cumulative_dims, reduce_candidates, top_k
 from shardc.forms.site import Site
 from shardc.graph import Op
 from shardc.rules import FactorRule, Kind
@@ -49,6 +49,10 @@ def _of_kind(rule: FactorRule, *kinds: Kind) -> Factors:
 
 def _reduced(op: Op, rule: FactorRule) -> Factors:
     return _of_kind(rule, Kind.REDUCTION) if rule.reduction is None else NONE
+
+
+def _extremes(op: Op, rule: FactorRule) -> Factors:
+    return _reduced(op, rule) if op.combiner in ("argmax", "argmin") else NONE
 
 
 def _last(op: Op, rule: FactorRule) -> Factors:
@@ -92,7 +96,10 @@ PLAIN: dict[str, Callable[[Site], list[Any]]] = {
 }
 
 FORMS: dict[str, tuple[Form, ...]] = {
-    "stablehlo.reduce": (Form("candidates", reduce_candidates, _reduced, After.WHOLE),),
+    "stablehlo.reduce": (
+        Form("extreme", arg_extreme, _extremes, After.WHOLE),
+        Form("candidates", reduce_candidates, _reduced, After.WHOLE),
+    ),
     "chlo.top_k": (Form("candidates", top_k, _last, After.WHOLE),),
     "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
     "stablehlo.gather": (Form("masked", gather, _found),),

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from shardc.graph.extremes import extreme
 from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
 
@@ -126,8 +127,11 @@ _COMBINERS = {
 def combiner(region: Region, graph: Graph) -> str | None:
     """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; else None.
 
+    Of two (value, index) pairs: argmax or argmin, if it picks so and of equal values the smaller index.
     `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
     """
+    if len(region.args) == 4:
+        return extreme(region)
     if len(region.nodes) == 1 and len(region.args) == 2 and region.results == region.args[1:]:
         return "set"
     if len(region.nodes) != 2 or len(region.args) != 2:
