@@ -37,8 +37,8 @@ PROGRAMS = {
     ),
     "argmax": (
         "mesh m[x=4]\ndef f(a: f32[8@x, 6]) -> i32[6] replicated:\n    return argmax(a, axis=0)\n",
-        ["spmd.all_gather"],
-        ["spmd.all_reduce"],
+        ['kind = "max"', 'kind = "min"'],
+        ['kind = "sum"'],
     ),
     "update": (
         "mesh m[x=4]\ndef f(a: f32[8@x, 6], u: f32[3, 6], i: i32[]) -> f32[8@x, 6]:\n"
