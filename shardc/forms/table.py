@@ -18,6 +18,7 @@ from shardc.forms.movement import concatenate, join, pad, reverse, slice_
 from shardc.forms.plain import custom_call, plain
 from shardc.forms.reductions import arg_extreme, cumulative, cumulative_dims, reduce_candidates, top_k
 from shardc.forms.site import Site
+from shardc.forms.sliding import convolution, reduce_window, sliding_dims, spatial_factors
 from shardc.graph import Op
 from shardc.rules import FactorRule, Kind
 
@@ -53,6 +54,10 @@ def _reduced(op: Op, rule: FactorRule) -> Factors:
 
 def _extremes(op: Op, rule: FactorRule) -> Factors:
     return _reduced(op, rule) if op.combiner in ("argmax", "argmin") else NONE
+
+
+def _sliding(op: Op, rule: FactorRule) -> Factors:
+    return sliding_dims(op, rule) - _running(op, rule)
 
 
 def _last(op: Op, rule: FactorRule) -> Factors:
@@ -101,7 +106,11 @@ FORMS: dict[str, tuple[Form, ...]] = {
         Form("candidates", reduce_candidates, _reduced, After.WHOLE),
     ),
     "chlo.top_k": (Form("candidates", top_k, _last, After.WHOLE),),
-    "stablehlo.reduce_window": (Form("block_totals", cumulative, _running),),
+    "stablehlo.convolution": (Form("moved", convolution, spatial_factors),),
+    "stablehlo.reduce_window": (
+        Form("block_totals", cumulative, _running),
+        Form("moved", reduce_window, _sliding),
+    ),
     "stablehlo.gather": (Form("masked", gather, _found),),
     "stablehlo.scatter": (Form("masked", scatter, _written),),
     "stablehlo.slice": (

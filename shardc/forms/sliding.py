@@ -1,0 +1,128 @@
+"""Local forms of operations that slide a window: a block gets the elements around it that its windows reach.
+
+A device with `block` windows, `stride` apart, needs (block - 1) * stride + reach elements, where reach is the
+dilated window's length; its first window begins `block` * stride after that of the device before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from shardc.forms.exchange import Line, exchange
+from shardc.forms.pieces import Run, Window
+from shardc.forms.plain import SIZED, masked
+from shardc.forms.site import Site
+from shardc.graph import ConvDims, Op
+from shardc.rules import FactorRule, Kind
+from shardc.rules.build import ints, pairs
+from shardc.rules.table import rule_of
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """The elements that each device needs of a dimension whose elements are `dilation` apart.
+
+    Counted in steps of 1, device r needs `width` from r * pitch - low on; those from `end` on don't matter.
+    """
+
+    low: int
+    pitch: int
+    width: int
+    end: int
+    dilation: int
+
+    def take(self, line: Line, value: Any, size: int) -> tuple[Any, tuple[int, int], int]:
+        """The elements of a dimension of global size `size`, and the padding and dilation that are left.
+
+        They are as far apart as they were where every device's stretch begins alike between two of them.
+        """
+        if self.pitch % self.dilation:
+            window = Window(-self.low, self.pitch, self.width, self.end)
+            return exchange(line, [value], [Run(0, 0, 0, size, gap=self.dilation)], window), (0, 0), 1
+        first = -(self.low // self.dilation)
+        before = first * self.dilation + self.low
+        count = -((before - self.width) // self.dilation)
+        window = Window(first, self.pitch // self.dilation, count, -(-self.end // self.dilation))
+        after = self.width - before - (count - 1) * self.dilation - 1
+        return exchange(line, [value], [Run(0, 0, 0, size)], window), (before, after), self.dilation
+
+
+def reduce_window(site: Site) -> list[Any]:
+    """reduce_window(x) -> reduce_window(the block and what its windows reach), without padding."""
+    count, rank = len(site.op.results), site.op.operands[0].rank
+    values, inits = list(site.operands[:count]), site.operands[count:]
+    ones = (1,) * rank
+    padding, dilations = list(pairs(site.op, "padding", rank)), list(ints(site.op, "base_dilations", ones))
+    for dim, moves in enumerate(_moving_windows(site.op)):
+        axes = site.operand_shardings[0].dims[dim].axes
+        if not moves or not axes:
+            continue
+        stride = ints(site.op, "window_strides", ones)[dim]
+        window = ints(site.op, "window_dimensions", ones)[dim]
+        reach = (window - 1) * ints(site.op, "window_dilations", ones)[dim] + 1
+        stretch = _windows(site, dim, dim, stride, reach, padding[dim][0], dilations[dim])
+        size = site.op.operands[0].shape[dim]
+        for index, (value, init) in enumerate(zip(values, inits, strict=True)):
+            values[index], padding[dim], dilations[dim] = stretch.take(
+                Line(site.builder, dim, axes, init), value, size
+            )
+    return site.plain([*values, *inits], padding=tuple(padding), base_dilations=tuple(dilations))
+
+
+def convolution(site: Site) -> list[Any]:
+    """conv(x, k) -> conv(the block of x and what its windows reach, k), without padding.
+
+    Where the window itself is split, each device slides its part of it over what that reaches of x: a
+    partial sum.
+    """
+    dims, op = cast(ConvDims, site.op.attrs["dimension_numbers"]), site.op
+    rank = len(dims.input_spatial)
+    ones = (1,) * rank
+    value, kernel = masked(site)
+    padding, dilations = list(pairs(op, "padding", rank)), list(ints(op, "lhs_dilation", ones))
+    for i, (source, window, out) in enumerate(
+        zip(dims.input_spatial, dims.kernel_spatial, dims.output_spatial, strict=True)
+    ):
+        axes = site.operand_shardings[0].dims[source].axes
+        if not axes:
+            continue
+        stride, spread = ints(op, "window_strides", ones)[i], ints(op, "rhs_dilation", ones)[i]
+        low, dilation = padding[i][0], dilations[i]
+        if site.result_shardings[0].dims[out].axes:
+            reach = (op.operands[1].shape[window] - 1) * spread + 1
+            stretch = _windows(site, source, out, stride, reach, low, dilation)
+        else:
+            part = site.builder.type_of(kernel).shape[window]
+            reach = (op.results[0].shape[out] - 1) * stride + (part - 1) * spread + 1
+            whole = part * spread * site.operand_shardings[0].dims[source].parts + reach - low
+            stretch = Stretch(low, part * spread, reach, whole, dilation)
+        line, size = Line(site.builder, source, axes), op.operands[0].shape[source]
+        value, padding[i], dilations[i] = stretch.take(line, value, size)
+    attrs: dict[str, Any] = {"padding": tuple(padding), "lhs_dilation": tuple(dilations)}
+    return site.plain([value, kernel], **{**SIZED[op.name](site), **attrs})
+
+
+def _windows(site: Site, source: int, out: int, stride: int, reach: int, low: int, dilation: int) -> Stretch:
+    """What a device's block of windows along a dimension reaches."""
+    block, count = site.local_results[0].shape[out], site.op.results[0].shape[out]
+    end = (count - 1) * stride + reach - low
+    return Stretch(low, block * stride, (block - 1) * stride + reach, end, dilation)
+
+
+def sliding_dims(op: Op, rule: FactorRule) -> frozenset[int]:
+    """The factors of dimensions along which windows of a reduce_window reach over borders."""
+    return frozenset(f for d, moves in enumerate(_moving_windows(op)) if moves for f in rule.operands[0][d])
+
+
+def _moving_windows(op: Op) -> list[bool]:
+    rule = rule_of(op)
+    assert rule is not None
+    return [not all(rule.factors[f].is_plain for f in factors) for factors in rule.operands[0]]
+
+
+def spatial_factors(op: Op, rule: FactorRule) -> frozenset[int]:
+    """The factors of a convolution's windows, and of their lengths where they are not reversed."""
+    reversal = any(cast("tuple[bool, ...]", op.attrs.get("window_reversal", ())))
+    kinds = {Kind.PERMUTATION, *([Kind.REDUCTION] if rule.reduction and not reversal else [])}
+    return frozenset(i for i, f in enumerate(rule.factors) if f.kind in kinds and not f.is_plain)
