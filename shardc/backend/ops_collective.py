@@ -9,8 +9,9 @@ from shardc.backend.body import Body
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, raw
 from shardc.backend.terms import Term
-from shardc.backend.traffic import readable, sent
+from shardc.backend.traffic import readable
 from shardc.explain.diagnostics import ShardcError
+from shardc.forms.traffic import sent
 from shardc.graph import Node
 from shardc.layout import Axis, size_of
 

@@ -19,12 +19,12 @@ import pytest
 
 from shardc.backend.jax import emit as emit_jax
 from shardc.backend.numpy import emit as emit_numpy
-from shardc.backend.traffic import sent
 from shardc.cli.driver import load
 from shardc.cli.run import TOLERANCE, distance, random_inputs
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import collecting
+from shardc.forms.traffic import sent
 from shardc.graph import Graph, Region
 from shardc.graph.loops import Constants, counted
 from shardc.layout import Axis, size_of
