@@ -10,7 +10,7 @@ from xdsl.passes import ModulePass
 
 STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
-    "sharded": ("inline-calls", "hoist-invariants", "unify-meshes", "propagate", "check"),
+    "sharded": ("inline-calls", "hoist-invariants", "unify-meshes", "propagate", "keep-apart", "check"),
     "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
     "local": ("localize", "check", "share-collectives", "outline-calls", "simplify-local"),
 }
@@ -45,6 +45,12 @@ def _join_slices() -> type[ModulePass]:
     from shardc.passes.join_slices import JoinSlices
 
     return JoinSlices
+
+
+def _keep_apart() -> type[ModulePass]:
+    from shardc.passes.keep_apart import KeepApart
+
+    return KeepApart
 
 
 def _localize() -> type[ModulePass]:
@@ -101,6 +107,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,
     "join-slices": _join_slices,
+    "keep-apart": _keep_apart,
     "localize": _localize,
     "outline-calls": _outline_calls,
     "propagate": _propagate,
