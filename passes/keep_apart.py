@@ -126,7 +126,7 @@ def _change(graph: Graph, node: Node, found: _Found, made: dict[int, Node]) -> A
     op = graph.op(node)
     groups = [found.groups.get(v, together(graph.type(v).shape)) for v in node.operands]
     change = apart(op, groups)
-    if change is not None:
+    if change is not None or not node.results:
         return change
     (first, *others) = dict.fromkeys(found.groups[v] for v in node.operands if v in found.groups)
     for index, value in enumerate(node.operands):

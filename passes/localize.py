@@ -41,13 +41,13 @@ from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.reasons import title
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
-from shardc.graph import REGION_OPS, Node
+from shardc.graph import LETTERS, REGION_OPS, Node
 from shardc.graph.text import sharded_text
 from shardc.layout import Sharding, text_of
 from shardc.planning.meshes import mesh_of
 
 PARTIAL_OVER = "shardc.partial_over"
-KEPT = ("shardc.call", "shardc.group", "shardc.reason", PARTIAL_OVER, "shardc.partial_kind")
+KEPT = ("shardc.call", "shardc.group", "shardc.reason", LETTERS, PARTIAL_OVER, "shardc.partial_kind")
 GLOBAL = "shardc.global"
 VALUES = "shardc.values"
 """Per result the number of a value in the snapshot of the module that came in, or -1."""

@@ -33,6 +33,7 @@ _WISHES = {
     "stablehlo.concatenate": "joined",
     "stablehlo.constant": "table",
     "stablehlo.dot_general": "product",
+    "idiom.einsum": "product",
     "stablehlo.dynamic_slice": "part",
     "stablehlo.exponential": "exps",
     "stablehlo.gather": "rows",

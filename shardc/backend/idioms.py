@@ -5,6 +5,7 @@
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     dynamic_slice; reshape              ->  idiom.layer       ws[i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
+    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
     maximum(-inf, x)                    ->  idiom.same        x
     convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
@@ -19,6 +20,7 @@ from typing import cast
 
 from shardc.backend.groups import grouped
 from shardc.backend.names import source_name
+from shardc.backend.ops_dot import is_einsum
 from shardc.backend.usage import usage
 from shardc.graph import REGION_OPS, Dense, GatherDims, Graph, Node, Region, combiner, identity
 from shardc.graph.loops import Constants, counted
@@ -118,6 +120,14 @@ def _keepdims(folder: _Folder, node: Node) -> Node | None:
     return replace(made, name="idiom.keepdims", results=node.results, loc=node.loc) if fits else None
 
 
+def _einsum(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], "stablehlo.dot_general")
+    if made is None or not is_einsum(made, [len(folder.shape(value)) for value in made.operands]):
+        return None
+    attrs = {**made.attrs, "permutation": node.attrs["permutation"]}
+    return replace(made, name="idiom.einsum", results=node.results, attrs=attrs, loc=node.loc)
+
+
 def _argmax(folder: _Folder, node: Node) -> Node | None:
     dims = cast("tuple[int, ...]", node.attrs["dimensions"])
     if len(node.operands) != 4 or len(dims) != 1 or folder.count.get(node.results[0]):
@@ -206,6 +216,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     "stablehlo.reshape": (_keepdims, _layer),
     "stablehlo.reduce": (_argmax,),
     "stablehlo.gather": (_take,),
+    "stablehlo.transpose": (_einsum,),
     "stablehlo.dynamic_update_slice": (_put_layer,),
     "stablehlo.maximum": (_neutral("max"),),
     "stablehlo.minimum": (_neutral("min"),),

@@ -89,4 +89,5 @@ TABLE: dict[str, Printer] = {
     **composites.JAX,
     **custom_calls.JAX,
     "stablehlo.dot_general": dot_general,
+    "idiom.einsum": dot_general,
 }

@@ -139,6 +139,7 @@ TABLE: dict[str, Printer] = {
     "stablehlo.round_nearest_even": function("np.rint"),
     "stablehlo.sign": by_kind(_kind, inexact=FUNCTIONS["stablehlo.sign"], exact=function("np.sign")),
     "stablehlo.dot_general": dot_general,
+    "idiom.einsum": dot_general,
     "stablehlo.iota": iota,
     "stablehlo.pad": general_pad,
     "stablehlo.reduce": reduce,

@@ -13,7 +13,7 @@ from typing import cast
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, raw
-from shardc.backend.ops_dot import is_matmul, letters
+from shardc.backend.ops_dot import is_matmul, subscripts
 from shardc.backend.ops_shape import ints
 from shardc.backend.shard_elementwise import Accepts, is_any, is_number
 from shardc.backend.shard_raw import operation
@@ -35,8 +35,7 @@ def dot_general(body: Body, node: Node) -> Printed:
     ranks = [type.rank for type in types]
     if is_matmul(dims, *ranks):
         return binary("@", left, right)
-    a, b, out = letters(dims, *ranks)
-    return call("einsum", raw(f'"{a},{b}->{out}"'), left, right)
+    return call("einsum", raw(f'"{subscripts(node, *ranks)}"'), left, right)
 
 
 _REDUCTIONS: dict[str, tuple[str, Accepts]] = {

@@ -1,6 +1,6 @@
 """The IR-free program: types, values, operations, regions."""
 
-from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
+from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.program import REGION_OPS, Function, Graph, Node, Op, Region, Value, combiner, walk
 from shardc.graph.types import (
     DTYPES,
@@ -15,6 +15,7 @@ from shardc.graph.types import (
 
 __all__ = [
     "DTYPES",
+    "LETTERS",
     "REGION_OPS",
     "UNKNOWN",
     "ConvDims",

@@ -12,6 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+LETTERS = "shardc.letters"
+"""An attribute that a dot_general may have: "bsd,dhk", what the source calls its operands' dimensions."""
+
 
 @dataclass(frozen=True, slots=True)
 class DotDims:

@@ -25,14 +25,22 @@ def module(
     return MODULE.format(mesh=mesh, shape=shape, dims=dims, line=line.format(shape=shape))
 
 
+PROGRAM = """
+import os, re, resource, sys
+from shardc.cli.shardc import main
+code = main(sys.argv[1:])
+peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+if os.path.exists("/proc/self/status"):  # where that figure has the process in it that started this one
+    (peak,) = re.findall("VmHWM: *([0-9]+)", open("/proc/self/status").read().replace("\t", " "))
+print(peak, file=sys.stderr)
+sys.exit(code)
+"""
+
+
 def shardc(tmp_path: Path, text: str, *options: str) -> tuple[int, str, int]:
     """Exit code, standard error, and the bytes of memory that the command used at most."""
     (tmp_path / "prog.mlir").write_text(text)
-    program = (
-        "import resource, sys; from shardc.cli.shardc import main; code = main(sys.argv[1:]); "
-        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr); sys.exit(code)"
-    )
-    command = [sys.executable, "-c", program, "prog.mlir", *options]
+    command = [sys.executable, "-c", PROGRAM, "prog.mlir", *options]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=30)
     *lines, peak = done.stderr.splitlines()
     return done.returncode, "\n".join(lines), int(peak) * 1024

@@ -6,8 +6,8 @@ so nothing is ever allocated, whatever the sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from math import isinf, isnan
 
 import numpy as np
@@ -70,6 +70,10 @@ class Emitter:
                 yield
         finally:
             self._in_group = False
+
+    def tagged(self, tags: Mapping[str, object]) -> AbstractContextManager[None]:
+        """What is emitted inside has these attributes besides its own."""
+        return self.builder.tagged(tags)
 
     # ---- operations
 

@@ -181,6 +181,12 @@ def test_softmax_reads_well(check):
     assert "exps = np.exp(x - np.max(x, axis=1, keepdims=True))" in numpy_text
 
 
+def test_a_transposed_product_is_one_einsum(check):
+    text, _ = check(lambda x, w: jnp.einsum("abc,cde->dabe", x, w), f(2, 3, 4), f(4, 5, 6))
+    assert "    return jnp.einsum(" in text
+    assert ".transpose(" not in text
+
+
 def test_a_matmul_is_an_operator(check):
     text, _ = check(lambda x, w: x @ w + 1.0, f(4, 3), f(3, 2))
     assert "    return x @ w + 1.0\n" in text

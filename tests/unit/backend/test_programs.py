@@ -188,6 +188,19 @@ def test_mlp_reads_as_if_written_by_hand():
     assert "    w1: f32[64, 64] of f32[64, 256@model]\n" in text
 
 
+def test_an_einsum_keeps_its_letters():
+    text = """
+def f(x: f32[8@data, 16, 12], w: f32[12, 8@model, 4]) -> f32[8@data, 8@model, 16, 16]:
+    q = einsum("bsd,dhk->bshk", x, w)
+    return einsum("bqhk,bshk->bhqs", q, q)
+"""
+    local = compiled(POD + text)[1]
+    for emit, module in ((jax_backend.emit, "jnp"), (numpy_backend.emit, "np")):
+        lines = body(emit(local))
+        assert f'    q = {module}.einsum("bsd,dhk->bshk", x, w)  # f32[4, 16, 2, 4]' in lines
+        assert f'    return {module}.einsum("bqhk,bshk->bhqs", q, q)' in lines
+
+
 def test_a_loop_keeps_its_names():
     local = compiled(PROGRAMS["loop over layers"])[1]
     text, numpy_text = jax_backend.emit(local), numpy_backend.emit(local)

@@ -31,6 +31,7 @@ APART = {
 
 MERGING = {
     "result": ("f32[24@x, 8]", "p + q"),
+    "two results": ("(f32[24@x, 8], f32[24@x, 8])", "p + q, p - q"),
     "slice": ("f32[3, 8]", "p[2:5]"),
     "other reshape": ("f32[8, 3, 8]", "reshape(p, (8, 3, 8))"),
     "cumulative": ("f32[4, 6, 8]", "reshape(cumsum(p, axis=0), (4, 6, 8))"),

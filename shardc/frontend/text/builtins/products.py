@@ -9,7 +9,7 @@ from shardc.frontend.text.builtins.reductions import reduce
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.values import Operand, Tensor, shape_text
-from shardc.graph.attrs import DotDims
+from shardc.graph.attrs import LETTERS, DotDims
 from shardc.graph.types import TensorType
 
 
@@ -85,7 +85,7 @@ def einsum(e: Emitter, equation: str, *operands: Operand) -> Tensor:
         order = both + "".join(n for n in kept if n not in both)
         if index == len(tensors) - 1:
             order = output
-        result, names = contract(e, result, names, other, other_names, order), order
+        result, names = contract(e, result, names, other, other_names, order, are_letters=True), order
     names, result = _sum_out(e, result, names, set(output))
     return transposed(e, result, names, output)
 
@@ -99,9 +99,18 @@ def _sum_out(e: Emitter, tensor: Tensor, names: str, kept: set[str]) -> tuple[st
 
 
 def contract(
-    e: Emitter, left: Tensor, left_names: str, right: Tensor, right_names: str, output: str
+    e: Emitter,
+    left: Tensor,
+    left_names: str,
+    right: Tensor,
+    right_names: str,
+    output: str,
+    are_letters: bool = False,
 ) -> Tensor:
-    """Multiply, summing over the names that `output` lacks; both operands have those."""
+    """Multiply, summing over the names that `output` lacks; both operands have those.
+
+    `are_letters` says that the names are the source's, but for the digits that `...` stands for.
+    """
     shared = [name for name in left_names if name in right_names]
     batch = [name for name in shared if name in output]
     summed = [name for name in shared if name not in output]
@@ -116,7 +125,9 @@ def contract(
         + "".join(n for n in left_names if n not in shared)
         + "".join(n for n in right_names if n not in shared)
     )
-    return transposed(e, dot_general(e, left, right, dims), names, output)
+    with e.tagged({LETTERS: f"{left_names},{right_names}"} if are_letters and names.isalpha() else {}):
+        product = dot_general(e, left, right, dims)
+    return transposed(e, product, names, output)
 
 
 def transposed(e: Emitter, tensor: Tensor, names: str, output: str) -> Tensor:
