@@ -10,9 +10,18 @@ from xdsl.passes import ModulePass
 
 STAGES: dict[str, tuple[str, ...]] = {
     "ir": (),
-    "sharded": ("inline-calls", "hoist-invariants", "unify-meshes", "propagate", "keep-apart", "check"),
+    "sharded": (
+        "inline-calls",
+        "drop-open-constraints",
+        "name-axes",
+        "hoist-invariants",
+        "unify-meshes",
+        "propagate",
+        "keep-apart",
+        "check",
+    ),
     "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
-    "local": ("localize", "check", "share-collectives", "outline-calls", "simplify-local"),
+    "local": ("localize", "check", "drop-unit-axes", "share-collectives", "outline-calls", "simplify-local"),
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
@@ -21,6 +30,18 @@ def _check() -> type[ModulePass]:
     from shardc.passes.check import Check
 
     return Check
+
+
+def _drop_open_constraints() -> type[ModulePass]:
+    from shardc.passes.drop_open_constraints import DropOpenConstraints
+
+    return DropOpenConstraints
+
+
+def _drop_unit_axes() -> type[ModulePass]:
+    from shardc.passes.drop_unit_axes import DropUnitAxes
+
+    return DropUnitAxes
 
 
 def _hoist_invariants() -> type[ModulePass]:
@@ -57,6 +78,12 @@ def _localize() -> type[ModulePass]:
     from shardc.passes.localize import Localize
 
     return Localize
+
+
+def _name_axes() -> type[ModulePass]:
+    from shardc.passes.name_axes import NameAxes
+
+    return NameAxes
 
 
 def _outline_calls() -> type[ModulePass]:
@@ -103,12 +130,15 @@ def _unify_meshes() -> type[ModulePass]:
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
+    "drop-open-constraints": _drop_open_constraints,
+    "drop-unit-axes": _drop_unit_axes,
     "hoist-invariants": _hoist_invariants,
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,
     "join-slices": _join_slices,
     "keep-apart": _keep_apart,
     "localize": _localize,
+    "name-axes": _name_axes,
     "outline-calls": _outline_calls,
     "propagate": _propagate,
     "require-rules": _require_rules,

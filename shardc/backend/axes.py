@@ -38,8 +38,9 @@ class EmittedMesh:
         return names[0] if len(names) == 1 else tuple_of(names)
 
     def spec(self, dims: Sequence[Dim]) -> str:
-        """P("data", None); P() for what no axis splits."""
-        entries = [self.text(dim.axes).text if self.names(dim.axes) else "None" for dim in dims]
+        """P("data", None); P() for what no axis splits. To JAX a value on an axis of size 1 would vary."""
+        split = [tuple(axis for axis in dim.axes if axis.size > 1) for dim in dims]
+        entries = [self.text(axes).text if axes else "None" for axes in split]
         return f"P({', '.join(entries)})" if any(e != "None" for e in entries) else "P()"
 
 

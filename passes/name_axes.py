@@ -1,0 +1,275 @@
+"""name-axes: collectives between numbered devices -> collectives over the axes of the mesh.
+
+    %1 = "stablehlo.all_reduce"(%0) <{replica_groups = dense<[[0, 4], [1, 5], [2, 6], [3, 7]]>, …}> ({ add })
+    %2 = stablehlo.partition_id
+    %3 = stablehlo.divide %2, 4
+    %4 = stablehlo.remainder %3, 2
+    %5 = stablehlo.convert %4
+
+becomes, on a mesh x=2, y=4,
+
+    %1 = "spmd.all_reduce"(%0) {axes = ["x"], kind = "sum"}
+    %5 = "spmd.axis_index"() {axes = ["x"]}
+
+JAX prints the collectives of shard_map so. Which axes, and which parts of axes, groups lie along is worked
+out from the numbers (layout/groups.py); groups that lie along none are an error. A combination that no
+collective has, such as a product, is a gather and a reduction. Per-device code that takes nothing and is
+written for further axes only to have the device's number (so JAX prints axis_index where some axes are not
+manual) is opened.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.diagnostics import ShardcError
+from shardc.forms.localize import replay
+from shardc.forms.site import INDEX, compare, scalar, spread
+from shardc.graph import Dense, Node, Region, walk
+from shardc.layout import Axis, Mesh, Sharding, text_of
+from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
+from shardc.passes.device_numbers import name_positions, open_number
+from shardc.rules.build import partial_kind
+
+Axes = tuple[Axis, ...]
+
+
+@dataclass(frozen=True)
+class NameAxes(ModulePass):
+    """Replace the collectives over numbered devices, and what is computed from the device's number."""
+
+    name = "name-axes"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        snap = snapshot(op)
+        for function in snap.graph.functions.values():
+            nodes = list(walk(function.body))
+            if any(node.name in COLLECTIVES or node.name == "stablehlo.partition_id" for node in nodes):
+                _Body(snap, IRBuilder(op)).region(function.body)
+
+
+@dataclass
+class _Body:
+    """Walks per-device code. `manual` names the axes that it is written for, none outside of it."""
+
+    snap: Snapshot
+    builder: IRBuilder
+    mesh: Mesh | None = None
+    manual: tuple[str, ...] = ()
+
+    def region(self, region: Region) -> None:
+        """Rewrite the operations of a region and of those in it."""
+        for node in region.nodes:
+            if node.name == "sdy.manual_computation":
+                self._enter(node)
+            elif node.name in COLLECTIVES:
+                self._replace(node)
+            elif node.name not in COMBINING:
+                for inner in node.regions:
+                    self.region(inner)
+
+    def _enter(self, node: Node) -> None:
+        shardings = (
+            *cast("Sequence[Sharding]", node.attrs["in_shardings"]),
+            *cast("Sequence[Sharding]", node.attrs["out_shardings"]),
+        )
+        outer = [self.mesh] if self.mesh else list(self.snap.graph.meshes.values())
+        meshes = [s.mesh for s in shardings] or outer
+        own = cast("tuple[str, ...]", node.attrs["manual_axes"])
+        inner = replace(self, mesh=meshes[0], manual=(*self.manual, *own))
+        inner.region(node.regions[0])
+        name_positions(self.snap, self.builder, node, meshes[0], inner.manual)
+        if self.manual:
+            open_number(self.snap.ops[node.id])
+
+    def _replace(self, node: Node) -> None:
+        op = self.snap.ops[node.id]
+        if self.mesh is None:
+            raise ShardcError(
+                f"{title(node)} between numbered devices outside per-device code",
+                node.loc,
+                "write it in a sdy.manual_computation, as jax.shard_map does",
+            )
+        notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
+        self.builder.before(op)
+        with self.builder.at(node.loc), self.builder.tagged(notes):
+            site = Site(self, node, self.mesh, self.builder)
+            made = COLLECTIVES[node.name](site, list(op.operands))
+        Rewriter.replace_op(op, [], made)
+
+
+@dataclass(frozen=True)
+class Site:
+    """One collective over numbered devices."""
+
+    body: _Body
+    node: Node
+    mesh: Mesh
+    builder: IRBuilder
+
+    def attr(self, key: str) -> int:
+        return cast(int, self.node.attrs[key])
+
+    def positions(self, key: str) -> Numbers:
+        """The positions in the mesh of the devices in an attribute."""
+        value = self.node.attrs[key]
+        numbers = np.array(value.array() if isinstance(value, Dense) else value, np.int64)
+        if not ((0 <= numbers) & (numbers < self.mesh.size)).all():
+            raise self.error(f"{title(self.node)} names devices that mesh {self.mesh} does not have")
+        return np.argsort(self.mesh.devices.reshape(-1))[numbers]
+
+    def axes(self, ordered: bool = True) -> Axes:
+        """The axes along which the groups lie; if not `ordered`, members may be in any order."""
+        rows = self.positions("replica_groups")
+        axes = axes_of_rows(self.mesh, rows if ordered else np.sort(rows, axis=-1))
+        if axes is None:
+            raise self.error(
+                f"the groups of {title(self.node)} do not lie along axes of mesh {self.mesh}: {_rows(rows)}",
+                "the devices of a group differ along whole axes, or along a part of one that divides it",
+            )
+        for axis in axes:
+            if axis.name not in self.body.manual:
+                raise self.error(
+                    f"{title(self.node)} over {text_of(axis, self.mesh)}, "
+                    "which this code is not written per device of",
+                    f"it is written over {', '.join(self.body.manual)}",
+                )
+        return axes
+
+    def error(self, message: str, hint: str | None = None) -> ShardcError:
+        return ShardcError(message, self.node.loc, hint)
+
+
+def _rows(rows: Numbers) -> str:
+    """The first few."""
+    shown = ", ".join(str(row) for row in rows[:4].tolist())
+    return shown + (", …" if len(rows) > 4 else "")
+
+
+def title(node: Node) -> str:
+    """The name without its dialect."""
+    return node.name.partition(".")[2]
+
+
+# Collectives
+
+
+def all_reduce(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """Each operand combined over the axes."""
+    axes = site.axes(ordered=False)
+    return [_combined(site, x, axes) if axes else x for x in operands]
+
+
+def all_gather(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """Each operand's blocks joined: everyone gets the same."""
+    axes, dim = site.axes(), site.attr("all_gather_dim")
+    if not axes:
+        return operands
+    return [site.builder.one("spmd.all_gather", x, axes=axes, dim=dim, invariant=True) for x in operands]
+
+
+def reduce_scatter(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """The operand combined over the axes; each device keeps its part."""
+    axes, dim = site.axes(), site.attr("scatter_dimension")
+    (x,) = operands
+    kind = _kind(site, x)
+    if not axes:
+        return operands
+    if kind is None:
+        return [site.builder.one("spmd.all_slice", _combined(site, x, axes), axes=axes, dim=dim)]
+    return [site.builder.one("spmd.reduce_scatter", x, axes=axes, dim=dim, kind=kind)]
+
+
+def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """Parts of one dimension exchanged for parts of another."""
+    axes = site.axes()
+    split, concat = site.attr("split_dimension"), site.attr("concat_dimension")
+    if not axes:
+        return operands
+    return [
+        site.builder.one("spmd.all_to_all", x, axes=axes, split_dim=split, concat_dim=concat)
+        for x in operands
+    ]
+
+
+def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """Blocks sent along pairs."""
+    pairs = tuple((int(a), int(b)) for a, b in site.positions("source_target_pairs").reshape(-1, 2))
+    found = axes_of_pairs(site.mesh, pairs, site.body.manual)
+    if found is None:
+        raise site.error(
+            f"the pairs of {title(site.node)} do not lie along {', '.join(site.body.manual)}, "
+            f"which this code is written per device of: {_rows(np.array(pairs))}",
+            "devices that differ only along other axes must send alike, and not to each other",
+        )
+    axes, own = found
+    if not axes and own:
+        return operands
+    axes = axes or tuple(map(site.mesh.axis, site.body.manual))
+    return [site.builder.one("spmd.collective_permute", operands[0], axes=axes, pairs=own)]
+
+
+def collective_broadcast(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """The block of a group's first device: the sum of it and of zeros."""
+    axes, builder = site.axes(), site.builder
+    (x,) = operands
+    if not axes:
+        return operands
+    type = builder.type_of(x)
+    index = builder.one("spmd.axis_index", axes=axes)
+    first = compare(builder, index, "EQ", scalar(builder, 0, INDEX))
+    zero = scalar(builder, 0, type)
+    kept = builder.one("stablehlo.select", spread(builder, first, type.shape), x, zero)
+    kind = "max" if type.dtype == "bool" else "sum"
+    return [builder.one("spmd.all_reduce", kept, axes=axes, kind=kind)]
+
+
+def _kind(site: Site, x: SSAValue) -> str | None:
+    """How the region of a reduction combines: sum, max, min, or None if it takes a gather."""
+    combiner = site.body.snap.graph.op(site.node).combiner
+    kind = partial_kind(combiner, site.builder.type_of(x).dtype)
+    if kind is None and combiner not in NEUTRAL:
+        raise site.error(
+            f"{title(site.node)} combines by a function that is no sum, maximum, product, and, or, xor"
+        )
+    return kind
+
+
+def _combined(site: Site, x: SSAValue, axes: Axes) -> SSAValue:
+    """The operand combined over the axes; by a gather where there is no collective for it."""
+    builder, kind = site.builder, _kind(site, x)
+    if kind is not None:
+        return builder.one("spmd.all_reduce", x, axes=axes, kind=kind)
+    graph, type = site.body.snap.graph, builder.type_of(x)
+    row = spread(builder, x, (1, *type.shape), tuple(range(1, type.rank + 1)))
+    rows = builder.one("spmd.all_gather", row, axes=axes, dim=0, invariant=True)
+    init = scalar(builder, NEUTRAL[str(graph.op(site.node).combiner)], type.with_shape(()))
+    region = replay(graph, site.node.regions[0])
+    return builder.op("stablehlo.reduce", rows, init, results=[type], regions=[region], dimensions=(0,))[0]
+
+
+NEUTRAL = {"prod": 1, "xor": 0, "bitor": 0, "bitand": -1}
+"""What changes nothing in the combinations that are reduced after a gather."""
+
+COLLECTIVES: dict[str, Callable[[Site, list[SSAValue]], list[SSAValue]]] = {
+    "stablehlo.all_gather": all_gather,
+    "stablehlo.all_reduce": all_reduce,
+    "stablehlo.all_to_all": all_to_all,
+    "stablehlo.collective_broadcast": collective_broadcast,
+    "stablehlo.collective_permute": collective_permute,
+    "stablehlo.reduce_scatter": reduce_scatter,
+}
+
+COMBINING = frozenset({"stablehlo.reduce", "stablehlo.sort", "stablehlo.scatter", "stablehlo.reduce_window"})
+"""Operations whose regions are over scalars."""

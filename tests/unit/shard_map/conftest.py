@@ -1,0 +1,50 @@
+"""Programs with jax.shard_map, compiled from what JAX prints of them, and compared with what JAX computes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shardc
+
+
+def filled(*shape: int, dtype: str = "float32") -> np.ndarray:
+    """Different numbers, none of them zero, their mean not zero either."""
+    size = int(np.prod(shape))
+    order = np.random.default_rng(size).permutation(size)
+    return (
+        ((order + 1) / max(size, 1) + 0.25).reshape(shape).astype(dtype)
+        if dtype[0] == "f"
+        else (order % 13 - 3).reshape(shape).astype(dtype)
+    )
+
+
+@pytest.fixture
+def agree() -> Callable[..., list[str]]:
+    """Compile a function for arguments with both targets, compare with JAX; gives the warnings."""
+    jax = pytest.importorskip("jax")
+    if len(jax.devices()) < 8:
+        pytest.skip("needs 8 devices")
+
+    def compare(
+        function: Callable[..., Any],
+        *args: Any,
+        targets: Sequence[str] = ("jax", "numpy"),
+        in_shardings: Any = None,
+    ) -> list[str]:
+        want = jax.tree.leaves(jax.jit(function)(*args))
+        warnings: list[str] = []
+        for target in targets:
+            program = shardc.from_jax(function, *args, target=target, in_shardings=in_shardings)
+            got = program.main(*jax.tree.leaves(args))
+            got = list(got) if isinstance(got, (tuple, list)) else [got]
+            assert [np.shape(g) for g in got] == [np.shape(w) for w in want]
+            for one, other in zip(got, want, strict=True):
+                np.testing.assert_allclose(np.asarray(one), np.asarray(other), 2e-5, 2e-5, err_msg=target)
+            warnings = [warning.message for warning in program.warnings]
+        return warnings
+
+    return compare

@@ -1,0 +1,99 @@
+"""Each of JAX's collectives, and the device's number, as jax.shard_map prints them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from shardc.explain.diagnostics import ShardcError
+from tests.unit.shard_map.conftest import filled
+
+jax = pytest.importorskip("jax")
+jnp, lax, P = jax.numpy, jax.lax, jax.sharding.PartitionSpec
+
+BOTH, X, Y = P("x", "y"), P("x"), P("y")
+RING = [(i, (i + 1) % 8) for i in range(8)]
+
+
+def mapped(function: Any, out_specs: Any = BOTH, in_specs: Any = BOTH, **options: Any) -> Any:
+    auto = (jax.sharding.AxisType.Auto,) * 2
+    mesh = jax.make_mesh((2, 4), ("x", "y"), axis_types=auto)
+    return jax.shard_map(function, mesh=mesh, in_specs=in_specs, out_specs=out_specs, **options)
+
+
+PROGRAMS = {
+    "psum": (lambda v: lax.psum(v, "x"), P(None, "y")),
+    "psum of a tuple": (lambda v: lax.psum((v, v + 1), ("x", "y")), P()),
+    "psum of a number": (lambda v: v * lax.psum(1, "x"), BOTH),
+    "pmax, minor axis first": (lambda v: lax.pmax(v, ("y", "x")), P()),
+    "pmin": (lambda v: lax.pmin(v, "y"), X),
+    "pmean": (lambda v: lax.pmean(v, "x"), P(None, "y")),
+    "all_gather": (lambda v: lax.all_gather(v, "y"), P("x", None, "y")),
+    "all_gather tiled": (lambda v: lax.all_gather(v, ("y", "x"), axis=1, tiled=True), BOTH),
+    "all_gather invarying": (lambda v: lax.all_gather(v, "y", axis=1, tiled=True, to="invarying"), X),
+    "psum_scatter": (lambda v: lax.psum_scatter(v, "y", scatter_dimension=1), P(("x", "y"))),
+    "psum_scatter tiled": (lambda v: lax.psum_scatter(v, ("x", "y"), tiled=True), P(("y", "x"))),
+    "all_to_all": (lambda v: lax.all_to_all(v, "y", 1, 0), BOTH),
+    "all_to_all tiled": (lambda v: lax.all_to_all(v, "y", 1, 0, tiled=True), BOTH),
+    "all_to_all in place": (lambda v: lax.all_to_all(v, "y", 0, 0, tiled=True), BOTH),
+    "ppermute": (lambda v: lax.ppermute(v, "y", [(0, 1), (1, 2)]), BOTH),
+    "ppermute over both": (lambda v: lax.ppermute(v, ("y", "x"), RING), BOTH),
+    "pshuffle": (lambda v: lax.pshuffle(v, "y", [1, 0, 3, 2]), BOTH),
+    "axis_index": (lambda v: v * lax.axis_index("x") + lax.axis_index(("y", "x")), BOTH),
+    "axis_index of another type": (
+        lambda v: v * lax.axis_index("y").astype(jnp.uint8).astype(jnp.float32),
+        BOTH,
+    ),
+    "pcast": (lambda v: lax.pcast(1.0, ("x", "y"), to="varying") * v, BOTH),
+    "psum of integers": (lambda v: lax.psum((v > 0.5).astype(jnp.int32), "y"), X),
+    "groups": (lambda v: lax.all_gather(v, "y", axis_index_groups=[[0, 1], [2, 3]], tiled=True), BOTH),
+    "groups with a stride": (
+        lambda v: lax.all_to_all(v, "y", 0, 1, axis_index_groups=[[0, 2], [1, 3]], tiled=True),
+        BOTH,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.parametrize("vma", (True, False), ids=("checked", "unchecked"))
+def test_a_collective(agree: Any, name: str, vma: bool) -> None:
+    function, out_specs = PROGRAMS[name]
+    assert agree(mapped(function, out_specs, check_vma=vma), filled(16, 16)) == []
+
+
+GRADIENTS = {
+    "psum": (lambda v: lax.psum(jnp.sin(v), "y"), X),
+    "all_gather": (lambda v: lax.all_gather(v, "y", tiled=True) * v[:1], BOTH),
+    "psum_scatter": (lambda v: lax.psum_scatter(v * v, "y", tiled=True), BOTH),
+    "ppermute": (lambda v: lax.ppermute(v * v, "y", [(0, 1), (1, 2)]), BOTH),
+    "all_to_all": (lambda v: lax.all_to_all(v * v, "y", 1, 0, tiled=True), BOTH),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+@pytest.mark.parametrize("vma", (True, False), ids=("checked", "unchecked"))
+def test_a_gradient(agree: Any, name: str, vma: bool) -> None:
+    function, out_specs = GRADIENTS[name]
+    body = mapped(function, out_specs, check_vma=vma)
+    agree(jax.grad(lambda v: (body(v) ** 2).sum()), filled(16, 16), targets=("jax",))
+
+
+def test_axes_of_one_device(agree: Any) -> None:
+    auto = (jax.sharding.AxisType.Auto,) * 3
+    mesh = jax.make_mesh((2, 4, 1), ("x", "y", "z"), axis_types=auto)
+
+    def body(v: Any) -> Any:
+        return lax.psum(v, "z"), lax.all_gather(v, "z", tiled=True) * lax.axis_index(("z", "y"))
+
+    specs = (X, P("x", ("z", "y")))
+    agree(jax.shard_map(body, mesh=mesh, in_specs=P("x", "z"), out_specs=specs), filled(8, 16))
+
+
+def test_groups_that_lie_along_no_axis(agree: Any) -> None:
+    groups = [[0, 3], [1, 2]]
+    function = mapped(lambda v: lax.all_gather(v, "y", axis_index_groups=groups, tiled=True))
+    with pytest.raises(
+        ShardcError, match=r"the groups of all_gather do not lie along axes of mesh mesh\[x=2, y=4\]"
+    ):
+        agree(function, filled(8, 16))
