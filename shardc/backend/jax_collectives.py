@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from typing import cast
 
+import numpy as np
+
 from shardc.backend.body import Body
 from shardc.backend.casts import cast_to
 from shardc.backend.context import Printer
-from shardc.backend.expressions import Expr, binary, call, raw
+from shardc.backend.expressions import Expr, binary, call, raw, tuple_of
 from shardc.backend.literals import element
-from shardc.backend.ops_collective import axes_of, axis_name, collective, permutation
+from shardc.backend.names import quoted
+from shardc.backend.ops_collective import axes_of, axis_name, collective, pairs_of, permutation
 from shardc.backend.terms import Term
 from shardc.graph import Node, identity
+from shardc.layout import size_of
 
 _REDUCTIONS = {"sum": "psum", "max": "pmax", "min": "pmin"}
 
@@ -63,7 +67,18 @@ def all_to_all(body: Body, node: Node) -> Expr:
 
 
 def collective_permute(body: Body, node: Node) -> Expr:
-    return call("lax.ppermute", _operand(body, node), axis_name(body, node), permutation(node))
+    """JAX counts positions in the order of the mesh, whatever the order of the axes' names."""
+    mesh, axes = body.context.mesh, axes_of(node)
+    size, pairs = size_of(axes), pairs_of(node)
+    names = mesh.names(axes) if mesh else ()
+    sizes = {name: n for name, n in mesh.axes if name in names} if mesh else {}
+    over = axis_name(body, node)
+    if list(sizes) != list(names):
+        grid = np.arange(size).reshape(list(sizes.values()))
+        places = grid.transpose([list(sizes).index(name) for name in names]).ravel().tolist()
+        pairs = tuple(sorted((places[source], places[target]) for source, target in pairs))
+        over = tuple_of([raw(quoted(name)) for name in sizes])
+    return call("lax.ppermute", _operand(body, node), over, permutation(pairs, size))
 
 
 def axis_index(body: Body, node: Node) -> Term:

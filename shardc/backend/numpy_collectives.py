@@ -5,9 +5,10 @@ from __future__ import annotations
 from shardc.backend.body import Body
 from shardc.backend.context import Printer
 from shardc.backend.expressions import Expr, call
-from shardc.backend.ops_collective import axis_name, collective, permutation
+from shardc.backend.ops_collective import axes_of, axis_name, collective, pairs_of, permutation
 from shardc.backend.terms import Term
 from shardc.graph import Node
+from shardc.layout import size_of
 
 _REDUCTIONS = {"sum": "comm.psum", "max": "comm.pmax", "min": "comm.pmin"}
 
@@ -41,7 +42,7 @@ def all_to_all(body: Body, node: Node) -> Expr:
 
 
 def collective_permute(body: Body, node: Node) -> Expr:
-    return _comm(body, node, "ppermute", perm=permutation(node))
+    return _comm(body, node, "ppermute", perm=permutation(pairs_of(node), size_of(axes_of(node))))
 
 
 def axis_index(body: Body, node: Node) -> Term:

@@ -24,6 +24,9 @@ _TITLES = {
 }
 
 
+Pairs = tuple[tuple[int, int], ...]
+
+
 def axes_of(node: Node) -> tuple[Axis, ...]:
     """The axes a collective works over, major to minor."""
     return cast("tuple[Axis, ...]", node.attrs["axes"])
@@ -36,10 +39,13 @@ def axis_name(body: Body, node: Node) -> Expr:
     return body.context.mesh.text(axes_of(node))
 
 
-def permutation(node: Node) -> Expr:
-    """[(0, 1), (1, 2)], or the shift that many pairs are."""
-    pairs = cast("tuple[tuple[int, int], ...]", node.attrs["pairs"])
-    size = size_of(axes_of(node))
+def pairs_of(node: Node) -> Pairs:
+    """Which position sends to which; positions are row-major over the axes."""
+    return cast(Pairs, node.attrs["pairs"])
+
+
+def permutation(pairs: Pairs, size: int) -> Expr:
+    """[(0, 1), (1, 2)], or the shift that many pairs of `size` positions are."""
     shift = (pairs[0][1] - pairs[0][0]) % size if pairs else 0
     if len(pairs) == size > 4 and list(pairs) == [(i, (i + shift) % size) for i in range(size)]:
         return raw(f"[(i, (i + {shift}) % {size}) for i in range({size})]")
