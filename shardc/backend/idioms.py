@@ -7,6 +7,7 @@
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
     maximum(-inf, x)                    ->  idiom.same        x
+    remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
     convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
 The last node of a run is replaced; the others are then used by nobody and are not printed.
@@ -21,13 +22,13 @@ from typing import cast
 from shardc.backend.groups import grouped
 from shardc.backend.names import source_name
 from shardc.backend.ops_dot import is_einsum
+from shardc.backend.ranges import Range, bounds
 from shardc.backend.usage import usage
 from shardc.graph import REGION_OPS, Dense, GatherDims, Graph, Node, Region, combiner, identity
 from shardc.graph.loops import Constants, counted
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
 _RESHAPES = ("stablehlo.reshape", "stablehlo.broadcast_in_dim")
-Range = tuple[int, int]
 
 
 def fold(graph: Graph, region: Region, constants: Constants, known: Container[str]) -> Region:
@@ -198,6 +199,13 @@ def _inside(folder: _Folder, start: int, size: int) -> bool:
     return low >= 0 and high <= size
 
 
+def _modulo(folder: _Folder, node: Node) -> Node | None:
+    """Python's % is the remainder where nothing is negative."""
+    known = [bounds(value, folder.made, folder.counters) for value in node.operands]
+    least = [-1 if found is None else found[0] for found in known]
+    return replace(node, name="idiom.modulo") if least[0] >= 0 and least[1] > 0 else None
+
+
 def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
     """maximum(-inf, x) is x; JAX puts it into every softmax."""
 
@@ -215,6 +223,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     "stablehlo.broadcast_in_dim": (_keepdims,),
     "stablehlo.reshape": (_keepdims, _layer),
     "stablehlo.reduce": (_argmax,),
+    "stablehlo.remainder": (_modulo,),
     "stablehlo.gather": (_take,),
     "stablehlo.transpose": (_einsum,),
     "stablehlo.dynamic_update_slice": (_put_layer,),

@@ -31,6 +31,7 @@ def dynamic_slice(body: Body, node: Node) -> Expr:
 
 def dynamic_update_slice(body: Body, node: Node) -> Expr:
     value, update, *starts = node.operands
+    body.variable(value)
     dim = _one_dim(body.type(update).shape, body.type(value).shape)
     if dim is not None:
         function = "lax.dynamic_update_slice_in_dim"

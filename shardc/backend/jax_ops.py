@@ -43,6 +43,7 @@ ELEMENTWISE: dict[str, Printer] = {
     "stablehlo.divide": by_kind(_kind, inexact=operator("/"), exact=strict("lax.div")),
     "stablehlo.power": by_kind(_kind, inexact=operator("**"), exact=function("jnp.power")),
     "stablehlo.remainder": strict("lax.rem"),
+    "idiom.modulo": operator("%"),
     "stablehlo.rsqrt": function("lax.rsqrt"),
     "stablehlo.logistic": function("jax.nn.sigmoid"),
     "stablehlo.round_nearest_afz": function("lax.round"),

@@ -134,6 +134,12 @@ def map_(body: Body, node: Node) -> Printed:
     return call(function, *(body.expr(value) for value in node.operands))
 
 
+def dynamic_update_slice(body: Body, node: Node) -> Printed:
+    """What is overwritten has a line of its own, zeros too."""
+    body.variable(node.operands[0])
+    return plain("dynamic_update_slice")(body, node)
+
+
 def identity(body: Body, node: Node) -> Printed:
     if len(node.operands) == 1:
         return body.term(node.operands[0])
@@ -195,7 +201,7 @@ FUNCTIONS: dict[str, Printer] = {
     "stablehlo.batch_norm_training": many("batch_norm_training", "epsilon", "feature_index"),
     "stablehlo.batch_norm_grad": many("batch_norm_grad", "epsilon", "feature_index"),
     "stablehlo.dynamic_slice": plain("dynamic_slice", "slice_sizes"),
-    "stablehlo.dynamic_update_slice": plain("dynamic_update_slice"),
+    "stablehlo.dynamic_update_slice": dynamic_update_slice,
     "stablehlo.gather": plain("gather", "dimension_numbers", "slice_sizes"),
     "stablehlo.scatter": scatter,
     "stablehlo.reduce": _by_region("reduce", "dimensions"),

@@ -164,5 +164,6 @@ TABLE: dict[str, Printer] = {
     "idiom.argmax": argmax,
     "idiom.argmin": argmax,
     "idiom.layer": layer,
+    "idiom.modulo": operator("%"),
     "idiom.put_layer": put_layer,
 }
