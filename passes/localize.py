@@ -38,11 +38,10 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate
 from shardc.dialects.snapshot import Snapshot, snapshot
-from shardc.explain.reasons import title
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
 from shardc.graph import LETTERS, REGION_OPS, Node
-from shardc.graph.text import sharded_text
+from shardc.graph.text import sharded_text, title
 from shardc.layout import Sharding, text_of
 from shardc.planning.meshes import mesh_of
 

@@ -21,9 +21,20 @@ STAGES: dict[str, tuple[str, ...]] = {
         "check",
     ),
     "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
-    "local": ("localize", "check", "drop-unit-axes", "share-collectives", "outline-calls", "simplify-local"),
+    "local": (
+        "localize",
+        "check",
+        "drop-unit-axes",
+        "share-collectives",
+        "overlap",
+        "outline-calls",
+        "simplify-local",
+    ),
 }
 """Stage name -> the passes that lead to it from the stage before."""
+
+BY_OPTION = ("overlap",)
+"""Passes that run only where there are options for them."""
 
 
 def _check() -> type[ModulePass]:
@@ -92,6 +103,12 @@ def _outline_calls() -> type[ModulePass]:
     return OutlineCalls
 
 
+def _overlap() -> type[ModulePass]:
+    from shardc.passes.overlap import Overlap
+
+    return Overlap
+
+
 def _propagate() -> type[ModulePass]:
     from shardc.passes.propagate import Propagate
 
@@ -140,6 +157,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "localize": _localize,
     "name-axes": _name_axes,
     "outline-calls": _outline_calls,
+    "overlap": _overlap,
     "propagate": _propagate,
     "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
@@ -158,8 +176,9 @@ def run_to(
     context: Context, module: ModuleOp, stage: str, start: str = "ir", options: Options | None = None
 ) -> None:
     """Take a module from the end of stage `start` to the end of `stage`, verifying after each pass."""
-    names = list(STAGES)
+    names, options = list(STAGES), options or {}
     for name in names[names.index(start) + 1 : names.index(stage) + 1]:
         for pass_name in STAGES[name]:
-            PASSES[pass_name]()(**(options or {}).get(pass_name, {})).apply(context, module)
-            module.verify()
+            if pass_name in options or pass_name not in BY_OPTION:
+                PASSES[pass_name]()(**options.get(pass_name, {})).apply(context, module)
+                module.verify()

@@ -71,11 +71,12 @@ def compile(
     defines: Mapping[str, int] | None = None,
     entry: str | None = None,
     fallback: str = "error",
+    overlap: str = "off",
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
 
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
-    command's -D and --entry, for .shard only; `fallback` is its --fallback.
+    command's -D and --entry, for .shard only; `fallback` and `overlap` are its --fallback and --overlap.
     """
     from shardc.cli.driver import READERS
     from shardc.dialects.context import make_context
@@ -91,7 +92,8 @@ def compile(
     register_source(file, text)
     with collecting() as warnings:
         module = READERS[f".{language}"](text, file, dict(defines or {}), entry)
-        run_to(make_context(), module, "local", options={"require-rules": {"fallback": fallback}})
+        options = {"require-rules": {"fallback": fallback}, "overlap": {"when": overlap}}
+        run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
     return Program(source, mesh_of(graph) if graph.meshes else None, target, tuple(warnings))
@@ -104,6 +106,7 @@ def from_jax(
     out_shardings: Any = None,
     target: str = "jax",
     fallback: str = "error",
+    overlap: str = "off",
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
@@ -113,7 +116,7 @@ def from_jax(
 
     text = lower(function, *avals, in_shardings=in_shardings, out_shardings=out_shardings)
     name = getattr(function, "__name__", "function")
-    return compile(text, target=target, language="mlir", file=f"<{name}>", fallback=fallback)
+    return compile(text, target=target, language="mlir", file=f"<{name}>", fallback=fallback, overlap=overlap)
 
 
 def _emitter(target: str) -> Callable[[Any], str]:

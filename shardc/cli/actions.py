@@ -69,7 +69,7 @@ def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
 
 
 def _pass_options(options: argparse.Namespace) -> Options:
-    return {"require-rules": {"fallback": options.fallback}}
+    return {"require-rules": {"fallback": options.fallback}, "overlap": {"when": options.overlap}}
 
 
 def _load(options: argparse.Namespace) -> ModuleOp:

@@ -12,6 +12,7 @@ from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy")
 TARGETS = ("jax", "numpy")
 FALLBACKS = ("error", "replicate")
+OVERLAPS = ("off", "on", "auto")
 FORMATS = ("text", "json")
 
 
@@ -100,6 +101,13 @@ def _parser() -> argparse.ArgumentParser:
         choices=FALLBACKS,
         default="error",
         help="what to do with an operation that has no rule: stop (default), or gather its operands",
+    )
+    parser.add_argument(
+        "--overlap",
+        choices=OVERLAPS,
+        default="off",
+        help="let matrix products go on while their operands are gathered or their sums scattered: never "
+        "(default), wherever it can be done, or where it is estimated to be quicker",
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")

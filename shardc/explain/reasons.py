@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from shardc.explain.diagnostics import warn
 from shardc.forms.table import forms_of
-from shardc.graph import Location, Node
+from shardc.graph import Location
+from shardc.graph.text import title
 from shardc.layout import Axis, Mesh, Sharding, size_of, text_of
 from shardc.planning.problem import Problem, Variable
 from shardc.planning.reshard import program_plan
@@ -32,14 +33,6 @@ def named(problem: Problem, value: int) -> str:
         return loc.name
     producer = problem.producer.get(value)
     return f"the result of {title(producer[0].node)}" if producer else "an argument"
-
-
-def title(node: Node) -> str:
-    """An operation as a person would call it: its name, and its line."""
-    name = "the result" if node.name == "func.return" else node.name.partition(".")[2]
-    if name == "return":
-        name = "the next step"
-    return f"{name} in line {node.loc.line}" if node.loc.line and node.name != "func.return" else name
 
 
 def axes_text(axes: list[Axis], mesh: Mesh) -> str:

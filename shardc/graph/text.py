@@ -1,7 +1,8 @@
-"""Types with shardings, as JAX prints them: `f32[16@data, 64] partial(sum: model)`."""
+"""What messages and comments call things: `f32[16@data, 64] partial(sum: model)`, `add in line 4`."""
 
 from __future__ import annotations
 
+from shardc.graph.program import Node
 from shardc.graph.types import TensorType
 from shardc.layout import Dim, Sharding, text_of
 
@@ -19,3 +20,11 @@ def dim_text(size: int, dim: Dim, sharding: Sharding) -> str:
     if not names:
         return str(size)
     return f"{size}@{names[0]}" if len(names) == 1 else f"{size}@({', '.join(names)})"
+
+
+def title(node: Node) -> str:
+    """An operation as a person would call it: its name, and its line."""
+    name = "the result" if node.name == "func.return" else node.name.partition(".")[2]
+    if name == "return":
+        name = "the next step"
+    return f"{name} in line {node.loc.line}" if node.loc.line and node.name != "func.return" else name

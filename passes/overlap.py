@@ -1,0 +1,127 @@
+"""overlap: per-device code -> the same with matrix products that go on while their operands or sums travel.
+
+    %1 = "spmd.all_gather"(%x) {axes = ["y"], dim = 0, …} : (tensor<2x4xf32>) -> tensor<4x4xf32>     // y = 2
+    %2 = stablehlo.dot_general %1, %w, …
+
+becomes
+
+    %p = "spmd.axis_index"() {axes = ["y"]}
+    %b = "spmd.collective_permute"(%x) {axes = ["y"], pairs = …}          // the block of the other device
+    %3 = stablehlo.dot_general %x, %w, …                                   // does not wait for it
+    %4 = stablehlo.dynamic_update_slice %zeros, %3, 2 * %p, 0
+    %5 = stablehlo.dot_general %b, %w, …
+    %2 = stablehlo.dynamic_update_slice %4, %5, 2 * ((%p + 1) % 2), 0
+
+and likewise a product whose sum is scattered: its parts are added to sums that come by. Blocks go both ways
+around a ring of more than two devices, in a loop where it has more than `unroll`. As many bytes are sent.
+With when=auto, only where the machine's figures say that it is quicker. What stays says why in its comment.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.passes import ModulePass
+
+from shardc.check.varying import Types, check_graph
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.graph import Node, walk
+from shardc.layout import Axis
+from shardc.passes.travelling import REASON, Rewriter
+from shardc.planning.figures import Figures
+from shardc.planning.overlap import Candidate, Finder, Unsuitable, work
+
+COLLECTIVES = ("spmd.all_gather", "spmd.reduce_scatter")
+WHEN = ("off", "on", "auto")
+
+
+@dataclass(frozen=True)
+class Overlap(ModulePass):
+    """Overlap collectives with products beside them: always (on), where it is quicker (auto), never (off).
+
+    The last four are the machine's figures, for auto: see planning/figures.py.
+    """
+
+    name = "overlap"
+    when: str = "on"
+    unroll: int = 4
+    latency: float = Figures.latency
+    bandwidth: float = Figures.bandwidth
+    flops: float = Figures.flops
+    launch: float = Figures.launch
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.when not in WHEN:
+            raise ShardcError(f"overlap can be {', '.join(WHEN)}, not {self.when}")
+        if self.when == "off":
+            return
+        snap = snapshot(op)
+        with collecting():
+            found = check_graph(snap.graph)
+            bodies = [
+                _Body(self, snap, node, found[node.id])
+                for function in snap.graph.functions.values()
+                for node in walk(function.body)
+                if node.id in found
+            ]
+            if any([body.run() for body in bodies]):
+                check_graph(snapshot(op).graph)
+
+    @property
+    def figures(self) -> Figures:
+        return Figures(self.latency, self.bandwidth, self.flops, self.launch)
+
+
+class _Body:
+    """One manual computation."""
+
+    def __init__(self, options: Overlap, snap: Snapshot, node: Node, types: Types) -> None:
+        self.options, self.snap, self.region, self.types = options, snap, node.regions[0], types
+        self.rewriter = Rewriter(snap, types.parts.mesh, options.unroll)
+        self.taken: set[int] = set()
+
+    def run(self) -> bool:
+        """Overlap what can be, the most bytes first; whether there was any."""
+        finder = Finder(self.snap.graph, self.region, self._differs)
+        found: list[Candidate] = []
+        for node in walk(self.region):
+            if node.name in COLLECTIVES:
+                try:
+                    found.append(finder.candidate(node))
+                except Unsuitable as error:
+                    self._note(node, str(error))
+        found.sort(key=lambda candidate: -work(self.snap.graph, candidate).bytes)
+        return any([self._overlap(candidate) for candidate in found])
+
+    def _differs(self, value: int, axes: tuple[Axis, ...]) -> bool:
+        return self.types.parts.of(axes) <= self.types[value].varies
+
+    def _note(self, node: Node, why: str) -> None:
+        """Say in the comment of a collective why it stays."""
+        op = self.snap.ops[node.id]
+        held = op.attributes.get(REASON)
+        reason = f"{held.data}; " if isinstance(held, StringAttr) else ""
+        op.attributes[REASON] = StringAttr(f"{reason}not overlapped: {why}")
+
+    def _overlap(self, candidate: Candidate) -> bool:
+        try:
+            self._decide(candidate)
+            self.rewriter.rewrite(candidate)
+        except Unsuitable as error:
+            self._note(candidate.node, str(error))
+            return False
+        self.taken.update(path.product.id for path in candidate.paths)
+        return True
+
+    def _decide(self, candidate: Candidate) -> None:
+        """Unsuitable where a product is taken, or it would be slower."""
+        if any(path.product.id in self.taken for path in candidate.paths):
+            raise Unsuitable("its product goes on with another collective")
+        if self.options.when == "auto":
+            what, figures = work(self.snap.graph, candidate), self.options.figures
+            apart, together = what.apart(figures), what.together(figures)
+            if together >= apart:
+                raise Unsuitable(f"it would take {together * 1e6:.3g} µs in place of {apart * 1e6:.3g}")

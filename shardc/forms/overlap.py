@@ -1,0 +1,191 @@
+"""Matrix products that go on while their operands, or their sums, travel around a ring of devices.
+
+all_gather, then product: a device multiplies the blocks that it has while it passes them on, so that the next
+are there when it is done (Wang et al., ASPLOS 2023). Product, then reduce_scatter: a device adds its part of
+a sum to what comes by, and passes it on. Half of the blocks, or of the sums, go each way around the ring, so
+that links in both directions are busy. Together they are as many bytes as the collective sends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shardc.forms.exchange import Line
+from shardc.forms.ring import Ring
+from shardc.forms.site import INDEX, scalar
+from shardc.graph import TensorType
+
+
+@dataclass(frozen=True)
+class Cut:
+    """A dimension of a tensor that is cut into blocks of `size` elements, one per position."""
+
+    dim: int
+    size: int
+
+    def take(self, ring: Ring, value: Any, position: Any) -> Any:
+        """The block of a position."""
+        line = Line(ring.builder, self.dim, ring.axes)
+        return line.dynamic_slice(value, self._start(ring, position), self.size)
+
+    def put(self, ring: Ring, value: Any, block: Any, position: Any) -> Any:
+        """The value with another block for a position."""
+        b = ring.builder
+        start, zero = self._start(ring, position), scalar(b, 0, INDEX)
+        starts = [start if dim == self.dim else zero for dim in range(b.type_of(value).rank)]
+        return b.one("stablehlo.dynamic_update_slice", value, block, *starts)
+
+    def _start(self, ring: Ring, position: Any) -> Any:
+        if self.size == 1:
+            return position
+        start = ring.builder.one("stablehlo.multiply", position, scalar(ring.builder, self.size, INDEX))
+        ring.label(start, "start", None)
+        return start
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """A product of a gathered operand with another one.
+
+    `multiply(block, other)` is the product of one block. Where the gathered dimension is contracted or a
+    batch dimension, `other_cut` says what of the other operand goes with a block. Where it is in the result,
+    `result_cut` says where the block's product goes, else the products add up. `type` is the whole product's.
+    """
+
+    multiply: Callable[[Any, Any], Any]
+    other: Any
+    type: TensorType
+    other_cut: Cut | None
+    result_cut: Cut | None
+    name: str
+
+    def start(self, ring: Ring) -> Any | None:
+        """The product before any block; None where the first block's is a start."""
+        if ring.unrolled and self.result_cut is None:
+            return None
+        zeros = scalar(ring.builder, 0, self.type)
+        ring.label(zeros, "zeros", None)
+        return zeros
+
+    def add(self, ring: Ring, product: Any | None, block: Any, position: Any) -> Any:
+        """The product with that of the block of a position in it."""
+        other = self.other_cut.take(ring, self.other, position) if self.other_cut else self.other
+        part = self.multiply(block, other)
+        if self.result_cut:
+            part = self.result_cut.put(ring, product, part, position)
+        elif product is not None:
+            part = ring.builder.one("stablehlo.add", product, part)
+        ring.label(part, self.name, None)
+        return part
+
+
+@dataclass(frozen=True)
+class Scattered:
+    """A product whose sum over devices is scattered.
+
+    `multiply(lhs, rhs)` is a device's part of the sum for one position, from what the cuts take of the
+    operands.
+    """
+
+    multiply: Callable[[Any, Any], Any]
+    operands: tuple[Any, Any]
+    cuts: tuple[Cut | None, Cut | None]
+
+    def part(self, ring: Ring, position: Any) -> Any:
+        """What this device adds to the sum of a position."""
+        pairs = zip(self.operands, self.cuts, strict=True)
+        return self.multiply(*(cut.take(ring, value, position) if cut else value for value, cut in pairs))
+
+
+@dataclass(frozen=True)
+class Traveller:
+    """What goes around the ring: what it is called, and why it is sent, the first time and after that."""
+
+    ring: Ring
+    name: str
+    first: str
+    next: str
+
+    def forward(self, value: Any, distance: int = 0, first: bool = False) -> Any:
+        """To the next position; what comes is from behind, `distance` positions if that is known."""
+        return self._send(value, 1, "behind", distance, first)
+
+    def backward(self, value: Any, distance: int = 0, first: bool = False) -> Any:
+        """To the previous position; what comes is from ahead."""
+        return self._send(value, -1, "ahead", distance, first)
+
+    def _send(self, value: Any, shift: int, side: str, distance: int, first: bool) -> Any:
+        often = "" if self.ring.unrolled else f", in each of {_half(self.ring) - 1} turns"
+        sent = self.ring.send(value, shift)
+        far = f"_{distance}" if distance and self.ring.unrolled else ""
+        return self.label(sent, side + far, self.first if first else f"{self.next} from {side}{often}")
+
+    def label(self, value: Any, side: str, reason: str | None = None) -> Any:
+        """The value, called what comes from that side."""
+        self.ring.label(value, f"{self.name}_{side}", reason)
+        return value
+
+
+def gathered(block: Any, products: Sequence[Gathered], traveller: Traveller) -> list[Any]:
+    """The products of the gathered block.
+
+    In turn i a device multiplies the blocks of the positions i ahead and i + 1 behind, while it passes them
+    on. In a ring of odd size there is one more, the farthest ahead.
+    """
+    ring, half = traveller.ring, _half(traveller.ring)
+
+    def multiply(block: Any, position: Any, done: Sequence[Any]) -> list[Any]:
+        pairs = zip(products, done, strict=True)
+        return [product.add(ring, so_far, block, position) for product, so_far in pairs]
+
+    def both(number: Any, ahead: Any, behind: Any, done: Sequence[Any]) -> list[Any]:
+        done = multiply(ahead, ring.ahead(0, number), done)
+        return multiply(behind, ring.behind(1, number), done)
+
+    def turn(number: Any, ahead: Any, behind: Any, *done: Any) -> list[Any]:
+        far = number if isinstance(number, int) else 0
+        arriving = traveller.backward(ahead, far + 1), traveller.forward(behind, far + 2)
+        return [*arriving, *both(number, ahead, behind, done)]
+
+    behind = traveller.forward(block, 1, first=True)
+    starts = [product.start(ring) for product in products]
+    ahead, behind, *done = ring.turns(half - 1, [block, behind, *starts], turn)
+    last = traveller.backward(ahead, half) if ring.size % 2 else None
+    done = both(half - 1, ahead, behind, done)
+    return done if last is None else multiply(last, ring.ahead(half, 0), done)
+
+
+def scattered(product: Scattered, traveller: Traveller) -> Any:
+    """This device's block of the product's sum over the ring.
+
+    The sum for a position starts at the two devices opposite to it; each adds its part to what comes from
+    behind, or ahead, and passes it on, while the next part is multiplied.
+    """
+    ring, half = traveller.ring, _half(traveller.ring)
+
+    def part(distance: int) -> Any:
+        return product.part(ring, ring.ahead(distance, 0))
+
+    def add(side: str, come: Any, part: Any) -> Any:
+        return traveller.label(ring.builder.one("stablehlo.add", come, part), side)
+
+    def turn(number: Any, behind: Any, ahead: Any) -> list[Any]:
+        behind, ahead = traveller.forward(behind), traveller.backward(ahead)
+        return [
+            add("behind", behind, product.part(ring, ring.behind(2 - half, number))),
+            add("ahead", ahead, product.part(ring, ring.ahead(1 - half, number))),
+        ]
+
+    ahead = traveller.label(part(-half), "ahead")
+    if ring.size % 2:
+        behind = add("behind", traveller.forward(part(half)), part(half - 1))
+    else:
+        behind = traveller.label(part(half - 1), "behind")
+    behind, ahead = ring.turns(half - 1, [behind, ahead], turn)
+    return ring.builder.one("stablehlo.add", behind, traveller.backward(ahead, first=True))
+
+
+def _half(ring: Ring) -> int:
+    return ring.size // 2

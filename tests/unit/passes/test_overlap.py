@@ -1,0 +1,214 @@
+"""Overlapped products: the same results and bytes as the collectives, on every target."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+import shardc
+from shardc.backend.shard import emit
+from shardc.check.varying import check_graph
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Graph, walk
+from shardc.semantics.run import run
+from tests.corpus.overlapping import Product, local, same_results, traffic, whole_numbers
+
+RINGS = {
+    "two": ("pod[i=2]", "i", 2),
+    "three": ("pod[i=3]", "i", 3),
+    "four": ("pod[i=4, j=2]", "i", 4),
+    "five": ("pod[i=5]", "i", 5),
+    "eight": ("pod[i=8]", "i", 8),
+    "both axes": ("pod[i=2, j=4]", "(j, i)", 8),
+}
+CASES = [
+    *(("lhs", letter) for letter in "bmk"),
+    *(("rhs", letter) for letter in "bkn"),
+    *(("result", letter) for letter in "bmn"),
+]
+
+
+def product(ring: str, side: str, letter: str) -> Product:
+    mesh, axes, n = RINGS[ring]
+    return Product(mesh, axes, side, letter, (n, 2 * n, n, 3 * n))
+
+
+@pytest.mark.parametrize("ring", RINGS)
+@pytest.mark.parametrize(("side", "letter"), CASES)
+def test_same_results_and_bytes(ring: str, side: str, letter: str) -> None:
+    plain, overlapped = same_results(product(ring, side, letter).text)
+    before, after = traffic(plain), traffic(overlapped)
+    assert set(after) == {"collective_permute"}
+    assert after.total() == before.total() > 0
+    assert check_graph(overlapped)
+
+
+@pytest.mark.parametrize(("ring", "loops"), [("four", 0), ("five", 1), ("eight", 1)])
+def test_long_rings_are_loops(ring: str, loops: int) -> None:
+    graph = local(product(ring, "lhs", "m").text, when="on")
+    (body,) = (node.regions[0] for node in graph.main.body.nodes if node.regions)
+    assert sum(node.name == "stablehlo.while" for node in body.nodes) == loops
+
+
+def test_unroll_says_which_rings_are_loops() -> None:
+    same_results(product("eight", "rhs", "k").text, when="on", unroll=8)
+    same_results(product("three", "result", "n").text, when="on", unroll=2)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize(
+    ("ring", "side", "letter"),
+    [
+        ("two", "lhs", "m"),
+        ("two", "result", "n"),
+        ("three", "rhs", "k"),
+        ("three", "result", "b"),
+        ("four", "lhs", "b"),
+        ("four", "result", "m"),
+        ("eight", "rhs", "n"),
+        ("eight", "lhs", "k"),
+        ("eight", "result", "n"),
+        ("both axes", "lhs", "m"),
+        ("both axes", "result", "m"),
+    ],
+)
+def test_emitted_programs(target: str, ring: str, side: str, letter: str) -> None:
+    if target == "jax":
+        pytest.importorskip("jax")
+    text = product(ring, side, letter).text
+    arrays = whole_numbers(local(text))
+    have, want = (
+        shardc.compile(text, target=target, overlap=overlap).main(*arrays) for overlap in ("on", "off")
+    )
+    assert (have == want).all()
+
+
+@pytest.mark.parametrize("ring", ["four", "eight"])
+@pytest.mark.parametrize(("side", "letter"), [("lhs", "m"), ("rhs", "k"), ("lhs", "b"), ("result", "n")])
+def test_round_trip(ring: str, side: str, letter: str) -> None:
+    """What --emit shard writes compiles again to the same program."""
+    graph = local(product(ring, side, letter).text, when="on")
+    again = local(emit(graph))
+    assert operations(again) == operations(graph)
+    assert traffic(again) == traffic(graph)
+    arrays = whole_numbers(graph)
+    for want, have in zip(run(graph, arrays), run(again, arrays), strict=True):
+        np.testing.assert_array_equal(want, have)
+
+
+def operations(graph: Graph) -> Counter[str]:
+    """What a device does, whatever it is called."""
+    return Counter(f"{node.name} {graph.types(node.results)}" for node in walk(graph.main.body))
+
+
+# ---- several operations
+
+RING = "mesh pod[i=4]\n@shard_map\ndef main"
+
+
+def kinds(body: str, signature: str) -> set[str]:
+    """The collectives that overlapping leaves."""
+    plain, overlapped = same_results(f"{RING}{signature}:\n{body}")
+    assert traffic(plain).total() == traffic(overlapped).total()
+    return set(traffic(overlapped))
+
+
+QKV = "(x: f32[8@i, 6], q: f32[6, 4@i], k: f32[4@i, 6]) -> (f32[8, 4@i], f32[4@i, 8])"
+GATHER = "    g = all_gather(x, i, axis=0, tiled=True, to='invarying')\n"
+
+
+def test_one_ring_for_several_products() -> None:
+    """x is on either side, transposed in one, and what the second needs is made after the first."""
+    body = GATHER + "    a = g @ q\n    k2 = k * 2.0\n    b = k2 @ transpose(g)\n    return a, b"
+    assert kinds(body, QKV) == {"collective_permute"}
+    graph = local(f"{RING}{QKV}:\n{body}", when="on")
+    (manual, _) = graph.main.body.nodes
+    assert sum(node.name == "spmd.collective_permute" for node in manual.regions[0].nodes) == 3
+
+
+def test_other_uses_keep_the_gather() -> None:
+    body = GATHER + "    return g @ q + sum(g), k @ transpose(g)"
+    assert kinds(body, QKV) == {"all_gather"}
+
+
+def test_products_that_need_each_other() -> None:
+    signature = "(x: f32[8@i, 8], q: f32[8, 8@i]) -> f32[8@i, 8]"
+    body = GATHER + "    a = g @ q\n    return transpose(a) @ g"
+    assert kinds(body, signature) == {"all_gather"}
+
+
+def test_both_operands() -> None:
+    signature = "(x: f32[8@i, 8], q: f32[8@i, 8]) -> f32[8@i, 8]"
+    assert kinds(GATHER + "    return q + sum(g @ transpose(g))", signature) == {"all_gather"}
+
+
+def test_results_that_must_be_equal() -> None:
+    """A permuted block could be anything, as far as JAX's check_vma knows."""
+    assert kinds(GATHER + "    return g @ w", "(x: f32[8@i, 6], w: f32[6, 4]) -> f32[8, 4]") == {"all_gather"}
+
+
+def test_inside_a_loop() -> None:
+    signature = "(x: f32[8@i, 8], ws: f32[3, 8, 8@i]) -> f32[8@i, 8]"
+    body = """    for w in ws carrying x:
+        g = all_gather(x, i, axis=0, tiled=True, to='invarying')
+        h = g @ w
+        x = all_to_all(h, i, split_axis=0, concat_axis=1, tiled=True)
+    return x"""
+    assert kinds(body, signature) == {"collective_permute", "all_to_all"}
+
+
+def test_operations_before_the_sum() -> None:
+    signature = "(x: bf16[8, 8@i], w: bf16[8@i, 8]) -> f32[8@i, 8]"
+    body = """    h = astype(transpose(x @ w), f32)
+    return psum_scatter(h, i, scatter_dimension=0, tiled=True)"""
+    assert kinds(body, signature) == {"collective_permute"}
+
+
+def test_sums_with_other_uses() -> None:
+    signature = "(x: f32[8, 8@i], w: f32[8@i, 8]) -> (f32[8@i, 8], f32[32@i, 8])"
+    body = "    h = x @ w\n    s = psum_scatter(h, i, scatter_dimension=0, tiled=True)\n    return s, h"
+    assert kinds(body, signature) == {"reduce_scatter"}
+
+
+def test_a_product_goes_on_with_one_collective() -> None:
+    """Both operands are gathered: the larger one goes around."""
+    program = (
+        "mesh pod[i=2, j=2]\n@shard_map\ndef main(x: f32[32@i, 8], w: f32[8@j, 4@i]) -> f32[32, 4@i]:\n"
+        "    g = all_gather(x, i, axis=0, tiled=True, to='invarying')\n"
+        "    v = all_gather(w, j, axis=0, tiled=True, to='invarying')\n"
+        "    return g @ v\n"
+    )
+    _, overlapped = same_results(program)
+    assert set(traffic(overlapped)) == {"collective_permute", "all_gather"}
+
+
+# ---- when
+
+
+def test_by_cost() -> None:
+    """Large products hide what travels; small ones only start more often."""
+    small = product("eight", "lhs", "m").text
+    assert set(traffic(local(small, when="auto"))) == {"all_gather"}
+    large = Product("pod[i=8]", "i", "lhs", "m", (1, 8192, 8192, 8192)).text
+    assert set(traffic(local(large, when="auto"))) == {"collective_permute"}
+    slow = {"when": "auto", "bandwidth": 1e20, "latency": 0.0}
+    assert set(traffic(local(large, **slow))) == {"all_gather"}
+
+
+def test_off_changes_nothing() -> None:
+    text = product("four", "lhs", "m").text
+    assert emit(local(text, when="off")) == emit(local(text))
+    assert shardc.compile(text).source == shardc.compile(text, overlap="off").source
+
+
+def test_a_wrong_choice() -> None:
+    with pytest.raises(ShardcError, match="overlap can be off, on, auto, not perhaps"):
+        shardc.compile(product("four", "lhs", "m").text, overlap="perhaps")
+
+
+def test_the_comment_says_why_not() -> None:
+    text = f"{RING}(x: f32[8@i, 6], w: f32[6, 4]) -> f32[8, 4]:\n{GATHER}    return g @ w\n"
+    source = shardc.compile(text, overlap="on").source.replace("\n    # ", " ")
+    assert "not overlapped: the result of dot_general in line 5 must be the same on all devices" in source
