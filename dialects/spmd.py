@@ -112,6 +112,14 @@ class ToPartialOp(BlockOp):
 
 
 @irdl_op_definition
+class AsPartialOp(BlockOp):
+    """The same block, typed as partial: what is meant is the blocks of the group combined by `kind`."""
+
+    name = "spmd.as_partial"
+    kind = attr_def(StringAttr)
+
+
+@irdl_op_definition
 class VaryOp(BlockOp):
     """The same block, typed as differing between the devices of the group."""
 
@@ -136,6 +144,7 @@ SPMD = Dialect(
         CollectivePermuteOp,
         AllSliceOp,
         ToPartialOp,
+        AsPartialOp,
         VaryOp,
         AxisIndexOp,
     ],

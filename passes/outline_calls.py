@@ -33,6 +33,8 @@ CALL = "shardc.call"
 GROUP = "shardc.group"
 GLOBAL = "shardc.global"
 REASON = "shardc.reason"
+INVISIBLE = {"spmd.as_partial"}
+"""Operations of which the emitted program shows nothing."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,8 @@ class _Outliner:
         runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
         calls = [call for call, _ in runs]
         for call, ops in runs:
-            if call is not None and calls.count(call) == 1 and len(ops) > 1:
+            visible = [op for op in ops if op.name not in INVISIBLE]
+            if call is not None and calls.count(call) == 1 and len(visible) > 1:
                 self._function(call.rpartition("/")[2].partition("#")[0], ops, depth)
 
     def _function(self, name: str, ops: Sequence[Operation], depth: int) -> None:

@@ -23,6 +23,7 @@ STAGES: dict[str, tuple[str, ...]] = {
     "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
     "local": (
         "localize",
+        "declare-partials",
         "check",
         "drop-unit-axes",
         "share-collectives",
@@ -53,6 +54,12 @@ def _drop_unit_axes() -> type[ModulePass]:
     from shardc.passes.drop_unit_axes import DropUnitAxes
 
     return DropUnitAxes
+
+
+def _declare_partials() -> type[ModulePass]:
+    from shardc.passes.declare_partials import DeclarePartials
+
+    return DeclarePartials
 
 
 def _hoist_invariants() -> type[ModulePass]:
@@ -149,6 +156,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
     "drop-open-constraints": _drop_open_constraints,
     "drop-unit-axes": _drop_unit_axes,
+    "declare-partials": _declare_partials,
     "hoist-invariants": _hoist_invariants,
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,

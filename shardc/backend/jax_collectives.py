@@ -113,6 +113,11 @@ def vary(body: Body, node: Node) -> Term | Expr:
     return cast_value if cast_value != body.expr(value) else body.term(value)
 
 
+def as_partial(body: Body, node: Node) -> Term:
+    """Of no meaning to JAX's types."""
+    return body.term(node.operands[0])
+
+
 TABLE: dict[str, Printer] = {
     "spmd.all_reduce": collective(all_reduce),
     "spmd.all_gather": collective(all_gather),
@@ -122,5 +127,6 @@ TABLE: dict[str, Printer] = {
     "spmd.axis_index": axis_index,
     "spmd.all_slice": all_slice,
     "spmd.to_partial": to_partial,
+    "spmd.as_partial": as_partial,
     "spmd.vary": vary,
 }

@@ -58,8 +58,8 @@ def to_partial(body: Body, node: Node) -> Expr:
     return _comm(body, node, "partial", kind=None if kind == "sum" else f'"{kind}"')
 
 
-def vary(body: Body, node: Node) -> Term:
-    """Of no meaning without JAX's types."""
+def same_block(body: Body, node: Node) -> Term:
+    """vary, as_partial: of no meaning without types of blocks."""
     return body.term(node.operands[0])
 
 
@@ -72,5 +72,6 @@ TABLE: dict[str, Printer] = {
     "spmd.axis_index": axis_index,
     "spmd.all_slice": all_slice,
     "spmd.to_partial": to_partial,
-    "spmd.vary": vary,
+    "spmd.as_partial": same_block,
+    "spmd.vary": same_block,
 }

@@ -72,6 +72,14 @@ def to_partial(body: Body, node: Node) -> Term:
     return Term(expr, shape, own_line=reason is not None, comment=None if reason is None else str(reason))
 
 
+def as_partial(body: Body, node: Node) -> Term:
+    """The same block, under a name that declares it partial where that isn't plain from its uses."""
+    (value,) = node.results
+    if body.declaration(value) is None:
+        return body.term(node.operands[0])
+    return Term(body.expr(node.operands[0]), body.type(value).shape, own_line=True)
+
+
 def vary(body: Body, node: Node) -> Expr:
     return call("pcast", *_operands(body, node), to='"varying"')
 
@@ -85,5 +93,6 @@ TABLE: dict[str, Printer] = {
     "spmd.axis_index": axis_index,
     "spmd.all_slice": all_slice,
     "spmd.to_partial": to_partial,
+    "spmd.as_partial": as_partial,
     "spmd.vary": vary,
 }

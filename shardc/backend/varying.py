@@ -25,6 +25,7 @@ _ADDING = {
     "spmd.axis_index",
     "spmd.all_slice",
     "spmd.to_partial",
+    "spmd.as_partial",
     "spmd.vary",
 }
 

@@ -66,7 +66,8 @@ class _Result:
                 f"is a partial {kind} over {over(self.partial)}",
                 f"declare it partial({kind}: {over(self.partial)})",
             )
-        whole = [a for a in self.declared if not self.state.is_term(a, self.sharding.kind)]
+        declared = self.declared - self.state.varies
+        whole = [a for a in declared if not self.state.is_term(a, self.sharding.kind)]
         if whole:
             raise self.error(
                 f"is partial(sum: {over(whole)})",

@@ -60,6 +60,23 @@ def to_partial(site: Site) -> list[State]:
     return [State(state.varies, state.partial | axes, kind)]
 
 
+def as_partial(site: Site) -> list[State]:
+    """Varying over the axes -> partial."""
+    axes, kind = site.axes(), cast(str, site.node.attrs["kind"])
+    (state,) = site.states
+    if state.partial and state.kind != kind:
+        raise site.error(f"a partial {state.kind} cannot be a partial {kind} too: {site.operands()}")
+    same = [axis for axis in axes if axis not in state.varies and not state.is_term(axis, kind)]
+    if same:
+        over = site.parts.text(same)
+        raise site.error(
+            f"{site.result()} is declared a partial sum over {over} and is the same there, "
+            "counted once per device",
+            f"leave {over} out of partial(…), or let one device keep it: to_partial({site.name(0)}, {over})",
+        )
+    return [State(state.varies - axes, state.partial | axes, kind, state.zero)]
+
+
 def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
     """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
     (state,) = site.states
@@ -100,6 +117,7 @@ COMMUNICATION: dict[str, Rule] = {
     "spmd.all_reduce": all_reduce,
     "spmd.all_slice": exchange,
     "spmd.all_to_all": exchange,
+    "spmd.as_partial": as_partial,
     "spmd.axis_index": axis_index,
     "spmd.collective_permute": exchange,
     "spmd.reduce_scatter": reduce_scatter,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+from shardc.check.partials import natural_kind
 from shardc.check.site import Site
 from shardc.check.state import REDUCERS, State
 from shardc.explain.diagnostics import ShardcError
@@ -27,7 +28,7 @@ def plain(site: Site) -> list[State]:
     marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
     flowing = sorted(partial.difference(marked), key=site.parts.mesh.order)
     kinds = {axis: _through(site, rule, axis) for axis in flowing}
-    kinds |= {axis: (rule and rule.reduction) or _rest_is_zero(site) for axis in sorted(marked)}
+    kinds |= dict.fromkeys(sorted(marked), natural_kind(site.graph, site.node) if marked else "")
     if len(set(kinds.values())) > 1:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
         raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
@@ -40,7 +41,7 @@ def plain(site: Site) -> list[State]:
 
 def _check_declared(site: Site, declared: str, kind: str, same: frozenset[Axis]) -> None:
     """ShardcError unless a result can be partial as the program says; it is the `same` over some axes."""
-    name = site.graph.values[site.node.results[0]].loc.name or f"the result of {site.op_name}"
+    name = site.result()
     if declared != kind:
         raise site.error(f"{name} is declared a partial {declared}, and is a partial {kind}")
     if same and kind == "sum":
@@ -49,11 +50,6 @@ def _check_declared(site: Site, declared: str, kind: str, same: frozenset[Axis])
             f"{name} is declared a partial sum over {over} and is the same there, counted once per device",
             f"leave {over} out of partial(…)",
         )
-
-
-def _rest_is_zero(site: Site) -> str:
-    """The kind of a partial result of which one device has the element and the others have zero."""
-    return "max" if site.graph.type(site.node.results[0]).dtype == "bool" else "sum"
 
 
 def not_partial(site: Site, why: str) -> None:
@@ -97,8 +93,13 @@ def _mixed(site: Site, axis: Axis, holder: int, group: frozenset[int]) -> Shardc
     misfit, hint = _misfit(site, axis, kind, group), _fix(site, [holder])
     other = f"a value that varies over {over}"
     if misfit is not None and misfit in group:
-        other = "a whole value"
-        hint += f", or every device of {over} counts {site.name(misfit)} once more"
+        name = site.name(misfit)
+        if axis in site.states[misfit].varies:
+            hint += f", or declare {name} partial({kind}: {over}) if its blocks are terms of the same {kind}"
+        else:
+            other = "a whole value"
+            many = "" if kind == "sum" else f', kind="{kind}"'
+            hint += f", or let one device alone count {name}: to_partial({name}, {over}{many})"
     return site.error(
         f"{site.op_name} combines a partial {kind} over {over} with {other}: {site.operands()}", hint
     )

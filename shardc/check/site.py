@@ -48,6 +48,10 @@ class Site:
         """What the source calls an operand."""
         return self.graph.values[self.node.operands[index]].loc.name or f"operand {index + 1}"
 
+    def result(self) -> str:
+        """What the source calls the first result."""
+        return self.graph.values[self.node.results[0]].loc.name or f"the result of {self.op_name}"
+
     def operand(self, index: int) -> str:
         """`z: f32[2, 32]{varies: i, j}`."""
         value = self.node.operands[index]

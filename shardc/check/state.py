@@ -38,9 +38,12 @@ class State:
     def is_term(self, axis: Axis, kind: str) -> bool:
         """Whether the values along `axis` may be combined by `kind` into what is meant.
 
-        A maximum or minimum of copies is the value itself; a sum of copies is not.
+        A maximum or minimum of copies is the value itself; a sum of copies is not. Different blocks may be
+        meant so, but must be declared to be (spmd.as_partial).
         """
-        return axis in self.partial or axis in self.varies or kind != "sum" or self.zero
+        if axis in self.partial or self.zero:
+            return True
+        return axis not in self.varies and kind != "sum"
 
 
 class AxisParts:

@@ -255,5 +255,6 @@ SEMANTICS: dict[str, Meaning] = {
     "sdy.reduce_scatter": _identity,
     "sdy.sharded_to_unreduced": _identity,
     "sdy.replicated_to_unreduced": _identity,
+    "spmd.as_partial": _identity,
     "spmd.vary": _identity,
 }

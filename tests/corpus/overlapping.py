@@ -11,7 +11,7 @@ import numpy as np
 
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.forms.traffic import sent
+from shardc.forms.traffic import SENT, sent
 from shardc.frontend.text import read
 from shardc.graph import Graph, Region
 from shardc.graph.loops import Constants, counted
@@ -98,11 +98,10 @@ def traffic(graph: Graph) -> Traffic:
 def _count(graph: Graph, region: Region, constants: Constants, times: int, total: Traffic) -> None:
     for node in region.nodes:
         loop = counted(node, constants) if node.name == "stablehlo.while" else None
-        if node.name.startswith("spmd.") and "axes" in node.attrs and len(node.operands) == 1:
+        if node.name in SENT:
             axes = cast("Sequence[Axis]", node.attrs["axes"])
-            if node.name not in ("spmd.all_slice", "spmd.vary", "spmd.to_partial"):
-                amount = sent(node.name, graph.type(node.operands[0]).nbytes, size_of(axes))
-                total[node.name.removeprefix("spmd.")] += times * amount
+            amount = sent(node.name, graph.type(node.operands[0]).nbytes, size_of(axes))
+            total[node.name.removeprefix("spmd.")] += times * amount
         if node.name == "func.call":
             _count(graph, graph.functions[str(node.attrs["callee"])].body, constants, times, total)
         for inner in node.regions:

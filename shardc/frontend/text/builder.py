@@ -11,7 +11,7 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
-from shardc.graph.types import Location
+from shardc.graph import REGION_OPS, Location
 
 
 class SourceBuilder(IRBuilder):
@@ -59,9 +59,14 @@ class SourceBuilder(IRBuilder):
             locate(end, loc)
 
     def declare_partial(self, value: SSAValue, over: Sequence[str], kind: str) -> bool:
-        """Say that an operation's local results are partial; False if no operation of a program makes it."""
+        """Say that the local result of an operation is partial.
+
+        False if the value has no operation to itself: a parameter, a loop's result, what has a name.
+        """
         op = value.owner
-        if not isinstance(op, Operation) or not op.name.startswith(("stablehlo.", "chlo.")):
+        if not isinstance(op, Operation) or value.name_hint or op.name in REGION_OPS:
+            return False
+        if not op.name.startswith(("stablehlo.", "chlo.")):
             return False
         op.attributes["shardc.partial_over"] = ArrayAttr([StringAttr(name) for name in over])
         op.attributes["shardc.partial_kind"] = StringAttr(kind)

@@ -107,11 +107,9 @@ def _declared_partial(
         raise scope.e.error(f"axis {foreign[0]} is not manual in this function", pos=annotated.pos)
     over = tuple(text_of(axis, mesh) for axis in sharding.unreduced)
     if not scope.e.builder.declare_partial(tensor.value, over, sharding.kind):
-        raise scope.e.error(
-            f"{target.name} is declared partial, and is not the result of an operation",
-            "to_partial(x, i) makes a partial result of a whole value",
-            annotated.pos,
-        )
+        with scope.e.at(target.pos):
+            axes, kind = sharding.unreduced, sharding.kind
+            tensor = scope.e.op("spmd.as_partial", tensor, result=tensor.type, axes=axes, kind=kind)
     scope.e.builder.name([tensor.value], [target.name])
     return tensor
 

@@ -150,6 +150,7 @@ COMMUNICATION: dict[str, Rule] = {
     "spmd.collective_permute": _spmd_collective_permute,
     "spmd.all_slice": _spmd_all_slice,
     "spmd.to_partial": _spmd_reduce,
+    "spmd.as_partial": _spmd_reduce,
     "spmd.axis_index": _spmd_axis_index,
     "spmd.vary": _spmd_vary,
     "sdy.sharding_constraint": _sdy_global,

@@ -182,7 +182,7 @@ def main(a: f32[8, 4@x], b: f32[4@x, 8]) -> f32[8, 8]:
         ("sum", "a @ b", "psum(c + psum(c, x), x)", "with a whole value"),
         ("max", "a @ b", "pmax(c, x)", "c is declared a partial max, and is a partial sum"),
         ("sum", "zeros((8, 8)) + 1", "psum(c, x)", "declared a partial sum over x and is the same there"),
-        ("sum", "psum(a @ b, x)", "c", "c is declared partial, and is not the result of an operation"),
+        ("sum", "psum(a @ b, x)", "c", "c is declared a partial sum over x and is the same there"),
     ],
 )
 def test_a_declared_partial_result(

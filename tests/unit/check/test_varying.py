@@ -138,6 +138,10 @@ def once(b: GraphBuilder, y: int, kind: str = "sum") -> int:
     return b.one("spmd.to_partial", y, axes=(J,), kind=kind)
 
 
+def local(b: GraphBuilder, y: int) -> int:
+    return b.name(b.one("spmd.vary", y, axes=(J,)), "v")
+
+
 # partial results
 
 
@@ -150,10 +154,12 @@ ACCEPTED = {
     "plus another": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, x)]),
     "plus a whole that counts once": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, once(b, y))]),
     "plus zeros": (XY, PARTIAL, lambda b, x, y: [b.one("stablehlo.add", x, zeros(b, 2, 32))]),
-    "plus local terms": (
+    "plus blocks declared to be terms": (
         XY,
         PARTIAL,
-        lambda b, x, y: [b.one("stablehlo.add", x, b.one("spmd.vary", y, axes=(J,)))],
+        lambda b, x, y: [
+            b.one("stablehlo.add", x, b.one("spmd.as_partial", local(b, y), axes=(J,), kind="sum"))
+        ],
     ),
     "local terms declared partial": (XY, PARTIAL, lambda b, x, y: [b.one("spmd.vary", y, axes=(J,))]),
     "other axes may move": (
@@ -206,12 +212,27 @@ REFUSED = {
         PARTIAL,
         lambda b, x, y: [b.one("stablehlo.add", x, y)],
         f"add combines a partial sum over j with a whole value: {X_TEXT}, {Y_TEXT}",
-        "psum x over j first, or every device of j counts y once more",
+        "psum x over j first, or let one device alone count y: to_partial(y, j)",
+    ),
+    "plus what varies": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.one("stablehlo.add", x, local(b, y))],
+        "add combines a partial sum over j with a value that varies over j: "
+        f"{X_TEXT}, v: f32[2, 32]{{varies: i, j}}",
+        "psum x over j first, or declare v partial(sum: j) if its blocks are terms of the same sum",
+    ),
+    "declared to be terms, though it is the same": (
+        XY,
+        PARTIAL,
+        lambda b, x, y: [b.name(b.one("spmd.as_partial", y, axes=(J,), kind="sum"), "t")],
+        "t is declared a partial sum over j and is the same there, counted once per device",
+        "leave j out of partial(…), or let one device keep it: to_partial(y, j)",
     ),
     "times what varies": (
         XY,
         PARTIAL,
-        lambda b, x, y: [b.one("stablehlo.multiply", x, b.name(b.one("spmd.vary", y, axes=(J,)), "v"))],
+        lambda b, x, y: [b.one("stablehlo.multiply", x, local(b, y))],
         "multiply combines a partial sum over j with a value that varies over j: "
         f"{X_TEXT}, v: f32[2, 32]{{varies: i, j}}",
         "psum x over j first",

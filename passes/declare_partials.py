@@ -1,0 +1,125 @@
+"""declare-partials: per-device code -> the same, where all that is reduced is a partial result.
+
+    %z = stablehlo.dot_general %a, %b, …
+    %t = stablehlo.transpose %z, …
+    %y = "spmd.all_reduce"(%t) {axes = ["j"], kind = "sum"}
+    %x = "spmd.all_reduce"(%block) {axes = ["j"], kind = "sum"}
+
+becomes
+
+    %z = stablehlo.dot_general %a, %b, … {shardc.partial_over = ["j"]}
+    %t = stablehlo.transpose %z, …
+    %y = "spmd.all_reduce"(%t) {axes = ["j"], kind = "sum"}
+    %p = "spmd.as_partial"(%block) {axes = ["j"], kind = "sum"}
+    %x = "spmd.all_reduce"(%p) {axes = ["j"], kind = "sum"}
+
+That a value is reduced says that it is a partial result, from the operation that made it on. With that said,
+the check refuses the program as soon as the reduction is lost or runs over another axis, which else it cannot
+see of a value that may differ between devices. A value with other uses is partial for its reduction only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass
+
+from shardc.check.flow import PARTIAL_OVER
+from shardc.check.partials import ENDS, goes_straight, kind_before, natural_kind, users_of
+from shardc.check.state import axis_named
+from shardc.check.varying import Types, check_body
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.convert import attribute_of
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.graph import REGION_OPS, Graph, Node, walk
+from shardc.layout import Axis, merge, text_of
+
+CALL = "shardc.call"
+
+
+@dataclass(frozen=True)
+class DeclarePartials(ModulePass):
+    """Say of everything that per-device code reduces that it is partial."""
+
+    name = "declare-partials"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        snap = snapshot(op)
+        for function in snap.graph.functions.values():
+            for node in function.body.nodes:
+                if node.name == "sdy.manual_computation":
+                    with collecting():
+                        types = check_body(snap.graph, node)
+                    _Declarer(snap, types, node).run()
+
+
+class _Declarer:
+    def __init__(self, snap: Snapshot, types: Types, manual: Node) -> None:
+        self.snap, self.types = snap, types
+        self.graph: Graph = snap.graph
+        self.nodes = list(walk(manual.regions[0]))
+        self.users = users_of(self.nodes)
+        self.makers = {value: node for node in self.nodes for value in node.results}
+        self.builder = IRBuilder(snap.module)
+
+    def run(self) -> None:
+        """Every reduction of a value that varies over its axes; what is partial already has been told."""
+        for end in self.nodes:
+            if end.name in ENDS:
+                axes = self.types.parts.of(cast("tuple[Axis, ...]", end.attrs["axes"]))
+                over = self.sorted(axes & self.types[end.operands[0]].varies)
+                if over:
+                    self.declare(end, over, str(end.attrs["kind"]))
+
+    def sorted(self, axes: frozenset[Axis]) -> tuple[Axis, ...]:
+        return tuple(merge(sorted(axes, key=self.types.parts.mesh.order)))
+
+    def declare(self, end: Node, over: Sequence[Axis], kind: str) -> None:
+        """The value that a reduction takes is partial, from as early on as an operation can say so."""
+        value, first = end.operands[0], None
+        while (maker := self.makers.get(value)) is not None and self.straight(value, over, kind):
+            if self.may_say(maker, kind):
+                first = maker
+            before = kind_before(self.graph, maker, kind)
+            if before is None:
+                break
+            value, kind = maker.operands[0], before
+        if first is not None:
+            self.mark(first, over)
+        else:
+            self.insert(end, over)
+
+    def straight(self, value: int, over: Sequence[Axis], kind: str) -> bool:
+        """Whether the value varies over the axes and nothing but reductions of this kind comes of it."""
+        if not self.types.parts.of(over) <= self.types[value].varies:
+            return False
+        return goes_straight(self.graph, self.users, value, over, kind)
+
+    def may_say(self, maker: Node, kind: str) -> bool:
+        """Whether an operation can say that its result is partial."""
+        plain = maker.name.startswith(("stablehlo.", "chlo.")) and maker.name not in REGION_OPS
+        return plain and len(maker.results) == 1 and natural_kind(self.graph, maker) == kind
+
+    def mark(self, maker: Node, over: Sequence[Axis]) -> None:
+        mesh, attributes = self.types.parts.mesh, self.snap.ops[maker.id].attributes
+        held = cast("tuple[str, ...]", maker.attrs.get(PARTIAL_OVER, ()))
+        parts = self.types.parts.of([*over, *(axis_named(text, mesh) for text in held)])
+        texts = tuple(text_of(axis, mesh) for axis in self.sorted(parts))
+        maker.attrs = {**maker.attrs, PARTIAL_OVER: texts}
+        attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, texts)
+
+    def insert(self, end: Node, over: Sequence[Axis]) -> None:
+        """spmd.as_partial before a reduction: the value under its own name, in the call of the reduction."""
+        op = self.snap.ops[end.id]
+        self.builder.before(op)
+        call = {CALL: end.attrs[CALL]} if CALL in end.attrs else {}
+        loc = replace(end.loc, name=self.graph.values[end.operands[0]].loc.name)
+        with self.builder.at(loc), self.builder.tagged(call):
+            op.operands[0] = self.builder.one(
+                "spmd.as_partial", op.operands[0], axes=tuple(over), kind=str(end.attrs["kind"])
+            )

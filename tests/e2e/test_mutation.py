@@ -1,0 +1,67 @@
+"""The checks find per-device programs that somebody, or shardc itself, got wrong: bench/mutation.py on a few.
+
+Every collective is dropped or altered in turn. `make bench` does it for all programs.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from shardc.graph import walk
+
+BENCH = str(Path(__file__).parents[2] / "bench")
+
+
+@pytest.fixture(scope="module")
+def mutation():  # pyright: ignore[reportUnknownParameterType]
+    """The module bench/mutation.py."""
+    pytest.importorskip("jax")
+    sys.path.insert(0, BENCH)
+    try:
+        import mutation  # pyright: ignore[reportMissingImports]
+
+        yield mutation
+    finally:
+        sys.path.remove(BENCH)
+
+
+QUICK = (
+    "in_and_out_specs layers matmul_basic matmul_reduce_scatter megatron_mlp transformer_layer vocabulary "
+    "digits per_device per_device_x ring_in_grid uneven_softmax weights_2d pipeline ulysses mlp_train_fsdp "
+    "argmax_vocab embed_vocab_sharded moe_ep_fwd cumsum_sharded roll_stencil decode_loop_sequence"
+).split()
+
+
+@pytest.mark.parametrize("name", QUICK)
+def test_no_mutant_survives(name: str, mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+    tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()))
+    assert tried.found
+    assert [str(mutant) for mutant, verdict in tried.found if verdict == mutation.MISSED] == []
+    assert set(tried.lost_reductions) <= {mutation.TYPE}
+
+
+@pytest.mark.slow
+def test_of_no_program(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+    rest = [name for name in mutation.programs() if name not in QUICK]
+    for name in rest:
+        test_no_mutant_survives(name, mutation)
+
+
+def test_a_mutant_is_what_it_says(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+    """The program is as it was after every mutant, and each is another program than that."""
+
+    def text() -> list[object]:
+        return [(node.name, dict(node.attrs), node.operands) for node in walk(local.main.body)]
+
+    _, local = mutation.compiled(mutation.programs()["matmul_reduce_scatter"]())
+    before = text()
+    kinds: list[str] = []
+    for mutant in mutation.mutants(local):
+        kinds.append(mutant.what)
+        with mutant.applied():
+            assert text() != before
+        assert text() == before
+    assert kinds == ["drop", "other axis", "other kind", "other kind", "other dimension", "other order"]
