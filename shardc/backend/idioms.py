@@ -8,6 +8,7 @@
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
     maximum(-inf, x)                    ->  idiom.same        x
     remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
+    select(i < 0, i + n, i), i >= 0     ->  idiom.same        i
     convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
 The last node of a run is replaced; the others are then used by nobody and are not printed.
@@ -206,6 +207,17 @@ def _modulo(folder: _Folder, node: Node) -> Node | None:
     return replace(node, name="idiom.modulo") if least[0] >= 0 and least[1] > 0 else None
 
 
+def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
+    """Indices from the end are negative; that of a device or a loop is not."""
+    test = folder.made.get(node.operands[0])
+    if test is None or test.name != "stablehlo.compare" or test.attrs["comparison_direction"] != "LT":
+        return None
+    index, zero = (bounds(value, folder.made, folder.counters) for value in test.operands)
+    if index is None or zero is None or index[0] < zero[1]:
+        return None
+    return replace(node, name="idiom.same", operands=node.operands[2:])
+
+
 def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
     """maximum(-inf, x) is x; JAX puts it into every softmax."""
 
@@ -224,6 +236,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     "stablehlo.reshape": (_keepdims, _layer),
     "stablehlo.reduce": (_argmax,),
     "stablehlo.remainder": (_modulo,),
+    "stablehlo.select": (_counted_from_the_start,),
     "stablehlo.gather": (_take,),
     "stablehlo.transpose": (_einsum,),
     "stablehlo.dynamic_update_slice": (_put_layer,),
