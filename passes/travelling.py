@@ -109,22 +109,30 @@ class Rewriter:
         pairs = list(zip(candidate.paths, candidate.sides, strict=True))
         results = gathered(block, [self._gathered(ring, path, side, size) for path, side in pairs], traveller)
         for path, result in zip(candidate.paths, results, strict=True):
-            self._replace(path.product, result)
+            type = self.graph.type(path.product.results[0])
+            rounded = self.builder.type_of(result) != type
+            self._replace(
+                path.product,
+                self.builder.one("stablehlo.convert", result, result=type) if rounded else result,
+            )
 
     def _gathered(self, ring: Ring, path: Path, side: int, size: int) -> Gathered:
-        product = self.ops[path.product.id]
+        """Narrow products are added up in f32, as they are within one product."""
+        product, type = self.ops[path.product.id], self.graph.type(path.product.results[0])
         other_dim = path.operands[1 - side]
+        if path.result is None and type.dtype in ("bf16", "f16"):
+            type = type.with_dtype("f32")
 
         def multiply(block: SSAValue, other: SSAValue) -> SSAValue:
             for node, dim in zip(path.nodes, path.dims[1:], strict=True):
                 block = self._replay(ring, node, [block], dim, size)
             operands = [block, other] if side == 0 else [other, block]
-            return self._replay(ring, path.product, operands, path.result, size)
+            return self._replay(ring, path.product, operands, path.result, size, type.dtype)
 
         return Gathered(
             multiply,
             self._other(product, side),
-            self.graph.type(path.product.results[0]),
+            type,
             None if other_dim is None else Cut(other_dim, size),
             None if path.result is None else Cut(path.result, size),
             self._name(path.product.results[0]) or "product",
@@ -151,10 +159,17 @@ class Rewriter:
         self._replace(node, total)
 
     def _replay(
-        self, ring: Ring, node: Node, operands: Sequence[SSAValue], dim: int | None, size: int
+        self,
+        ring: Ring,
+        node: Node,
+        operands: Sequence[SSAValue],
+        dim: int | None,
+        size: int,
+        dtype: str | None = None,
     ) -> SSAValue:
         """An operation on a block of `size` elements along a dimension of its result."""
         type = self.graph.type(node.results[0])
+        type = type.with_dtype(dtype or type.dtype)
         shape = tuple(size if d == dim else n for d, n in enumerate(type.shape))
         letters = {LETTERS: node.attrs[LETTERS]} if LETTERS in node.attrs else {}
         attrs = {**own_attrs(node), **letters, **self._partial(node, ring)}

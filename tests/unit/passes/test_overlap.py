@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -164,6 +165,18 @@ def test_operations_before_the_sum() -> None:
     body = """    h = astype(transpose(x @ w), f32)
     return psum_scatter(h, i, scatter_dimension=0, tiled=True)"""
     assert kinds(body, signature) == {"collective_permute"}
+
+
+def test_narrow_products_are_added_up_in_f32() -> None:
+    """As within one product: 64 + 1/4 + … is not lost between the blocks."""
+    text = f"{RING}(x: bf16[1, 4@i], w: bf16[4, 4@i]) -> bf16[1, 4@i]:\n"
+    text += "    return all_gather(x, i, axis=1, tiled=True, to='invarying') @ w\n"
+    x = np.array([[64, 0.125, 0.125, 0.125]], ml_dtypes.bfloat16)
+    (want,), (have,) = (
+        run(local(text, when=when), [x, np.ones_like(x, shape=(4, 4))]) for when in ("off", "on")
+    )
+    np.testing.assert_array_equal(want, have)
+    assert float(have[0, 0]) == 64.5
 
 
 def test_sums_with_other_uses() -> None:

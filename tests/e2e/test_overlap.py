@@ -1,0 +1,88 @@
+"""Whole programs with their products overlapped: equal to the single-device program, with as many bytes."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shardc
+from shardc.cli.run import TOLERANCE, distance, random_inputs
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.frontend.text import read
+from shardc.graph import Graph
+from shardc.semantics.reduction import dtype_name
+from shardc.semantics.run import run
+from tests.corpus.overlapping import local, traffic
+
+HERE = Path(__file__).parent
+EXAMPLE = HERE.parents[1] / "examples/weight_gathering/weight_gathering.shard"
+PROGRAMS = {
+    name: (HERE / "programs" / f"{name}.shard").read_text()
+    for name in (
+        "adam",
+        "dtypes",
+        "fsdp",
+        "gradient",
+        "loops_in_functions",
+        "lstm",
+        "nested_loops",
+        "weights_2d",
+    )
+}
+BY_HAND = re.compile(r"q_wi_out = matmul_reduce_scatter\(.*\)")
+AUTOMATIC = 'q_wi_out: f32[B, T, H@(y, z, x), Q] = einsum("bte,hed->bthd", xnorm, q_wi[layer])'
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_programs(name: str) -> None:
+    _same(PROGRAMS[name])
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("name", ["fsdp", "lstm"])
+def test_emitted(name: str, target: str) -> None:
+    if target == "jax":
+        pytest.importorskip("jax")
+    _emitted(PROGRAMS[name], target)
+
+
+def test_weight_gathering_by_hand_and_by_the_compiler() -> None:
+    """The constraint in place of the manual function, overlapped, sends what the manual function does."""
+    by_hand = EXAMPLE.read_text()
+    automatic, count = BY_HAND.subn(AUTOMATIC, by_hand)
+    assert count == 1
+    plain, overlapped = traffic(local(automatic)), traffic(_same(automatic))
+    assert plain["reduce_scatter"] > overlapped["reduce_scatter"]
+    assert traffic(local(by_hand, when="on")) == overlapped
+
+
+def _same(text: str) -> Graph:
+    """The overlapped program, after a look at what it computes and sends."""
+    with collecting():
+        whole = snapshot(read(text, "p.shard", {}, None)).graph
+        plain, overlapped = local(text), local(text, when="on")
+    before, after = traffic(plain), traffic(overlapped)
+    assert before != after
+    assert before.total() == after.total()
+    arrays = random_inputs(whole.types(whole.main.body.args))
+    _compare(run(whole, arrays), run(overlapped, arrays))
+    return overlapped
+
+
+def _emitted(text: str, target: str) -> None:
+    with collecting():
+        whole = snapshot(read(text, "p.shard", {}, None)).graph
+    arrays = random_inputs(whole.types(whole.main.body.args))
+    program = shardc.compile(text, target=target, overlap="on")
+    assert "ppermute" in program.source
+    have = program.main(*arrays)
+    _compare(run(whole, arrays), list(have) if isinstance(have, tuple) else [have])
+
+
+def _compare(want: list[np.ndarray], have: list[np.ndarray]) -> None:
+    for one, other in zip(want, have, strict=True):
+        assert distance(one, np.asarray(other)) <= TOLERANCE.get(dtype_name(one.dtype), 0)
