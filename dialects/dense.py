@@ -19,6 +19,7 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
+from shardc.dialects.float_text import float_text
 from shardc.dialects.types import numpy_of
 from shardc.graph.attrs import Dense
 
@@ -237,14 +238,3 @@ def _writer(dtype: np.dtype) -> Callable[[Any], str]:
     if dtype.kind in "iu" or dtype.name in ("int4", "uint4", "int2", "uint2"):
         return lambda x: str(int(x))
     return float_text
-
-
-def float_text(x: Any) -> str:
-    """The shortest of MLIR's spellings that reads back exactly."""
-    number = float(x)
-    if not np.isfinite(number):
-        return f"0x{x.tobytes()[::-1].hex().upper()}"
-    text = f"{number:.6e}"
-    if float(type(x)(float(text))) == number:
-        return text
-    return f"{number:.16e}" if x.dtype.itemsize == 8 else f"{number:.8e}"

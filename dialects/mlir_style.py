@@ -6,19 +6,36 @@ stand without their dialect; there are no locations.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
 from typing import cast
 
-from xdsl.dialects.builtin import ComplexType, IntegerType, ModuleOp
+import ml_dtypes
+import numpy as np
+from xdsl.dialects.builtin import (
+    AnyFloat,
+    ArrayAttr,
+    DictionaryAttr,
+    Float64Type,
+    FloatAttr,
+    IntegerAttr,
+    ModuleOp,
+    i64,
+)
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.printer import Printer
 
-from shardc.dialects.dense import DenseAttr
+from shardc.dialects.dense import DenseAttr, Literal
+from shardc.dialects.float_text import float_text
+from shardc.dialects.mlir_names import RESULT_NAMES, name_values
 from shardc.dialects.stablehlo.control_flow import WhileOp
+from shardc.dialects.stablehlo.reductions import ReduceOp, print_pairs, print_reduced
 from shardc.dialects.text import ModulePrinter
+from shardc.graph.attrs import Dense
+
+_FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 
 
 def print_as_mlir(module: ModuleOp) -> str:
@@ -26,77 +43,6 @@ def print_as_mlir(module: ModuleOp) -> str:
     stream = StringIO()
     _MLIRPrinter(stream, names=name_values(module)).print_op(module)
     return stream.getvalue() + "\n"
-
-
-@dataclass(frozen=True, slots=True)
-class _Scope:
-    """What names are taken where a region begins, and the numbers that come next."""
-
-    used: frozenset[str] = frozenset()
-    value: int = 0
-    argument: int = 0
-    conflict: int = 0
-
-
-def name_values(module: ModuleOp) -> dict[SSAValue, str]:
-    """MLIR's names: a region's own values are numbered before those of the regions in it."""
-    names: dict[SSAValue, str] = {}
-    waiting: list[tuple[Region, _Scope]] = [(region, _Scope()) for region in module.regions]
-    while waiting:
-        region, scope = waiting.pop()
-        numbering = _Numbering(scope, names)
-        for block in region.blocks:
-            numbering.block(block)
-        inner = numbering.scope()
-        for block in region.blocks:
-            for op in block.ops:
-                own = _Scope() if isinstance(op, FuncOp) else inner
-                waiting.extend((nested, own) for nested in op.regions)
-    return names
-
-
-class _Numbering:
-    """Names the values of one region."""
-
-    def __init__(self, scope: _Scope, names: dict[SSAValue, str]) -> None:
-        self._names = names
-        self._used = set(scope.used)
-        self._value, self._argument, self._conflict = scope.value, scope.argument, scope.conflict
-
-    def scope(self) -> _Scope:
-        """Where a region inside this one begins."""
-        return _Scope(frozenset(self._used), self._value, self._argument, self._conflict)
-
-    def block(self, block: Block) -> None:
-        carried = isinstance(block.parent_op(), WhileOp)
-        for arg in block.args:
-            name = "iterArg" if carried else f"arg{self._argument}"
-            self._argument += not carried
-            self._names[arg] = self._unique(name)
-        for op in block.ops:
-            special = _result_name(op)
-            if special:
-                self._names[op.results[0]] = self._unique(special)
-            elif op.results:
-                for number, result in enumerate(op.results):
-                    part = f"#{number}" if len(op.results) > 1 else ""
-                    self._names[result] = f"{self._value}{part}"
-                self._value += 1
-
-    def _unique(self, name: str) -> str:
-        found = name
-        while found in self._used:
-            found = f"{name}_{self._conflict}"
-            self._conflict += 1
-        self._used.add(found)
-        return found
-
-
-def _result_name(op: Operation) -> str:
-    if op.name not in ("stablehlo.constant", "chlo.constant"):
-        return ""
-    element = getattr(op.results[0].type, "element_type", None)
-    return "c" if isinstance(element, IntegerType) else "cst"
 
 
 @dataclass(eq=False, repr=False)
@@ -110,9 +56,13 @@ class _MLIRPrinter(ModulePrinter):
 
     def _print_results(self, op: Operation) -> None:
         if op.results:
-            name = self.names[op.results[0]].partition("#")[0]
-            count = f":{len(op.results)}" if len(op.results) > 1 else ""
-            self.print_string(f"%{name}{count} = ")
+            self.print_string(f"{self._result_list(op)} = ")
+
+    def _result_list(self, op: Operation) -> str:
+        if op.name in RESULT_NAMES:
+            return ", ".join(f"%{self.names[result]}" for result in op.results)
+        count = f":{len(op.results)}" if len(op.results) > 1 else ""
+        return f"%{self.names[op.results[0]].partition('#')[0]}{count}"
 
     def print_op(self, op: Operation) -> None:
         special = _OPS.get(op.name)
@@ -122,21 +72,42 @@ class _MLIRPrinter(ModulePrinter):
             self._print_results(op)
             special(self, op)
 
+    def print_attr_dict(self, attr_dict: Mapping[str, Attribute]) -> None:
+        super().print_attr_dict(dict(sorted(attr_dict.items())))
+
     def print_attribute(self, attribute: Attribute) -> None:
-        if isinstance(attribute, DenseAttr) and _is_float_splat(attribute):
-            self.print_string("dense<")
-            value, element = attribute.data.value.data.reshape(-1)[0], attribute.data.type.element_type
-            self.print_float(float(value), element)  # pyright: ignore[reportArgumentType]
-            self.print_string("> : ")
-            self.print_attribute(attribute.data.type)
+        if isinstance(attribute, DictionaryAttr):
+            self.print_attr_dict(attribute.data)
+        elif isinstance(attribute, ArrayAttr):
+            with self.in_square_brackets():
+                self.print_list(cast("ArrayAttr[Attribute]", attribute).data, self._print_element)
+        elif isinstance(attribute, FloatAttr):
+            attribute.print_builtin(self)
+        elif isinstance(attribute, DenseAttr):
+            value, type = attribute.data.value, attribute.data.type
+            super().print_attribute(DenseAttr(Literal(type, _as_splat(value))))
         else:
             super().print_attribute(attribute)
 
+    def print_float(self, value: float, type: AnyFloat) -> None:
+        self.print_string(float_text(np.dtype(_FLOATS.get(str(type), np.float64)).type(value)))
 
-def _is_float_splat(attribute: DenseAttr) -> bool:
-    element = attribute.data.type.element_type
-    whole = isinstance(element, (IntegerType, ComplexType))
-    return attribute.data.value.is_splat and not whole
+    def _print_element(self, attribute: Attribute) -> None:
+        """Without the type where it goes without saying."""
+        if isinstance(attribute, IntegerAttr) and attribute.type == i64:
+            self.print_string(str(attribute.value.data))
+        elif isinstance(attribute, FloatAttr) and isinstance(attribute.type, Float64Type):
+            attribute.print_without_type(self)
+        else:
+            self.print_attribute(attribute)
+
+
+def _as_splat(value: Dense) -> Dense:
+    """MLIR makes no difference between a list of equal elements and a splat."""
+    first = value.data.reshape(-1)[:1]
+    if not first.size or value.data.tobytes() != first.tobytes() * value.data.size:
+        return value
+    return Dense(first.reshape(()), value.shape)
 
 
 def _module(printer: Printer, op: Operation) -> None:
@@ -201,9 +172,22 @@ def _while(printer: Printer, op: Operation) -> None:
     printer.print_region(loop.body, print_entry_block_args=False, print_empty_block=False)
 
 
+def _reduce(printer: Printer, op: Operation) -> None:
+    """As the operation prints itself, but with the reducer on a line of its own."""
+    reduce = cast(ReduceOp, op)
+    printer.print_string("stablehlo.reduce")
+    if not print_reduced(printer, reduce):
+        printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
+        printer.print_string(" reducer")
+        print_pairs(printer, reduce.body)
+        printer.print_string(" ")
+        printer.print_region(reduce.body, print_entry_block_args=False, print_empty_block=False)
+
+
 _OPS: dict[str, Callable[[Printer, Operation], None]] = {
     "builtin.module": _module,
     "func.call": _call,
     "func.return": _return,
+    "stablehlo.reduce": _reduce,
     "stablehlo.while": _while,
 }

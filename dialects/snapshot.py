@@ -1,7 +1,8 @@
 """A module as a Graph, and the shardings of a Graph written back onto the module.
 
-Ids are dense and in program order. Attribute values, types and shardings are converted once per attribute
-object, so equal operations that share their attributes (as the reader makes them) cost a dictionary look-up.
+Ids are dense and in program order. A `stablehlo.dot` is the `dot_general` that it stands for. Attribute
+values, types and shardings are converted once per attribute object, so equal operations that share their
+attributes (as the reader makes them) cost a dictionary look-up.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
 from shardc.explain.diagnostics import ShardcError
+from shardc.graph.attrs import DotDims
 from shardc.graph.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
@@ -105,9 +107,14 @@ class _Reader:
                 mesh = next((sharding_of(r, self.graph.meshes).mesh for r in sharding_refs(op)), mesh)
             attrs = self.attributes(op, mesh)
             shardings = self.result_shardings(op)
+            name = op.name
+            if name == "stablehlo.dot":
+                name = "stablehlo.dot_general"
+                dims = DotDims.of_dot(self.type(op.operands[0].type).rank)
+                attrs = {**attrs, "dot_dimension_numbers": dims}
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
-        node = Node(number, op.name, tuple(self.numbers[v] for v in op.operands), (), attrs, (), loc)
+        node = Node(number, name, tuple(self.numbers[v] for v in op.operands), (), attrs, (), loc)
         node.regions = tuple(self.body(region, mesh, loc) for region in op.regions)
         node.results = tuple(self.value(result, loc) for result in op.results)
         for value, sharding in zip(node.results, shardings, strict=False):

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
-from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, ShardingConstraintOp
+from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, ReshardOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingRuleAttr
 from shardc.dialects.shardings import attr_of, per_value
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
@@ -51,7 +51,8 @@ class Propagate(ModulePass):
     """Propagate shardings through the whole program.
 
     `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
-    `whole_axes` never splits an axis of the mesh. `divisible` and `closed` do to the shardings found what
+    `conservative` never splits an axis of the mesh, and lets nothing along windows, slices, padding and
+    concatenations. `divisible` and `closed` do to the shardings found what
     Shardy's export does: see propagation/export.py.
     """
 
@@ -60,7 +61,7 @@ class Propagate(ModulePass):
     strategy: str = "aggressive"
     op_priorities: bool = True
     user_priorities: bool = True
-    whole_axes: bool = False
+    conservative: bool = False
     divisible: bool = False
     closed: bool = False
 
@@ -69,7 +70,7 @@ class Propagate(ModulePass):
             check_strategy(self.strategy),
             self.op_priorities,
             self.user_priorities,
-            self.whole_axes,
+            self.conservative,
             self.divisible,
             self.closed,
         )
@@ -144,7 +145,9 @@ def _is_as_written(value: int, found: Sharding | None, before: Graph, prepared: 
 def _write_node(snap: Snapshot, node: Node, shardings: dict[int, Sharding | None]) -> None:
     """Constraints, manual and named computations keep shardings in properties of their own."""
     op = snap.ops[node.id]
-    if isinstance(op, ShardingConstraintOp):
+    if isinstance(op, ReshardOp):
+        del shardings[node.results[0]]
+    elif isinstance(op, ShardingConstraintOp):
         found = shardings.pop(node.results[0])
         if found is not None and found != node.attrs["sharding"]:
             op.properties["sharding"] = attr_of(found)

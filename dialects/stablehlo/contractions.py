@@ -12,6 +12,7 @@ from shardc.dialects.stablehlo.enums import DotAlgorithmAttr, PrecisionAttr
 from shardc.dialects.stablehlo.syntax import (
     ConvolutionDimensions,
     DotDimensionNumbers,
+    PrecisionConfig,
     PrecisionConfigAndAlgorithm,
     WindowAttributes,
 )
@@ -37,6 +38,22 @@ class DotGeneralOp(PureOp):
         f"custom<PrecisionConfigAndAlgorithm>($precision_config, $algorithm) attr-dict {FUNCTIONAL}"
     )
     custom_directives = (DotDimensionNumbers, PrecisionConfigAndAlgorithm)
+
+
+@irdl_op_definition
+class DotOp(PureOp):
+    """The product of vectors or matrices.
+
+    %2 = stablehlo.dot %0, %1 : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+    """
+
+    name = "stablehlo.dot"
+    lhs = operand_def(TensorType)
+    rhs = operand_def(TensorType)
+    result = result_def(TensorType)
+    precision_config = opt_prop_def(ArrayAttr[PrecisionAttr])
+    assembly_format = f"$lhs `,` $rhs custom<PrecisionConfig>($precision_config) attr-dict {FUNCTIONAL}"
+    custom_directives = (PrecisionConfig,)
 
 
 @irdl_op_definition
@@ -69,4 +86,4 @@ class ConvolutionOp(PureOp):
     custom_directives = (ConvolutionDimensions, WindowAttributes)
 
 
-OPERATIONS = [DotGeneralOp, ConvolutionOp]
+OPERATIONS = [DotGeneralOp, DotOp, ConvolutionOp]

@@ -71,23 +71,30 @@ class ReduceOp(PureOp):
         )
 
     def print(self, printer: Printer) -> None:
-        count = len(self.operands) // 2
-        pairs = zip(self.operands[:count], self.operands[count:], strict=True)
-        for index, (value, init) in enumerate(pairs):
-            printer.print_string(", (" if index else "(")
-            printer.print_ssa_value(value)
-            printer.print_string(" init: ")
-            printer.print_ssa_value(init)
-            printer.print_string(")")
-        combine = _plain_combiner(self.body.block)
-        if combine is not None:
-            printer.print_string(f" applies {combine.name}")
-        printer.print_string(f" across dimensions = {list(self.dimensions.get_values())}")
-        printer.print_op_attributes(self.attributes)
-        printer.print_string(" : ")
-        printer.print_function_type(self.operand_types, self.result_types)
-        if combine is None:
-            _print_reducer(printer, self.body)
+        if not print_reduced(printer, self):
+            printer.print_string(" reducer")
+            print_pairs(printer, self.body)
+            printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
+
+
+def print_reduced(printer: Printer, op: ReduceOp) -> bool:
+    """Print everything but the name and a body with a text of its own; whether there is no such body."""
+    count = len(op.operands) // 2
+    pairs = zip(op.operands[:count], op.operands[count:], strict=True)
+    for index, (value, init) in enumerate(pairs):
+        printer.print_string(", (" if index else "(")
+        printer.print_ssa_value(value)
+        printer.print_string(" init: ")
+        printer.print_ssa_value(init)
+        printer.print_string(")")
+    combine = _plain_combiner(op.body.block)
+    if combine is not None:
+        printer.print_string(f" applies {combine.name}")
+    printer.print_string(f" across dimensions = {list(op.dimensions.get_values())}")
+    printer.print_op_attributes(op.attributes)
+    printer.print_string(" : ")
+    printer.print_function_type(op.operand_types, op.result_types)
+    return combine is not None
 
 
 def _parse_inputs(parser: Parser) -> tuple[list[UnresolvedOperand], list[UnresolvedOperand]]:
@@ -138,15 +145,14 @@ def _parse_reducer(parser: Parser) -> Region:
     return parser.parse_region([pair[0] for pair in pairs] + [pair[1] for pair in pairs])
 
 
-def _print_reducer(printer: Printer, body: Region) -> None:
+def print_pairs(printer: Printer, body: Region) -> None:
+    """Print `(%a: …, %b: …) (%c: …, %d: …) `."""
     args = body.block.args
     count = len(args) // 2
-    printer.print_string(" reducer")
     for pair in zip(args[:count], args[count:], strict=True):
         with printer.in_parens():
             printer.print_list(pair, printer.print_block_argument)
         printer.print_string(" ")
-    printer.print_region(body, print_entry_block_args=False, print_empty_block=False)
 
 
 @irdl_op_definition

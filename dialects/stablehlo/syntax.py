@@ -102,6 +102,22 @@ class DotDimensionNumbers(CustomDirective):
 
 
 @irdl_custom_directive
+class PrecisionConfig(CustomDirective):
+    """`, precision = [DEFAULT, HIGH]`, if given."""
+
+    precision: AttributeVariable
+
+    def parse(self, parser: Parser, state: ParsingState) -> None:
+        if parser.parse_optional_punctuation(","):
+            parser.parse_keyword("precision")
+            parser.parse_punctuation("=")
+            self.precision.set(state, parse_precision(parser))
+
+    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
+        print_precision(printer, self.precision.get(op))
+
+
+@irdl_custom_directive
 class PrecisionConfigAndAlgorithm(CustomDirective):
     """`, precision = [DEFAULT, HIGH]` and `, algorithm = <…>`, each only if given."""
 
@@ -119,13 +135,18 @@ class PrecisionConfigAndAlgorithm(CustomDirective):
                 self.algorithm.set(state, DotAlgorithmAttr(DotAlgorithmAttr.parse_parameter(parser)))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        precision, algorithm = self.precision.get(op), self.algorithm.get(op)
-        if precision is not None:
-            words = ", ".join(attr.data for attr in cast(ArrayAttr[PrecisionAttr], precision))
-            printer.print_string(f", precision = [{words}]")
+        algorithm = self.algorithm.get(op)
+        print_precision(printer, self.precision.get(op))
         if algorithm is not None:
             printer.print_string(", algorithm = ")
             cast(DotAlgorithmAttr, algorithm).print_parameter(printer)
+
+
+def print_precision(printer: Printer, precision: Attribute | None) -> None:
+    """Print `, precision = [DEFAULT, HIGH]`, if there is any."""
+    if precision is not None:
+        words = ", ".join(attr.data for attr in cast(ArrayAttr[PrecisionAttr], precision))
+        printer.print_string(f", precision = [{words}]")
 
 
 def parse_precision(parser: Parser) -> ArrayAttr[PrecisionAttr]:

@@ -31,7 +31,7 @@ from shardc.dialects.text import print_module
 from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.frontend.mlir import read
 from shardc.passes.pipeline import PASSES
-from shardc.passes.sdy_layers import LAYERS
+from shardc.passes.sdy_passes import SDY_PASSES
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class OptMain(xDSLOptMain):
                 return "", [*said, error.diagnostic]
 
 
-ALL_PASSES = {**PASSES, **LAYERS}
+ALL_PASSES = {**PASSES, **SDY_PASSES}
 
 
 def main(argv: Sequence[str] | None = None) -> int:

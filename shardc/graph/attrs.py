@@ -25,6 +25,11 @@ class DotDims:
     lhs_contracting: tuple[int, ...] = ()
     rhs_contracting: tuple[int, ...] = ()
 
+    @classmethod
+    def of_dot(cls, lhs_rank: int) -> DotDims:
+        """Those of StableHLO's dot, of vectors and matrices."""
+        return cls((), (), (lhs_rank - 1,), (0,))
+
 
 @dataclass(frozen=True, slots=True)
 class GatherDims:

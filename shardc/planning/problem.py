@@ -20,7 +20,7 @@ from shardc.rules import FactorRule
 Total = tuple[int, int, int, int, int]
 
 CREATION = frozenset({"stablehlo.constant", "sdy.constant", "stablehlo.iota"})
-DOTS = frozenset({"stablehlo.dot_general", "stablehlo.dot", "stablehlo.convolution"})
+DOTS = frozenset({"stablehlo.dot_general", "stablehlo.convolution"})
 
 
 @dataclass(eq=False)

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
 from shardc.explain.diagnostics import ShardcError
-from shardc.graph import Function, Graph, Node, Op, Region
+from shardc.graph import Function, Graph, Node, Region
 from shardc.layout import Sharding
 from shardc.propagation.dead import Dead, dead_nodes
-from shardc.propagation.direction import Direction
 from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
+from shardc.propagation.links import Rules, link_of, no_rule
 from shardc.propagation.priorities import EDGE
-from shardc.rules.rule import FactorRule
-
-Rules = Callable[[Op], FactorRule | None]
 
 
 def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | None = None) -> Flow:
@@ -82,7 +79,8 @@ class _Builder:
         self._region(function.body, scope, {})
         places = [self._place(sharding) for sharding in function.result_shardings]
         self._results[function.name] = places
-        if function is self._graph.main:
+        alone = "main" not in self._graph.functions and function.public
+        if alone or function is self._graph.main:
             end = function.body.nodes[-1]
             for value, place in zip(end.operands, places, strict=True):
                 rule = identity_rule(self._graph.type(value))
@@ -128,9 +126,14 @@ class _Builder:
         return dead
 
     def _peers(self) -> dict[int, tuple[int, ...]]:
+        """The places of each group's members; they start with what those that are annotated agree on."""
         peers: dict[int, tuple[int, ...]] = {}
         for members in self._groups.values():
             places = list(dict.fromkeys(member.place for member in members))
+            stated = [sharding for place in places if (sharding := self._start[place]) is not None]
+            if stated and all(sharding == stated[0] for sharding in stated):
+                for place in places:
+                    self._start[place] = stated[0]
             for place in places:
                 peers[place] = tuple(other for other in places if other != place)
         return peers
@@ -198,9 +201,9 @@ class _Builder:
             self._region(region, scope, {})
 
     def _link(self, node: Node) -> Link | None:
-        link = _LINKS.get(node.name, _link_by_rule)(node, self._graph, self._rules)
+        link = link_of(node, self._graph, self._rules)
         if node.id in self._dead:
-            link = link or Link(_no_rule(node), node.name, node)
+            link = link or Link(no_rule(node), node.name, node)
             link.dead = True
         return link
 
@@ -279,32 +282,3 @@ def _other_users(value: _Value, link: Link, number: dict[Link, int]) -> tuple[in
     users = {node: user for user, node in value.uses if user is not link}
     dead = {number[user] for user in users.values() if user is not None and user.dead}
     return len(users) - len(dead), dead
-
-
-def _no_rule(node: Node) -> FactorRule:
-    """Propagates nothing."""
-    return FactorRule((), ((),) * len(node.operands), ((),) * len(node.results))
-
-
-def _link_by_rule(node: Node, graph: Graph, rules: Rules) -> Link | None:
-    custom = cast("FactorRule | None", node.attrs.get("sdy.sharding_rule"))
-    rule = custom or rules(graph.op(node))
-    if rule is None or not rule.factors:
-        return None
-    kind = str(node.attrs.get("call_target_name", node.name))
-    return Link(rule, kind, node)
-
-
-def _identity(node: Node, graph: Graph, rules: Rules) -> Link | None:
-    return Link(identity_rule(graph.type(node.operands[0])), node.name, node)
-
-
-def _barrier(node: Node, graph: Graph, rules: Rules) -> Link | None:
-    fixed = Direction[str(node.attrs["allowed_direction"])]
-    return Link(identity_rule(graph.type(node.operands[0])), node.name, node, fixed=fixed)
-
-
-_LINKS: dict[str, Callable[[Node, Graph, Rules], Link | None]] = {
-    "sdy.propagation_barrier": _barrier,
-    "sdy.sharding_constraint": _identity,
-}

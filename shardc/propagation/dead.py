@@ -41,6 +41,7 @@ def dead_nodes(graph: Graph, edges: EdgesOf = edges_of) -> set[int]:
 
 def _find(region: Region, graph: Graph, edges: EdgesOf, used: set[int], dead: set[int]) -> None:
     for node in reversed(region.nodes):
+        # A terminator has no results either, and is never removable.
         if used.isdisjoint(node.results) and _removable(node, graph, edges):
             dead.add(node.id)
             continue
@@ -50,7 +51,9 @@ def _find(region: Region, graph: Graph, edges: EdgesOf, used: set[int], dead: se
 
 
 def _removable(node: Node, graph: Graph, edges: EdgesOf) -> bool:
-    if not node.results or node.name in _KEPT or edges(node, graph) is not None:
+    if not node.results and node.name != "stablehlo.custom_call":
+        return False
+    if node.name in _KEPT or edges(node, graph) is not None:
         return False
     if node.name == "func.call" or node.attrs.get("has_side_effect") is True:
         return False

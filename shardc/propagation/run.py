@@ -10,16 +10,18 @@ from shardc.explain.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.graph.collector import no_garbage_collection
 from shardc.layout import Sharding
-from shardc.propagation.building import Rules, build
+from shardc.propagation.building import build
 from shardc.propagation.conflicts import mesh_conflicts
 from shardc.propagation.editing import Editor
 from shardc.propagation.export import close_all, divide_borders
 from shardc.propagation.flow import Flow, Instance
 from shardc.propagation.layers import Layer, by_op_priority, by_strategy, by_user_priority
+from shardc.propagation.links import Rules
 from shardc.propagation.merging import merge_constants
 from shardc.propagation.prepare import prepare
 from shardc.propagation.step import Strategy
 from shardc.propagation.sweep import OnChange, State
+from shardc.rules.conservative import conservative_rule_of
 from shardc.rules.table import rule_of
 
 STRATEGIES: dict[str, tuple[Strategy, ...]] = {
@@ -31,7 +33,8 @@ STRATEGIES: dict[str, tuple[Strategy, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Which layers run. `strategy` is a key of STRATEGIES; `whole_axes` never splits an axis.
+    """Which layers run. `strategy` is a key of STRATEGIES; `conservative` splits no axis and uses the
+    rules of rules/conservative.py.
 
     The last two are what Shardy's export does (export.py), off by default: `divisible` cuts the shardings of
     arguments and results of public functions back to whole axes that divide the dimension; `closed` closes
@@ -41,7 +44,7 @@ class Options:
     strategy: str = "aggressive"
     op_priorities: bool = True
     user_priorities: bool = True
-    whole_axes: bool = False
+    conservative: bool = False
     divisible: bool = False
     closed: bool = False
 
@@ -111,8 +114,10 @@ def _propagate(
     owners: Mapping[int, Sharding | None] | None,
 ) -> Result:
     editor, conflicts = prepare(graph) if owners is None else (Editor.unchanged(graph), [])
+    if options.conservative and rules is rule_of:
+        rules = conservative_rule_of
     flow = build(editor.graph, rules, owners)
-    state = State(flow, options.whole_axes, on_change)
+    state = State(flow, options.conservative, on_change)
     _layers(options)(state)
     conflicts.extend(mesh_conflicts(flow, state))
     for conflict in conflicts:

@@ -20,6 +20,11 @@ def custom_call(op: Op) -> FactorRule | None:
     return None if function is None else function(op)
 
 
+def has_rule(target: str) -> bool:
+    """Whether custom calls of a target have a rule."""
+    return target in CALLS or _LAPACK.fullmatch(target) is not None
+
+
 _LAPACK = re.compile(r"(lapack_[sdcz]|(cu|hip)(solver|blas)_)\w+_ffi")
 
 
@@ -94,17 +99,16 @@ def householder_product(op: Op) -> FactorRule:
 
 
 def top_k(op: Op) -> FactorRule:
-    """Values and positions of the k largest along the last dimension, which must be whole.
+    """Values and positions of the k largest along a dimension, the last of chlo's, which must be whole.
 
     sdy has a rule for the custom call only, and there takes the dimension for pass-through if k is its size.
     """
     shape = op.operands[0].shape
-    shorter = shape[-1] != op.results[0].shape[-1]
-    kind = Kind.PASS if op.name == "stablehlo.custom_call" and not shorter else Kind.REPLICATE
     builder = RuleBuilder(op)
-    for dim, size in enumerate(shape[:-1]):
-        builder.along(dim, size)
-    builder.along(len(shape) - 1, shape[-1], kind, blocked=shorter, plain=False)
+    for dim, (size, kept) in enumerate(zip(shape, op.results[0].shape, strict=True)):
+        whole = size != kept or (op.name == "chlo.top_k" and dim == len(shape) - 1)
+        plain = False if whole or dim == len(shape) - 1 else None
+        builder.along(dim, size, Kind.REPLICATE if whole else Kind.PASS, blocked=size != kept, plain=plain)
     return builder.build()
 
 

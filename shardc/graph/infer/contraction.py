@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shardc.graph.attrs import ConvDims, DotDims
 from shardc.graph.infer.call import Call, Rule, Types
 from shardc.graph.infer.elementwise import check_class
@@ -32,6 +34,14 @@ def _dot_general(call: Call) -> Types:
     left_free = _free(lhs, (*dims.lhs_batching, *dims.lhs_contracting))
     right_free = _free(rhs, (*dims.rhs_batching, *dims.rhs_contracting))
     return (TensorType(batch + left_free + right_free, call.result_dtype(lhs.dtype)),)
+
+
+def _dot(call: Call) -> Types:
+    lhs, rhs = call.arity(2)
+    if lhs.rank not in (1, 2) or rhs.rank not in (1, 2):
+        raise call.error(f"takes vectors and matrices, got {lhs} and {rhs}")
+    attrs = {**call.attrs, "dot_dimension_numbers": DotDims.of_dot(lhs.rank)}
+    return _dot_general(replace(call, attrs=attrs))
 
 
 def _free(type: TensorType, used: tuple[int, ...]) -> tuple[int, ...]:
@@ -126,6 +136,7 @@ def _batch_norm_grad(call: Call) -> Types:
 
 
 CONTRACTION: dict[str, Rule] = {
+    "stablehlo.dot": _dot,
     "stablehlo.dot_general": _dot_general,
     "stablehlo.convolution": _convolution,
     "stablehlo.cholesky": _cholesky,

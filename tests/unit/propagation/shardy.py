@@ -94,6 +94,23 @@ def run_passes(text: str, passes: str) -> str:
         return str(module)
 
 
+def run_each(text: str, passes: list[str]) -> str:
+    """The same for passes on modules and passes on functions, one after the other."""
+    with jax_mlir.make_ir_context(), ir.Location.unknown():
+        module = ir.Module.parse(text)
+        for name in passes:
+            _run(module, name if _is_of_modules(name) else f"func.func({name})")
+        return str(module)
+
+
+def _is_of_modules(name: str) -> bool:
+    try:
+        passmanager.PassManager.parse(f"builtin.module({name})")
+    except ValueError:
+        return False
+    return True
+
+
 def _sets(found: Shardings) -> dict[str, set[str]]:
     return {key: set(shardings) - {"None"} for key, shardings in found.items() if "arguments" not in key}
 
