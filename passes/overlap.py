@@ -42,16 +42,16 @@ WHEN = ("off", "on", "auto")
 class Overlap(ModulePass):
     """Overlap collectives with products beside them: always (on), where it is quicker (auto), never (off).
 
-    The last four are the machine's figures, for auto: see planning/figures.py.
+    The last four are the machine's figures, for auto (planning/figures.py): microseconds, GB/s, Tflop/s.
     """
 
     name = "overlap"
     when: str = "on"
     unroll: int = 4
-    latency: float = Figures.latency
-    bandwidth: float = Figures.bandwidth
-    flops: float = Figures.flops
-    launch: float = Figures.launch
+    latency: int | float = Figures.latency * 1e6
+    bandwidth: int | float = Figures.bandwidth / 1e9
+    flops: int | float = Figures.flops / 1e12
+    launch: int | float = Figures.launch * 1e6
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.when not in WHEN:
@@ -72,7 +72,7 @@ class Overlap(ModulePass):
 
     @property
     def figures(self) -> Figures:
-        return Figures(self.latency, self.bandwidth, self.flops, self.launch)
+        return Figures(self.latency / 1e6, self.bandwidth * 1e9, self.flops * 1e12, self.launch / 1e6)
 
 
 class _Body:
@@ -124,4 +124,4 @@ class _Body:
             what, figures = work(self.snap.graph, candidate), self.options.figures
             apart, together = what.apart(figures), what.together(figures)
             if together >= apart:
-                raise Unsuitable(f"it would take {together * 1e6:.3g} µs in place of {apart * 1e6:.3g}")
+                raise Unsuitable(f"it would take {together * 1e6:.4g} us in place of {apart * 1e6:.4g} us")

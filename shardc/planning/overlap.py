@@ -127,7 +127,8 @@ class Finder:
             if products.count(product) > 1:
                 raise Unsuitable(f"it is both operands of {title(product)}")
             if not self.differs(product.results[0], axes_of(node)):
-                raise Unsuitable(f"the result of {title(product)} must be the same on all devices along it")
+                over = ", ".join(dict.fromkeys(axis.name for axis in axes_of(node)))
+                raise Unsuitable(f"the result of {title(product)} must be the same along {over}")
         return Gather(node, tuple(path for path, _ in found), tuple(side for _, side in found))
 
     def _products(
