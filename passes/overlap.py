@@ -85,7 +85,7 @@ class _Body:
 
     def run(self) -> bool:
         """Overlap what can be, the most bytes first; whether there was any."""
-        finder = Finder(self.snap.graph, self.region, self._differs)
+        finder = Finder(self.snap.graph, self.region, self._differs, self._is_partial)
         found: list[Candidate] = []
         for node in walk(self.region):
             if node.name in COLLECTIVES:
@@ -98,6 +98,9 @@ class _Body:
 
     def _differs(self, value: int, axes: tuple[Axis, ...]) -> bool:
         return self.types.parts.of(axes) <= self.types[value].varies
+
+    def _is_partial(self, value: int, axes: tuple[Axis, ...]) -> bool:
+        return bool(self.types.parts.of(axes) & self.types[value].partial)
 
     def _note(self, node: Node, why: str) -> None:
         """Say in the comment of a collective why it stays."""
@@ -113,12 +116,12 @@ class _Body:
         except Unsuitable as error:
             self._note(candidate.node, str(error))
             return False
-        self.taken.update(path.product.id for path in candidate.paths)
+        self.taken.update(step.node.id for step in candidate.steps)
         return True
 
     def _decide(self, candidate: Candidate) -> None:
         """Unsuitable where a product is taken, or it would be slower."""
-        if any(path.product.id in self.taken for path in candidate.paths):
+        if any(step.node.id in self.taken for step in candidate.steps):
             raise Unsuitable("its product goes on with another collective")
         if self.options.when == "auto":
             what, figures = work(self.snap.graph, candidate), self.options.figures

@@ -46,57 +46,32 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class Gathered:
-    """A product of a gathered operand with another one.
+class Product:
+    """A product of a gathered operand, of type `type`.
 
-    `multiply(block, other)` is the product of one block. Where the gathered dimension is contracted or a
-    batch dimension, `other_cut` says what of the other operand goes with a block. Where it is in the result,
-    `result_cut` says where the block's product goes, else the products add up. `type` is the whole product's.
+    `cut` says where the product of a block goes in it; None means that the products of all blocks add up.
     """
 
-    multiply: Callable[[Any, Any], Any]
-    other: Any
     type: TensorType
-    other_cut: Cut | None
-    result_cut: Cut | None
+    cut: Cut | None
     name: str
 
     def start(self, ring: Ring) -> Any | None:
         """The product before any block; None where the first block's is a start."""
-        if ring.unrolled and self.result_cut is None:
+        if ring.unrolled and self.cut is None:
             return None
         zeros = scalar(ring.builder, 0, self.type)
         ring.label(zeros, "zeros", None)
         return zeros
 
-    def add(self, ring: Ring, product: Any | None, block: Any, position: Any) -> Any:
-        """The product with that of the block of a position in it."""
-        other = self.other_cut.take(ring, self.other, position) if self.other_cut else self.other
-        part = self.multiply(block, other)
-        if self.result_cut:
-            part = self.result_cut.put(ring, product, part, position)
+    def add(self, ring: Ring, product: Any | None, part: Any, position: Any) -> Any:
+        """The product with the part that the block of a position has in it."""
+        if self.cut:
+            part = self.cut.put(ring, product, part, position)
         elif product is not None:
             part = ring.builder.one("stablehlo.add", product, part)
         ring.label(part, self.name, None)
         return part
-
-
-@dataclass(frozen=True)
-class Scattered:
-    """A product whose sum over devices is scattered.
-
-    `multiply(lhs, rhs)` is a device's part of the sum for one position, from what the cuts take of the
-    operands.
-    """
-
-    multiply: Callable[[Any, Any], Any]
-    operands: tuple[Any, Any]
-    cuts: tuple[Cut | None, Cut | None]
-
-    def part(self, ring: Ring, position: Any) -> Any:
-        """What this device adds to the sum of a position."""
-        pairs = zip(self.operands, self.cuts, strict=True)
-        return self.multiply(*(cut.take(ring, value, position) if cut else value for value, cut in pairs))
 
 
 @dataclass(frozen=True)
@@ -128,21 +103,26 @@ class Traveller:
         return value
 
 
-def gathered(block: Any, products: Sequence[Gathered], traveller: Traveller) -> list[Any]:
-    """The products of the gathered block.
+def gathered(
+    block: Any,
+    products: Sequence[Product],
+    multiply: Callable[[Any, Any], Sequence[Any]],
+    traveller: Traveller,
+) -> list[Any]:
+    """The products of the gathered block; multiply(block, its position) gives each product's part of it.
 
     In turn i a device multiplies the blocks of the positions i ahead and i + 1 behind, while it passes them
     on. In a ring of odd size there is one more, the farthest ahead.
     """
     ring, half = traveller.ring, _half(traveller.ring)
 
-    def multiply(block: Any, position: Any, done: Sequence[Any]) -> list[Any]:
-        pairs = zip(products, done, strict=True)
-        return [product.add(ring, so_far, block, position) for product, so_far in pairs]
+    def add(block: Any, position: Any, done: Sequence[Any]) -> list[Any]:
+        triples = zip(products, done, multiply(block, position), strict=True)
+        return [product.add(ring, so_far, part, position) for product, so_far, part in triples]
 
     def both(number: Any, ahead: Any, behind: Any, done: Sequence[Any]) -> list[Any]:
-        done = multiply(ahead, ring.ahead(0, number), done)
-        return multiply(behind, ring.behind(1, number), done)
+        done = add(ahead, ring.ahead(0, number), done)
+        return add(behind, ring.behind(1, number), done)
 
     def turn(number: Any, ahead: Any, behind: Any, *done: Any) -> list[Any]:
         far = number if isinstance(number, int) else 0
@@ -154,19 +134,16 @@ def gathered(block: Any, products: Sequence[Gathered], traveller: Traveller) -> 
     ahead, behind, *done = ring.turns(half - 1, [block, behind, *starts], turn)
     last = traveller.backward(ahead, half) if ring.size % 2 else None
     done = both(half - 1, ahead, behind, done)
-    return done if last is None else multiply(last, ring.ahead(half, 0), done)
+    return done if last is None else add(last, ring.ahead(half, 0), done)
 
 
-def scattered(product: Scattered, traveller: Traveller) -> Any:
-    """This device's block of the product's sum over the ring.
+def scattered(part: Callable[[Any], Any], traveller: Traveller) -> Any:
+    """This device's block of a sum over the ring; part(position) is what it adds to the sum of a position.
 
     The sum for a position starts at the two devices opposite to it; each adds its part to what comes from
     behind, or ahead, and passes it on, while the next part is multiplied.
     """
     ring, half = traveller.ring, _half(traveller.ring)
-
-    def part(distance: int) -> Any:
-        return product.part(ring, ring.ahead(distance, 0))
 
     def add(side: str, come: Any, part: Any) -> Any:
         return traveller.label(ring.builder.one("stablehlo.add", come, part), side)
@@ -174,15 +151,15 @@ def scattered(product: Scattered, traveller: Traveller) -> Any:
     def turn(number: Any, behind: Any, ahead: Any) -> list[Any]:
         behind, ahead = traveller.forward(behind), traveller.backward(ahead)
         return [
-            add("behind", behind, product.part(ring, ring.behind(2 - half, number))),
-            add("ahead", ahead, product.part(ring, ring.ahead(1 - half, number))),
+            add("behind", behind, part(ring.behind(2 - half, number))),
+            add("ahead", ahead, part(ring.ahead(1 - half, number))),
         ]
 
-    ahead = traveller.label(part(-half), "ahead")
+    ahead = traveller.label(part(ring.ahead(-half, 0)), "ahead")
     if ring.size % 2:
-        behind = add("behind", traveller.forward(part(half)), part(half - 1))
+        behind = add("behind", traveller.forward(part(ring.ahead(half, 0))), part(ring.ahead(half - 1, 0)))
     else:
-        behind = traveller.label(part(half - 1), "behind")
+        behind = traveller.label(part(ring.ahead(half - 1, 0)), "behind")
     behind, ahead = ring.turns(half - 1, [behind, ahead], turn)
     return ring.builder.one("stablehlo.add", behind, traveller.backward(ahead, first=True))
 

@@ -1,14 +1,15 @@
-"""Collectives that a matrix product can go on with: what is gathered only for products, products whose sum is
+"""Collectives that matrix products can go on with: what is gathered only for products, products whose sum is
 
-only scattered. Between the two may stand operations of one operand that keep the dimension as it is.
+only scattered. Beside the products there may be other operations that run on blocks of the dimension.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import cast
 
+from shardc.check.flow import PARTIAL_OVER
 from shardc.forms.plain import SIZED
 from shardc.graph import Graph, Node, Region
 from shardc.graph.text import title
@@ -18,8 +19,8 @@ from shardc.rules import FactorRule, Kind
 from shardc.rules.table import rule_of
 
 PRODUCTS = {"stablehlo.dot", "stablehlo.dot_general"}
-Differs = Callable[[int, tuple[Axis, ...]], bool]
-"""Whether a value differs between all devices along the axes, as far as its type says."""
+DimOf = dict[int, int]
+"""Values of which there are blocks -> the dimension that is cut into them."""
 
 
 class Unsuitable(Exception):
@@ -27,42 +28,46 @@ class Unsuitable(Exception):
 
 
 @dataclass(frozen=True)
-class Path:
-    """From a gathered value to a product, or from a product to its scattered sum.
+class Step:
+    """An operation on blocks: the dimension that is cut in each operand and in the result, None for none."""
 
-    `dims[i]` is the dimension of blocks in the operand of `nodes[i]`, and the last one that in the last
-    result. `operands` are the block dimensions of the product's operands, None where one has none.
-    """
-
-    product: Node
-    nodes: tuple[Node, ...]
-    dims: tuple[int, ...]
-    operands: tuple[int | None, int | None]
+    node: Node
+    operands: tuple[int | None, ...]
     result: int | None
 
-
-@dataclass(frozen=True)
-class Gather:
-    """An all_gather whose result is used in products only; `sides[i]` is its operand of path i's product."""
-
-    node: Node
-    paths: tuple[Path, ...]
-    sides: tuple[int, ...]
+    @property
+    def is_product(self) -> bool:
+        return self.node.name in PRODUCTS
 
 
 @dataclass(frozen=True)
-class Scatter:
-    """A reduce_scatter of a product that nothing else uses."""
+class Candidate:
+    """A collective that products can go on with, and all that is done on blocks then, in order.
+
+    `terms` are operations beside the steps whose results are partial over the axes only because they are
+    marked so: terms of a scattered sum that are cut into blocks.
+    """
 
     node: Node
-    path: Path
+    steps: tuple[Step, ...]
+    terms: tuple[Node, ...] = ()
 
     @property
-    def paths(self) -> tuple[Path, ...]:
-        return (self.path,)
+    def is_gather(self) -> bool:
+        return self.node.name == "spmd.all_gather"
 
+    @property
+    def axes(self) -> tuple[Axis, ...]:
+        return axes_of(self.node)
 
-Candidate = Gather | Scatter
+    @property
+    def dim(self) -> int:
+        """The dimension that is gathered or scattered."""
+        return cast(int, self.node.attrs["dim"])
+
+    @property
+    def products(self) -> tuple[Step, ...]:
+        return tuple(step for step in self.steps if step.is_product)
 
 
 def axes_of(node: Node) -> tuple[Axis, ...]:
@@ -72,42 +77,44 @@ def axes_of(node: Node) -> tuple[Axis, ...]:
 
 def work(graph: Graph, candidate: Candidate) -> Work:
     """What there is to do."""
-    node, size = candidate.node, size_of(axes_of(candidate.node))
-    small = node.operands[0] if isinstance(candidate, Gather) else node.results[0]
-    flops = 0
-    for path in candidate.paths:
-        op = graph.op(path.product)
-        flops += 2 * op.results[0].size * _contracted(_rule(graph, path.product))
-    return Work(size, graph.type(small).nbytes, flops, len(candidate.paths))
+    node, products = candidate.node, candidate.products
+    small = node.operands[0] if candidate.is_gather else node.results[0]
+    flops = sum(2 * graph.type(p.node.results[0]).size * _contracted(graph, p.node) for p in products)
+    return Work(size_of(candidate.axes), graph.type(small).nbytes, flops, len(products))
 
 
-def _contracted(rule: FactorRule) -> int:
+def _contracted(graph: Graph, node: Node) -> int:
     size = 1
-    for factor in rule.factors:
+    for factor in _rule(graph, node).factors:
         size *= factor.size if factor.kind is Kind.REDUCTION else 1
     return size
 
 
 @dataclass
 class Finder:
-    """Looks at the collectives of per-device code."""
+    """Looks at the collectives of per-device code.
+
+    `differs` says whether a value differs between all devices along the axes, `is_partial` whether it is a
+    partial result over some of them, as far as types say.
+    """
 
     graph: Graph
     region: Region
-    differs: Differs
-    uses: dict[int, list[tuple[Node, int]]] = field(default_factory=dict[int, list[tuple[Node, int]]])
+    differs: Callable[[int, tuple[Axis, ...]], bool]
+    is_partial: Callable[[int, tuple[Axis, ...]], bool]
+    uses: dict[int, list[Node]] = field(default_factory=dict[int, list[Node]])
     producer: dict[int, Node] = field(default_factory=dict[int, Node])
-    home: dict[int, int] = field(default_factory=dict[int, int])  # node -> the region it stands in
+    home: dict[int, Region] = field(default_factory=dict[int, Region])  # node -> where it stands
 
     def __post_init__(self) -> None:
         self._index(self.region)
 
     def _index(self, region: Region) -> None:
         for node in region.nodes:
-            self.home[node.id] = id(region)
+            self.home[node.id] = region
             self.producer.update(dict.fromkeys(node.results, node))
-            for index, value in enumerate(node.operands):
-                self.uses.setdefault(value, []).append((node, index))
+            for value in node.operands:
+                self.uses.setdefault(value, []).append(node)
             for inner in node.regions:
                 self._index(inner)
 
@@ -115,101 +122,129 @@ class Finder:
         """What can be made of an all_gather or reduce_scatter; Unsuitable if nothing."""
         if size_of(axes_of(node)) < 2:
             raise Unsuitable("there is one device along it")
-        return self.gather(node) if node.name == "spmd.all_gather" else self.scatter(node)
+        steps = self._after(node) if node.name == "spmd.all_gather" else self._before(node)
+        return Candidate(node, steps, self._terms(node, steps))
 
-    def gather(self, node: Node) -> Gather:
-        """All uses of the result lead to products in the same region."""
-        found = list(self._products(node, node.results[0], (), (cast(int, node.attrs["dim"]),)))
-        if not found:
-            raise Unsuitable("nothing uses it")
-        products = [path.product for path, _ in found]
-        for product in products:
-            if products.count(product) > 1:
-                raise Unsuitable(f"it is both operands of {title(product)}")
-            if not self.differs(product.results[0], axes_of(node)):
-                over = ", ".join(dict.fromkeys(axis.name for axis in axes_of(node)))
-                raise Unsuitable(f"the result of {title(product)} must be the same along {over}")
-        return Gather(node, tuple(path for path, _ in found), tuple(side for _, side in found))
+    def _terms(self, node: Node, steps: tuple[Step, ...]) -> tuple[Node, ...]:
+        """Partial results that are cut. Where depends on the device, so they lose their mark, or stay."""
+        inside = {value for step in steps for value in step.node.results}
+        found: dict[int, Node] = {}
+        for step in steps:
+            for value, dim in zip(step.node.operands, step.operands, strict=True):
+                if value in inside or dim is None or not self.is_partial(value, axes_of(node)):
+                    continue
+                made = self.producer.get(value)
+                if made is None or self.uses[value] != [step.node] or not self._is_marked(made, node):
+                    raise Unsuitable(f"{title(step.node)} takes a partial result")
+                found[made.id] = made
+        return tuple(found.values())
 
-    def _products(
-        self, start: Node, value: int, nodes: tuple[Node, ...], dims: tuple[int, ...]
-    ) -> Iterator[tuple[Path, int]]:
-        """The products that a value reaches, and as which operand."""
-        for node, operand in self.uses.get(value, []):
-            if self.home[node.id] != self.home[start.id]:
-                raise Unsuitable(f"{title(node)}, in a loop or branch, uses it")
-            if node.name in PRODUCTS:
-                yield self._product(node, operand, nodes, dims), operand
+    def _is_marked(self, made: Node, node: Node) -> bool:
+        """Whether a result is partial by its mark, and not because an operand is."""
+        flows = any(self.is_partial(value, axes_of(node)) for value in made.operands)
+        return PARTIAL_OVER in made.attrs and not flows
+
+    # ---- all_gather, then products
+
+    def _after(self, gather: Node) -> tuple[Step, ...]:
+        """Everything that uses the result, up to products."""
+        dim_of: DimOf = {gather.results[0]: cast(int, gather.attrs["dim"])}
+        pending, steps = [gather.results[0]], dict[int, Step]()
+        while pending:
+            value = pending.pop()
+            for node in self.uses.get(value, []):
+                if node.id not in steps:
+                    steps[node.id] = step = self._user(gather, node, dim_of)
+                    if not step.is_product:
+                        dim_of[node.results[0]] = cast(int, step.result)
+                        pending.append(node.results[0])
+        for step in steps.values():
+            self._check_user(gather, step, dim_of)
+        if not any(step.is_product for step in steps.values()):
+            raise Unsuitable("no product uses it")
+        return tuple(steps[number] for number in sorted(steps))
+
+    def _user(self, gather: Node, node: Node, dim_of: DimOf) -> Step:
+        if self.home[node.id] is not self.home[gather.id]:
+            raise Unsuitable(f"{title(node)}, in a loop or branch, uses it")
+        index, value = next((i, value) for i, value in enumerate(node.operands) if value in dim_of)
+        step = self._step(node, lambda rule: rule.operands[index], dim_of[value])
+        if step is None or (step.result is None and not step.is_product):
+            raise Unsuitable(f"{title(node)} uses it, which is no matrix product")
+        return step
+
+    def _check_user(self, gather: Node, step: Step, dim_of: DimOf) -> None:
+        for value, dim in zip(step.node.operands, step.operands, strict=True):
+            if value in dim_of and dim != dim_of[value]:
+                raise Unsuitable(f"it is more than one operand of {title(step.node)}")
+        if not step.is_product:
+            return
+        if step.result is None and _rule(self.graph, step.node).reduction != "sum":
+            raise Unsuitable(f"the sums of {title(step.node)} cannot be added up in parts")
+        if not self.differs(step.node.results[0], axes_of(gather)):
+            over = ", ".join(dict.fromkeys(axis.name for axis in axes_of(gather)))
+            raise Unsuitable(f"the result of {title(step.node)} must be the same along {over}")
+
+    # ---- products, then reduce_scatter
+
+    def _before(self, scatter: Node) -> tuple[Step, ...]:
+        """Everything that only the sum uses, from products on."""
+        if scatter.attrs["kind"] != "sum":
+            raise Unsuitable(f"it is by {scatter.attrs['kind']}, and a product is a sum")
+        pending, steps = [(scatter.operands[0], cast(int, scatter.attrs["dim"]))], dict[int, Step]()
+        while pending:
+            value, dim = pending.pop()
+            step = self._maker(scatter, value, dim)
+            if step is None:
                 continue
-            if not node.results or node.regions:
-                raise Unsuitable(f"{title(node)} uses it")
-            after = self._through(node, dims[-1])
-            yield from self._products(start, node.results[0], (*nodes, node), (*dims, after))
+            steps[step.node.id] = step
+            if not step.is_product:
+                pairs = zip(step.node.operands, step.operands, strict=True)
+                pending += [(operand, cut) for operand, cut in pairs if cut is not None]
+        if not any(step.is_product for step in steps.values()):
+            made = self.producer.get(scatter.operands[0])
+            what = "what is summed" if made is None else title(made)
+            raise Unsuitable(f"{what} is no matrix product, or its result has other uses")
+        return tuple(steps[number] for number in sorted(steps))
 
-    def _product(self, node: Node, operand: int, nodes: tuple[Node, ...], dims: tuple[int, ...]) -> Path:
-        rule = _rule(self.graph, node)
-        (factor,) = rule.operands[operand][dims[-1]]
-        operands = tuple(_dim(dims_of, factor) for dims_of in rule.operands)
-        result = _dim(rule.results[0], factor)
-        if result is None and rule.reduction != "sum":
-            raise Unsuitable(f"the sums of {title(node)} cannot be added up in parts")
-        return Path(node, nodes, dims, cast("tuple[int | None, int | None]", operands), result)
-
-    def _through(self, node: Node, dim: int) -> int:
-        """The dimension of the result that is dimension `dim` of the one operand."""
-        rule = self._simple(node, dim)
-        if rule is None:
-            return dim
-        factors = rule.operands[0][dim]
-        after = _dim(rule.results[0], factors[0]) if len(factors) == 1 else None
-        if after is None or not _passes(rule, factors[0]):
-            raise Unsuitable(f"{title(node)} mixes dimension {dim} with others")
-        return after
-
-    def scatter(self, node: Node) -> Scatter:
-        """The operand is a product, and nothing else uses it."""
-        if node.attrs["kind"] != "sum":
-            raise Unsuitable(f"it is by {node.attrs['kind']}, and a product is a sum")
-        value, dims, nodes = node.operands[0], [cast(int, node.attrs["dim"])], list[Node]()
-        while True:
-            made = self.producer.get(value)
-            if made is None or self.home[made.id] != self.home[node.id]:
-                raise Unsuitable("what is summed is not a product made beside it")
-            if len(self.uses[value]) > 1:
-                raise Unsuitable(f"the result of {title(made)} has other uses")
-            if made.name in PRODUCTS:
-                break
-            dims.insert(0, self._back(made, dims[0]))
-            nodes.insert(0, made)
-            value = made.operands[0]
-        rule = _rule(self.graph, made)
-        (factor,) = rule.results[0][dims[0]]
-        operands = cast("tuple[int | None, int | None]", tuple(_dim(d, factor) for d in rule.operands))
-        return Scatter(node, Path(made, tuple(nodes), tuple(dims), operands, dims[0]))
-
-    def _back(self, node: Node, dim: int) -> int:
-        """The dimension of the operand that is dimension `dim` of the result."""
-        rule = self._simple(node, dim)
-        if rule is None:
-            return dim
-        factors = rule.results[0][dim]
-        before = _dim(rule.operands[0], factors[0]) if len(factors) == 1 else None
-        if before is None or not _passes(rule, factors[0]):
-            raise Unsuitable(f"{title(node)} mixes dimension {dim} with others")
-        return before
-
-    def _simple(self, node: Node, dim: int) -> FactorRule | None:
-        """The rule of an operation that runs on blocks of its one operand as it is; None if it keeps all
-
-        dimensions where they are.
-        """
-        if node.name == "spmd.vary" or (node.name == "spmd.all_slice" and node.attrs["dim"] != dim):
+    def _maker(self, scatter: Node, value: int, dim: int) -> Step | None:
+        """What makes a value, if it can be made in blocks and nothing else uses it."""
+        node = self.producer.get(value)
+        if node is None or self.home[node.id] is not self.home[scatter.id] or len(self.uses[value]) > 1:
             return None
-        rule = rule_of(self.graph.op(node)) if node.name.startswith(("stablehlo.", "chlo.")) else None
-        alone = len(node.operands) == len(node.results) == 1 and not node.regions
-        if rule is None or not alone or node.name in SIZED or node.name == "stablehlo.custom_call":
-            raise Unsuitable(f"{title(node)} is no matrix product")
-        return rule
+        return self._step(node, lambda rule: rule.results[0], dim)
+
+    # ---- both
+
+    def _step(
+        self, node: Node, dims_of: Callable[[FactorRule], tuple[tuple[int, ...], ...]], dim: int
+    ) -> Step | None:
+        """The operation on blocks of dimension `dim` of one of its tensors; None if it has no such form."""
+        if node.name == "spmd.vary" or (node.name == "spmd.all_slice" and node.attrs["dim"] != dim):
+            return Step(node, (dim,), dim)
+        if not _runs_on_blocks(node):
+            return None
+        rule = rule_of(self.graph.op(node))
+        factors = dims_of(rule)[dim] if rule else ()
+        if rule is None or len(factors) != 1 or not _is_whole(rule, factors[0], node):
+            return None
+        operands, results = (
+            [_dim(dims, factors[0]) for dims in side] for side in (rule.operands, rule.results)
+        )
+        return Step(node, tuple(operands), results[0])
+
+
+def _runs_on_blocks(node: Node) -> bool:
+    """Whether nothing but its operands' types says how large the operation is."""
+    ours = node.name.startswith(("stablehlo.", "chlo.")) and node.name != "stablehlo.custom_call"
+    return ours and len(node.results) == 1 and not node.regions and node.name not in SIZED
+
+
+def _is_whole(rule: FactorRule, factor: int, node: Node) -> bool:
+    """Whether the factor is a dimension of its own wherever it occurs, and its blocks are independent."""
+    alone = all(factors == (factor,) for dims in rule.tensors for factors in dims if factor in factors)
+    passes = rule.factors[factor].kind is Kind.PASS or node.name in PRODUCTS
+    return alone and passes and rule.factors[factor].is_plain
 
 
 def _rule(graph: Graph, node: Node) -> FactorRule:
@@ -219,9 +254,5 @@ def _rule(graph: Graph, node: Node) -> FactorRule:
 
 
 def _dim(dims: tuple[tuple[int, ...], ...], factor: int) -> int | None:
-    """The dimension that is the factor, alone."""
+    """The dimension that is the factor."""
     return next((dim for dim, factors in enumerate(dims) if factors == (factor,)), None)
-
-
-def _passes(rule: FactorRule, factor: int) -> bool:
-    return rule.factors[factor].kind is Kind.PASS and rule.factors[factor].is_plain

@@ -49,8 +49,8 @@ func.func @contracted(%x: tensor<8x6xf32>, %w: tensor<6x9xf32>) -> tensor<8x9xf3
 // A batch dimension of the right operand, transposed before: both slice the left and have a place.
 // CHECK-LABEL: @batch
 // CHECK: [[B:%.*]] = "spmd.collective_permute"(%b)
-// CHECK: stablehlo.dynamic_slice %a, {{.*}} sizes = [1, 4, 5]
 // CHECK: [[T:%.*]] = stablehlo.transpose %b, dims = [1, 0, 2] : (tensor<5x1x3xf32>)
+// CHECK: stablehlo.dynamic_slice %a, {{.*}} sizes = [1, 4, 5]
 // CHECK: stablehlo.dot_general {{.*}}, [[T]], {{.*}} -> tensor<1x4x3xf32>
 // CHECK: stablehlo.dynamic_update_slice {{.*}} (tensor<2x4x3xf32>, tensor<1x4x3xf32>,
 // CHECK: stablehlo.transpose [[B]]
@@ -111,8 +111,8 @@ func.func @still_partial(%x: tensor<4x8xf32>, %w: tensor<8x6xf32>) -> tensor<4x6
 
 // What stays says why.
 // CHECK-LABEL: @left_alone
-// CHECK: spmd.all_gather{{.*}}shardc.reason = "not overlapped: add in line {{[0-9]+}} is no matrix product
-// CHECK: spmd.reduce_scatter{{.*}}shardc.reason = "a sum; not overlapped: add in line {{[0-9]+}} is no matrix product
+// CHECK: spmd.all_gather{{.*}}shardc.reason = "not overlapped: reduce_scatter in line {{[0-9]+}} uses it, which is no matrix product"
+// CHECK: spmd.reduce_scatter{{.*}}shardc.reason = "a sum; not overlapped: add in line {{[0-9]+}} is no matrix product, or its result has other uses"
 sdy.mesh @ring = <["x"=2]>
 func.func @left_alone(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
   %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x"}, {}]>] out_shardings=[<@ring, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<2x8xf32>) {

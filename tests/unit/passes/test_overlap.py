@@ -195,6 +195,45 @@ def test_operations_before_the_sum() -> None:
     assert kinds(body, signature) == {"collective_permute"}
 
 
+def test_sums_of_several_products() -> None:
+    """Attention and MLP side by side: one sum of both products and of a bias goes around."""
+    signature = """(
+    x: f32[8, 8@i], w: f32[8@i, 12], y: f32[4@i, 8], v: f32[4@i, 12], bias: f32[12], scale: f32[8]
+) -> f32[8, 12@i]"""
+    body = """    both = x @ w + scale[:, None] * (transpose(y) @ v)
+    return psum_scatter(both + bias, i, scatter_dimension=1, tiled=True)"""
+    assert kinds(body, signature) == {"collective_permute"}
+
+
+def test_operations_between_gather_and_product() -> None:
+    body = """    g = all_gather(x, i, axis=0, tiled=True, to='invarying')
+    h = transpose(relu(g * 2 + arange(8)[:, None]) * scale)
+    return transpose(h) @ w, v @ (h + h)"""
+    signature = """(
+    x: f32[8@i, 6], w: f32[6, 4@i], v: f32[4@i, 6], scale: f32[6]
+) -> (f32[8, 4@i], f32[4@i, 8])"""
+    assert kinds(body, signature) == {"collective_permute"}
+
+
+def test_partial_results_beside_a_product() -> None:
+    """Which part of the bias a device adds would depend on the device, and on one only it is no zero."""
+    signature = "(x: f32[8, 8@i], w: f32[8@i, 12], bias: f32[12]) -> f32[8, 12@i]"
+    body = """    h: f32[8, 12] partial(sum: i) = x @ w
+    return psum_scatter(h + to_partial(bias, i), i, scatter_dimension=1, tiled=True)"""
+    assert kinds(body, signature) == {"reduce_scatter"}
+
+
+def test_rows_in_zeros_beside_a_product() -> None:
+    """What the compiler makes of x + (x @ w1) @ w2 + …: x among zeros is a partial sum, too."""
+    text = """mesh pod[model=4]
+def layer(x: f32[32@model, 8], w: f32[8, 8@model], v: f32[8@model, 8]) -> f32[32@model, 8]:
+    return (x + (x @ w) @ v) + relu(x @ w) @ v
+"""
+    plain, overlapped = same_results(text)
+    assert set(traffic(overlapped)) == {"collective_permute"}
+    assert traffic(plain).total() == traffic(overlapped).total()
+
+
 def test_narrow_products_are_added_up_in_f32() -> None:
     """As within one product: 64 + 1/4 + … is not lost between the blocks."""
     text = f"{RING}(x: bf16[1, 4@i], w: bf16[4, 4@i]) -> bf16[1, 4@i]:\n"
