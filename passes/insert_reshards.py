@@ -17,10 +17,11 @@ the shardings of arguments and results, stay. Every operation then has operands 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -29,14 +30,15 @@ from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
 from shardc.explain.reasons import lost_splits, padding, reason
 from shardc.layout import Sharding
-from shardc.passes.free_axes import make_whole_over_free_axes
+from shardc.passes.fit_borders import fit_borders
 from shardc.planning.descent import improve
 from shardc.planning.meshes import mesh_of
-from shardc.planning.problem import Problem, copies
+from shardc.planning.problem import Problem
 from shardc.planning.setup import setup
 
 FORM = "shardc.form"
 REASON = "shardc.reason"
+CALL = "shardc.call"
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class InsertReshards(ModulePass):
     name = "insert-reshards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        make_whole_over_free_axes(op)
+        fit_borders(op)
         snap = snapshot(op)
         if not snap.graph.meshes:
             return
@@ -86,7 +88,7 @@ class _Inserter:
                 self._copies(value, needs)
 
     def _copies(self, value: int, needs: list[Sharding]) -> None:
-        made = copies(self.problem.graph.type(value), self.problem.given(value), needs)
+        made = self.problem.copies(value, needs)
         parents = {target: source for source, target, _ in made}
         users: dict[Sharding, list[tuple[Operation, int]]] = {target: [] for target in parents}
         firsts: dict[Sharding, Operation] = {}
@@ -123,12 +125,26 @@ class _Inserter:
         partial = partial_of(target)
         if partial is not None:
             op.attributes[PARTIAL] = partial
-        for key in ("shardc.call",):
-            if key in before.attributes:
-                op.attributes[key] = before.attributes[key]
+        call = _call(before, made)
+        if call is not None:
+            op.attributes[CALL] = call
         op.results[0].name_hint = made.name_hint
         Rewriter.insert_op(op, InsertPoint.before(before))
         return op.results[0]
+
+
+def _call(before: Operation, made: SSAValue) -> Attribute | None:
+    """The call that a reshard belongs to: that of the operation it stands before.
+
+    Per-device code takes its operands as they are, so there it is the call that has both.
+    """
+    call = before.attributes.get(CALL)
+    if before.name != "sdy.manual_computation" or not isinstance(call, StringAttr):
+        return call
+    other = made.owner.attributes.get(CALL) if isinstance(made.owner, Operation) else None
+    paths = zip(call.data.split("/"), other.data.split("/") if isinstance(other, StringAttr) else ())
+    shared = "/".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], paths))
+    return StringAttr(shared) if shared else None
 
 
 def _argument(value: SSAValue) -> BlockArgument:

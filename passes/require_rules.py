@@ -72,7 +72,7 @@ def _check_effects(node: Node) -> None:
 
 
 class _Rules:
-    """Looks at the operations of one function that are in the global view."""
+    """Looks at the operations of one function; in per-device code, at how the other axes split blocks."""
 
     def __init__(self, graph: Graph, fallback: str) -> None:
         self.graph, self.fallback = graph, fallback
@@ -80,14 +80,13 @@ class _Rules:
         self.mesh = next(iter(graph.meshes.values()))
 
     def region(self, region: Region) -> None:
-        """Check the nodes of a region and of those in it, but for per-device code and bodies over scalars."""
+        """Check the nodes of a region and of those in it, but for bodies over scalars."""
         for node in region.nodes[:-1]:
             if node.name == RANDOM:
                 self._random(node)
             if node.name.startswith("sdy.") or node.name in ALIKE | CREATION | REGION_OPS:
-                if node.name != "sdy.manual_computation":
-                    for inner in node.regions:
-                        self.region(inner)
+                for inner in node.regions:
+                    self.region(inner)
             elif rule_of(self.graph.op(node)) is None:
                 self._without_rule(node)
 

@@ -24,6 +24,7 @@ from xdsl.rewriter import Rewriter
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Node, walk
+from shardc.graph.manual import NONE, manual_axes
 from shardc.graph.stated import stated
 from shardc.layout import Sharding, replicated
 from shardc.planning.reshard import Plan, program_plan
@@ -37,7 +38,7 @@ class ReshardsToCollectives(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         snap = snapshot(op)
-        shardings, builder = stated(snap.graph), IRBuilder(op)
+        shardings, manual, builder = stated(snap.graph), manual_axes(snap.graph), IRBuilder(op)
         for function in snap.graph.functions.values():
             for node in walk(function.body):
                 if node.name == "sdy.reshard":
@@ -45,7 +46,8 @@ class ReshardsToCollectives(ModulePass):
                     type = snap.graph.type(node.operands[0])
                     known = shardings.get(node.operands[0])
                     source = known.layout() if known else replicated(target.mesh, type.rank)
-                    _expand(builder, node, snap.ops[node.id], program_plan(type, source, target), source)
+                    way = program_plan(type, source, target, manual.get(node.operands[0], NONE))
+                    _expand(builder, node, snap.ops[node.id], way, source)
 
 
 def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sharding) -> None:

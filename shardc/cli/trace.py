@@ -21,12 +21,15 @@ from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import ShardcError
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, TensorType
+from shardc.graph.manual import NONE, is_complete, manual_axes
 from shardc.graph.text import sharded_text
 from shardc.layout import Mesh, Sharding
+from shardc.layout.groups import position_over
 from shardc.passes.localize import VALUES, Localize
 from shardc.planning.meshes import mesh_of
 from shardc.semantics.blocks import BlockError, assemble, cut
 from shardc.semantics.collectives import Blocks
+from shardc.semantics.devices import manual_part
 from shardc.semantics.run import run
 
 Array = NDArray[np.generic]
@@ -84,6 +87,7 @@ class _Tracer:
         self.graph, self.recorded, self.mesh, self.devices = graph, recorded, mesh, devices
         self.count = self.compared = 0
         self._turns: dict[int, int] = {}
+        self._manual = manual_axes(recorded.localizer.graph)
         numbers = mesh.devices.reshape(-1).tolist()
         self._positions = [numbers.index(device) for device in devices]
 
@@ -107,7 +111,7 @@ class _Tracer:
         place = f"line {loc.line}: " if loc.file else ""
         name = f"{value.loc.name} = " if value.loc.name else ""
         type = str(value.type)
-        if number in self.recorded.values and len(self.recorded.values[number][0]) == 1:
+        if number in self.recorded.values and not is_complete(self.mesh, self._manual.get(number, NONE)):
             whole = self._type(number)
             type += f" of {sharded_text(whole, self.recorded.localizer.layout(number))}"
         return f"{place}{name}{node.name.partition('.')[2]}, {type}"
@@ -123,15 +127,28 @@ class _Tracer:
         if turn >= len(history):
             return
         self.compared += 1
-        expected, type = history[turn], self._type(number)
-        bound = TOLERANCE.get(type.dtype, 0)
-        if len(expected) == len(blocks) > 1:
-            apart = {i: distance(*pair) for i, pair in enumerate(zip(expected, blocks, strict=True))}
-        else:
-            apart = _apart(expected[0], blocks, self.recorded.localizer.layout(number), bound)
+        bound = TOLERANCE.get(self._type(number).dtype, 0)
+        apart = self._distances(number, history[turn], blocks, bound)
         wrong = {position: far for position, far in apart.items() if far > bound}
         if wrong:
             raise _Wrong(self._text(node, wrong))
+
+    def _distances(self, number: int, expected: Blocks, blocks: Blocks, bound: float) -> dict[int, float]:
+        """How far each position's block is from what it should be.
+
+        Code that is written per device of some axes has a value for every position over them, which the
+        devices along the other axes share.
+        """
+        manual = self._manual.get(number, NONE)
+        axes = tuple(self.mesh.axis(name) for name in self.mesh.sizes if name in manual)
+        others = Mesh(self.mesh.name, tuple(axis for axis in self.mesh.axes if axis[0] not in manual))
+        layout = manual_part(self.recorded.localizer.layout(number), others)
+        at, apart = position_over(self.mesh, axes), dict[int, float]()
+        for index, want in enumerate(expected):
+            positions = np.flatnonzero(at == index).tolist()
+            found = _apart(want, [blocks[position] for position in positions], layout, bound)
+            apart.update({positions[i]: far for i, far in found.items()})
+        return apart
 
     def _text(self, node: Node, wrong: dict[int, float]) -> str:
         numbers = self.mesh.devices.reshape(-1)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from shardc.explain.diagnostics import warn
 from shardc.forms.table import forms_of
 from shardc.graph import Location
+from shardc.graph.manual import NONE
 from shardc.graph.text import title
 from shardc.layout import Axis, Mesh, Sharding, size_of, text_of
 from shardc.planning.problem import Problem, Variable
@@ -87,15 +88,15 @@ def _lost_split(problem: Problem, variable: Variable, index: int, value: int) ->
         if len(has.axes) < len(had.axes) and not _free(variable, index, d, given)
     ]
     type = problem.graph.type(value)
-    if not dims or all(step.kind != "all_gather" for step in program_plan(type, given, needed).steps):
+    way = program_plan(type, given, needed, problem.manual.get(value, NONE))
+    if not dims or all(step.kind != "all_gather" for step in way.steps):
         return
-    cost = program_plan(type, given, needed).cost.bytes
     axes = axes_text([axis for d in dims for axis in given.dims[d].axes], problem.mesh)
     numbers = " and ".join(map(str, dims))
     operation = variable.node.name.partition(".")[2]
     warn(
         f"{operation} cannot run on blocks of dimension {numbers} of {named(problem, value)}, which {axes} "
-        f"{'split' if ',' in axes else 'splits'}: it is gathered, {cost} bytes per device",
+        f"{'split' if ',' in axes else 'splits'}: it is gathered, {way.cost.bytes} bytes per device",
         variable.node.loc,
         f"leave dimension {numbers} whole, or split another one",
     )

@@ -15,6 +15,7 @@ from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
 from shardc.graph import REGION_OPS, Graph, Node, Region, TensorType
 from shardc.graph.builder import Body, Builder
+from shardc.graph.manual import is_complete, own_axes, regions
 from shardc.graph.program import own_attrs
 from shardc.graph.stated import stated
 from shardc.layout import Mesh, Sharding, replicated
@@ -52,6 +53,13 @@ class Localizer:
     ) -> None:
         self.graph, self.mesh, self.at, self.done = graph, mesh, at, done
         self.stated = stated(graph)
+        self.complete = {
+            node.id
+            for function in graph.functions.values()
+            for region, names in regions(function.body)
+            for node in region.nodes
+            if is_complete(mesh, names | own_axes(node))
+        }
 
     def layout(self, value: int) -> Sharding:
         """How a value is laid out; without a word, it is whole everywhere."""
@@ -82,7 +90,8 @@ class Localizer:
             type = self.graph.type(operand)
             return [lower(builder, operands[0], type, self.layout(operand), node.name, node.attrs, target)]
         if node.name == "sdy.manual_computation":
-            return self._splice(builder, node, operands)
+            open_ = self._splice if node.id in self.complete else self._enter
+            return open_(builder, node, operands)
         if node.name in REGION_OPS:
             bodies = [self._body(region, env) for region in node.regions]
             types = [self.local(v) for v in node.results]
@@ -104,6 +113,11 @@ class Localizer:
             return self.region(builder, region, {**env, **dict(zip(region.args, args, strict=True))})
 
         return [self.local(v) for v in region.args], build
+
+    def _enter(self, builder: Builder[Any], node: Node, operands: Sequence[Any]) -> list[Any]:
+        """A region that is written per device of some axes is rebuilt for one device of the others."""
+        (region,) = node.regions
+        return self.region(builder, region, dict(zip(region.args, operands, strict=True)))
 
     def _splice(self, builder: Builder[Any], node: Node, operands: Sequence[Any]) -> list[Any]:
         """A region that is written for one device already goes in as it is."""

@@ -18,17 +18,23 @@ MOST = 4  # with more atoms than this, axes that neither sharding names stay out
 
 
 def atoms_of(
-    source: Sharding, target: Sharding, shape: Sequence[int], idle: bool = True
+    source: Sharding,
+    target: Sharding,
+    shape: Sequence[int],
+    idle: bool = True,
+    manual: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Axis, ...], ...]:
     """The sets of atoms worth a search, coarse ones first: pieces as the shardings cut them, then finer ones.
 
     A set has the axes that the shardings name, in mesh order, then if `idle` those that they don't: devices
-    that hold copies can share the work. LayoutError if parts of one axis have no common refinement.
+    that hold copies can share the work, but along `manual` axes they hold different things. LayoutError if
+    parts of one axis have no common refinement.
     """
     mesh = source.mesh
     used = [axis for sharding in (source, target) for axis in (*_split(sharding), *sharding.unreduced)]
     coarse = pieces(mesh, used)
-    spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and all(name != a.name for a in used)]
+    taken = manual | {axis.name for axis in used}
+    spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and name not in taken]
     if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
         spare = []
     fine = tuple(_refine(coarse, shape))

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from shardc.forms.choice import Choice
 from shardc.graph import Graph, Node, Op, Region, TensorType
+from shardc.graph.manual import NONE, Names
 from shardc.layout import Axis, Mesh, Sharding, replicated
 from shardc.planning.reshard import Plan, program_plan
 from shardc.rules import FactorRule
@@ -72,6 +73,7 @@ class Problem:
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
+    manual: dict[int, Names] = field(default_factory=dict[int, Names])  # of values in per-device code
 
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""
@@ -130,12 +132,16 @@ class Problem:
         if not needs:
             return (0, 0, 0)
         trips = self.trips(value)
-        plans = [p for _, _, p in copies(self.graph.type(value), self.given(value), needs)]
+        plans = [p for _, _, p in self.copies(value, needs)]
         return (
             trips * sum(p.cost.bytes for p in plans),
             trips * sum(p.cost.steps for p in plans),
             trips * sum(len(p.steps) for p in plans),
         )
+
+    def copies(self, value: int, needs: list[Sharding]) -> list[Copy]:
+        """How to make each needed layout of a value."""
+        return copies(self.graph.type(value), self.given(value), needs, self.manual.get(value, NONE))
 
     def touched(self, variable: Variable) -> list[int]:
         """The values whose cost a change of this variable may change."""
@@ -167,7 +173,7 @@ def _inner_cost(variable: Variable) -> tuple[int, int, int]:
 Copy = tuple[Sharding, Sharding, Plan]
 
 
-def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Copy]:
+def copies(type: TensorType, given: Sharding, needs: list[Sharding], manual: Names = NONE) -> list[Copy]:
     """How to make each needed layout: (from, to, plan), from the layout there is already that costs least."""
     have, made, left = [given], list[Copy](), list(needs)
     while left:
@@ -175,7 +181,7 @@ def copies(type: TensorType, given: Sharding, needs: list[Sharding]) -> list[Cop
             (p.cost.bytes, p.cost.steps, order, target, source, p)
             for order, target in enumerate(left)
             for source in have
-            for p in (program_plan(type, source, target),)
+            for p in (program_plan(type, source, target, manual),)
         )
         _, _, _, target, source, best = min(options, key=lambda option: option[:3])
         made.append((source, target, best))

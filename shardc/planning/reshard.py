@@ -45,12 +45,14 @@ def plan(
     target: Sharding,
     memory_limit: int | None = None,
     idle_axes: bool = True,
+    manual: frozenset[str] = frozenset(),
 ) -> Plan:
     """The cheapest way from `source` to `target`, two shardings of a tensor of global type `type`.
 
     `memory_limit` is the most bytes a device may have for a step's operand and result together. With
     `idle_axes` devices that hold copies before and after may share the work: an all-reduce over x becomes a
-    slice over y, an all-reduce of the smaller block, and an all-gather, where that is fewer bytes. Raises
+    slice over y, an all-reduce of the smaller block, and an all-gather, where that is fewer bytes. Not along
+    `manual` axes: a block of per-device code that is written for them is another on every device. Raises
     LayoutError if the shardings are on different meshes, if parts of an axis in them have no common
     refinement, or if nothing that stays within the limit was found.
     """
@@ -58,7 +60,7 @@ def plan(
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
     source, target = source.layout(), target.layout()
     best: Plan | None = None
-    for atoms in atoms_of(source, target, type.shape, idle_axes):
+    for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
         space = _space(type, source, target, atoms)
         whole = best is None and len(source.mesh.axes) <= 3
         found = search(space, memory_limit) if whole else _bounded(space, memory_limit)
@@ -74,13 +76,16 @@ def plan(
 
 
 @lru_cache(maxsize=65536)
-def program_plan(type: TensorType, source: Sharding, target: Sharding) -> Plan:
+def program_plan(
+    type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str] = frozenset()
+) -> Plan:
     """The plan that a compiled program uses: the cheapest, but idle axes only help where that pays.
 
     An all-reduce that copies share becomes a slice, an all-reduce and an all-gather; two more steps are worth
     it if they save a quarter of the bytes.
     """
-    simple, least = plan(type, source, target, idle_axes=False), plan(type, source, target)
+    simple = plan(type, source, target, idle_axes=False)
+    least = plan(type, source, target, manual=manual)
     return least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
 
 

@@ -10,6 +10,7 @@ from typing import cast
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import REGION_OPS, Function, Graph, Node, Region
 from shardc.graph.loops import Constants, counted
+from shardc.graph.manual import NONE, Names, inside, is_complete, manual_axes, own_axes
 from shardc.layout import KINDS, Mesh, Sharding, replicated
 from shardc.planning.candidates import build, made, wishes
 from shardc.planning.problem import CREATION, DOTS, Problem, Slot, Variable
@@ -18,7 +19,7 @@ from shardc.rules.table import rule_of
 
 def setup(graph: Graph, function: Function, mesh: Mesh) -> Problem:
     """The planning problem of one function without calls."""
-    problem = Problem(graph, mesh)
+    problem = Problem(graph, mesh, manual=manual_axes(graph))
     constants = Constants(graph)
     for value in function.body.args:
         problem.arguments[value] = (problem.layout(value), 1)
@@ -42,17 +43,40 @@ def _mark_free(problem: Problem) -> None:
 
 
 def _region(
-    problem: Problem, constants: Constants, region: Region, trips: int, results: tuple[Sharding, ...]
+    problem: Problem,
+    constants: Constants,
+    region: Region,
+    trips: int,
+    results: tuple[Sharding, ...],
+    manual: Names = NONE,
 ) -> None:
+    """The operations of a region that is written per device of the `manual` axes."""
     for node in region.nodes[:-1]:
         _add(problem, node, trips, region)
-        if node.name in REGION_OPS and node.name != "sdy.manual_computation":
-            _inner(problem, constants, node, trips)
+        if node.name == "sdy.manual_computation":
+            _per_device(problem, constants, node, trips, manual)
+        elif node.name in REGION_OPS:
+            _inner(problem, constants, node, trips, manual)
     end = region.nodes[-1]
     _variable(problem, end, Choice(results, ()), trips, region)
 
 
-def _inner(problem: Problem, constants: Constants, node: Node, trips: int) -> None:
+def _per_device(problem: Problem, constants: Constants, node: Node, trips: int, manual: Names) -> None:
+    """The body of a manual computation, if it leaves axes to the compiler: its borders are given."""
+    (region,) = node.regions
+    names = manual | own_axes(node)
+    if is_complete(problem.mesh, names):
+        return
+    ins, outs = (
+        tuple(inside(s, names).layout() for s in cast("tuple[Sharding, ...]", node.attrs[key]))
+        for key in ("in_shardings", "out_shardings")
+    )
+    for value, layout in zip(region.args, ins, strict=True):
+        problem.arguments[value] = (layout, trips)
+    _region(problem, constants, region, trips, outs, names)
+
+
+def _inner(problem: Problem, constants: Constants, node: Node, trips: int, manual: Names) -> None:
     """The bodies of a loop or branch: what is carried keeps the layout of the results."""
     carried = tuple(map(problem.layout, node.results))
     loop_variable = problem.variables[-1]
@@ -63,7 +87,7 @@ def _inner(problem: Problem, constants: Constants, node: Node, trips: int) -> No
             problem.arguments[value] = (layout, times)
         is_cond = node.name == "stablehlo.while" and index == 0
         results = (replicated(problem.mesh, 0),) if is_cond else carried
-        _region(problem, constants, region, times, results)
+        _region(problem, constants, region, times, results, manual)
     if node.name == "stablehlo.while":
         cond, body = node.regions
         for index, args in enumerate(zip(cond.args, body.args, strict=True)):

@@ -12,8 +12,9 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 from shardc.graph import Graph, Node, Region
+from shardc.graph.manual import inside
 from shardc.layout import Sharding
-from shardc.propagation.manual import Border, complete, inside
+from shardc.propagation.manual import Border, complete
 
 
 @dataclass(frozen=True, slots=True)

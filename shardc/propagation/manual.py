@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shardc.layout import Dim, Sharding
+from shardc.graph.manual import inside
+from shardc.layout import Sharding
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +41,6 @@ class Border:
             for outer, dim in zip(self.outer.dims, sharding.dims, strict=True)
         )
         return replace(sharding, dims=dims, replicated=self.outer.replicated, unreduced=self.outer.unreduced)
-
-
-def inside(sharding: Sharding, manual_axes: frozenset[str]) -> Sharding:
-    """What the body of a manual computation sees of a sharding."""
-    return replace(
-        sharding,
-        dims=tuple(
-            Dim(tuple(a for a in dim.axes if a.name not in manual_axes), dim.open, dim.priority)
-            for dim in sharding.dims
-        ),
-        replicated=tuple(a for a in sharding.replicated if a.name not in manual_axes),
-        unreduced=tuple(a for a in sharding.unreduced if a.name not in manual_axes),
-    )
 
 
 def complete(sharding: Sharding, manual_axes: tuple[str, ...]) -> Sharding:

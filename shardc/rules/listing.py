@@ -43,6 +43,7 @@ def page() -> str:
             ("CHLO", "chlo."),
             ("sdy", "sdy."),
             ("shardc", "shardc."),
+            ("Per-device code", "spmd."),
         )
     ]
     calls = ", ".join(f"`{target}`" for target in sorted(CALLS))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from shardc.graph.program import Op
-from shardc.rules import calls, elementwise, indexing, linalg, movement, reductions, windows
+from shardc.rules import calls, elementwise, indexing, linalg, movement, per_device, reductions, windows
 from shardc.rules.rule import FactorRule
 
 RuleFunction = Callable[[Op], FactorRule | None]
@@ -16,6 +16,7 @@ RULES: dict[str, RuleFunction] = {
     **indexing.RULES,
     **linalg.RULES,
     **movement.RULES,
+    **per_device.RULES,
     **reductions.RULES,
     **windows.RULES,
 }

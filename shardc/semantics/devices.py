@@ -14,7 +14,8 @@ import numpy as np
 
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph.program import Graph, Node, Op, Region, walk
-from shardc.layout import Dim, LayoutError, Mesh, Sharding
+from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
+from shardc.layout.groups import position_over
 from shardc.semantics.arrays import Array, Body, quiet
 from shardc.semantics.blocks import BlockError, assemble, cut, same
 from shardc.semantics.collectives import COLLECTIVES, Blocks, Place
@@ -172,47 +173,67 @@ class Lockstep:
         ]
 
     def manual_computation(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
-        """sdy.manual_computation: operands are cut over its manual axes, results assembled."""
-        done: dict[tuple[int, ...], list[Array]] = {}
-        results: list[Blocks] = [[] for _ in node.results]
-        for position in range(self.place.mesh.size):
-            arrays = [blocks[position] for blocks in values]
-            key = tuple(map(id, arrays))
-            if key not in done:
-                done[key] = self._manual(node, arrays)
-            for blocks, array in zip(results, done[key], strict=True):
-                blocks.append(array)
-        return results
+        """sdy.manual_computation: operands are cut over its manual axes, results assembled.
 
-    def _manual(self, node: Node, arrays: list[Array]) -> list[Array]:
+        In other per-device code that runs for every position of the axes of that code, and its own.
+        """
+        place, own = manual_place(node, self.graph, self.place.mesh)
+        outer = position_over(place.mesh, _axes_in(self.place.mesh, place.mesh)).tolist()
+        inner = position_over(place.mesh, _axes_in(own, place.mesh)).tolist()
         ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
-        outs = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])
-        place = manual_place(node, self.graph)
-        inner = Lockstep(self.graph, place, check=self.check, trace=self.trace)
-        blocks = [cut(array, manual_part(s, place.mesh)) for array, s in zip(arrays, ins, strict=True)]
-        results = inner.run(node.regions[0], blocks, {})
-        types = self.graph.types(node.results)
-        return [
-            assemble(result, manual_part(sharding, place.mesh), type.shape, self.check)
-            for result, sharding, type in zip(results, outs, types, strict=True)
-        ]
+        blocks: list[Blocks] = []
+        for arrays, sharding in zip(values, ins, strict=True):
+            ids = list(map(id, arrays))
+            parts = {
+                key: cut(array, manual_part(sharding, own)) for key, array in zip(ids, arrays, strict=True)
+            }
+            blocks.append([parts[ids[o]][i] for o, i in zip(outer, inner, strict=True)])
+        runner = Lockstep(self.graph, place, check=self.check, trace=self.trace)
+        results = runner.run(node.regions[0], blocks, {})
+        order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
+        order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
+        return [self._whole(node, index, found, order, own) for index, found in enumerate(results)]
+
+    def _whole(self, node: Node, index: int, blocks: Blocks, order: list[list[int]], own: Mesh) -> Blocks:
+        """A result put together for every position around the computation, once for equal blocks."""
+        sharding = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])[index]
+        shape = self.graph.type(node.results[index]).shape
+        done: dict[tuple[int, ...], Array] = {}
+        wholes: Blocks = []
+        for positions in order:
+            parts = [blocks[position] for position in positions]
+            key = tuple(map(id, parts))
+            if key not in done:
+                done[key] = assemble(parts, manual_part(sharding, own), shape, self.check)
+            wholes.append(done[key])
+        return wholes
 
 
-def manual_place(node: Node, graph: Graph) -> Place:
-    """The mesh of only the manual axes, and the devices on it that stand at 0 of all other axes."""
+def manual_place(node: Node, graph: Graph, outer: Mesh) -> tuple[Place, Mesh]:
+    """Where the body runs: the mesh of the manual axes, those of the code around (`outer`) and its own, and
+    the devices on it that stand at 0 of all other axes; and the mesh of its own axes."""
     manual = cast("tuple[str, ...]", node.attrs["manual_axes"])
     shardings = (
         *cast("tuple[Sharding, ...]", node.attrs["in_shardings"]),
         *cast("tuple[Sharding, ...]", node.attrs["out_shardings"]),
     )
     meshes = [sharding.mesh for sharding in shardings] or list(graph.meshes.values())
-    mesh = next((mesh for mesh in meshes if all(name in mesh.sizes for name in manual)), None)
+    names = {*manual, *outer.sizes}
+    mesh = next((mesh for mesh in meshes if names <= mesh.sizes.keys()), None)
     if mesh is None:
-        raise LayoutError(f"no mesh has the manual axes {', '.join(manual)}")
-    kept = tuple((name, size) for name, size in mesh.axes if name in manual)
-    index = tuple(slice(None) if name in manual else 0 for name in mesh.sizes)
+        raise LayoutError(f"no mesh has the manual axes {', '.join(sorted(names))}")
+    index = tuple(slice(None) if name in names else 0 for name in mesh.sizes)
     devices = tuple(int(device) for device in np.asarray(mesh.devices[index]).reshape(-1))
-    return Place(Mesh(mesh.name, kept), devices)
+    return Place(_only(mesh, names), devices), _only(mesh, set(manual))
+
+
+def _only(mesh: Mesh, names: set[str]) -> Mesh:
+    return Mesh(mesh.name, tuple((name, size) for name, size in mesh.axes if name in names))
+
+
+def _axes_in(mesh: Mesh, other: Mesh) -> tuple[Axis, ...]:
+    """The axes of a mesh, as axes of another."""
+    return tuple(other.axis(name) for name in mesh.sizes)
 
 
 def manual_part(sharding: Sharding, mesh: Mesh) -> Sharding:

@@ -93,6 +93,11 @@ def device_scope(e: Emitter, function: s.Function, meshes: dict[str, Mesh]) -> D
     return fitting[0], _axes(e, decorator, fitting[0])
 
 
+def names_axes(e: Emitter, function: s.Function) -> bool:
+    """Whether the decorator says axes=…, so that the types say nothing of how other axes split."""
+    return function.decorator is not None and _option(e, function.decorator, "axes") is not None
+
+
 def allows_uneven(e: Emitter, function: s.Function) -> bool:
     """Whether the decorator says uneven=True: the last blocks of a dimension may hold padding."""
     value = None if function.decorator is None else _option(e, function.decorator, "uneven")
@@ -153,4 +158,9 @@ def _spec(e: Emitter, mesh: Mesh, axes: tuple[str, ...], whole: bool, annotated:
             )
     if whole:
         return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims))
-    return sharding
+    return replace(sharding, dims=tuple(_with_others(dim, axes) for dim in sharding.dims))
+
+
+def _with_others(dim: Dim, axes: tuple[str, ...]) -> Dim:
+    """A dimension may be split further by the axes left to the compiler, unless it names some of them."""
+    return replace(dim, open=dim.open or all(axis.name in axes for axis in dim.axes))

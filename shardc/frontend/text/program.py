@@ -15,7 +15,7 @@ from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
-from shardc.frontend.text.manual import OPTIONS, allows_uneven, device_scope, manual_of
+from shardc.frontend.text.manual import OPTIONS, allows_uneven, device_scope, manual_of, names_axes
 from shardc.frontend.text.parser import parse
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.statements import results_of, run
@@ -223,6 +223,7 @@ class ProgramReader:
             self.check_free(parameter.name, parameter.pos)
             if any(parameter.name == other.name for other in function.parameters[:i]):
                 raise self.e.error(f"{function.name} has two parameters {parameter.name}", pos=parameter.pos)
+        stated = public or not (mapped and names_axes(self.e, function))
         uneven = "warned" if not mapped else "allowed" if allows_uneven(self.e, function) else "wrong"
         parameters = [self.types.resolve(p.type, uneven) for p in function.parameters]
         written = function.results
@@ -235,8 +236,8 @@ class ProgramReader:
                 function.name,
                 [parameter.type for parameter in parameters],
                 locs=[Location(self.program.file, *p.pos, p.name) for p in function.parameters],
-                shardings=[parameter.sharding for parameter in parameters],
-                result_shardings=None if results is None else [result.sharding for result in results],
+                shardings=[parameter.sharding for parameter in parameters] if stated else None,
+                result_shardings=[r.sharding for r in results] if results and stated else None,
                 public=public,
             ) as args,
         ):
