@@ -29,6 +29,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "share-collectives",
         "overlap",
         "outline-calls",
+        "outline-repeats",
         "simplify-local",
     ),
 }
@@ -110,6 +111,12 @@ def _outline_calls() -> type[ModulePass]:
     return OutlineCalls
 
 
+def _outline_repeats() -> type[ModulePass]:
+    from shardc.passes.outline_repeats import OutlineRepeats
+
+    return OutlineRepeats
+
+
 def _overlap() -> type[ModulePass]:
     from shardc.passes.overlap import Overlap
 
@@ -165,6 +172,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "localize": _localize,
     "name-axes": _name_axes,
     "outline-calls": _outline_calls,
+    "outline-repeats": _outline_repeats,
     "overlap": _overlap,
     "propagate": _propagate,
     "require-rules": _require_rules,

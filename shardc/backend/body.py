@@ -11,6 +11,7 @@ from collections.abc import Sequence
 
 from shardc.backend.context import Context, Printed
 from shardc.backend.expressions import Expr, call, integers, name, several
+from shardc.backend.items import Items
 from shardc.backend.literals import filled, typed
 from shardc.backend.names import Names, source_name
 from shardc.backend.terms import Several, Term
@@ -20,6 +21,8 @@ from shardc.graph import Node, Region, TensorType, walk
 
 _INLINE_LENGTH = 56
 _INLINE_WEIGHT = 5
+_MOST_NAMES = 8
+"""Of more results than this a call gives one tuple."""
 
 _WISHES = {
     "spmd.all_gather": "gathered",
@@ -58,6 +61,7 @@ class Body:
         self.uses = uses
         self.names = names
         self.terms = terms
+        self.items = Items()
         self._left = dict(uses.count)
         self._last: Node | None = None
 
@@ -127,7 +131,7 @@ class Body:
             printed = self.target.table["func.call"](self, nodes[-1])
             if isinstance(printed, (Expr, Several)):
                 return printed if isinstance(printed, Expr) else printed.expr
-        return several(self.region(region))
+        return several(self.items.starred(self.region(region)))
 
     def node(self, node: Node) -> None:
         """Print one node, or keep its text for its use."""
@@ -256,6 +260,10 @@ class Body:
         self._remember(value, Term(name(variable), term.shape, free=True))
 
     def _assign_all(self, node: Node, printed: Several) -> None:
+        named = any(source_name(self.graph.values[value].loc) for value in node.results)
+        if self.target.tuples and len(node.results) > _MOST_NAMES and not named:
+            self._assign_tuple(node, printed)
+            return
         variables: list[str] = []
         for value in node.results:
             wish = _WISHES.get(node.name, "t")
@@ -264,3 +272,12 @@ class Body:
                 self.bind(value, variables[-1])
         left = ", ".join(variables) + ("," if len(variables) == 1 else "")
         self.writer.statement(f"{left} = ", printed.expr, self.notes(node.results))
+
+    def _assign_tuple(self, node: Node, printed: Several) -> None:
+        """One variable for all results; each is an item of it."""
+        variable = self.names.fresh("outs")
+        self.writer.statement(f"{variable} = ", printed.expr)
+        for place, value in enumerate(node.results):
+            if self.uses.count.get(value):
+                item = self.items.item(variable, place, len(node.results))
+                self._remember(value, Term(item, self.type(value).shape, free=True))

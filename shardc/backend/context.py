@@ -26,13 +26,14 @@ Printer = Callable[["Body", Node], Printed]
 class Target:
     """A language to write: its name, its array module, and the printer of each operation.
 
-    `otherwise` prints what the table lacks, if the language can.
+    `otherwise` prints what the table lacks, if the language can. `tuples` says that a variable may hold one.
     """
 
     language: str
     xp: str
     table: Mapping[str, Printer]
     otherwise: Printer | None = None
+    tuples: bool = True
 
     def dtype(self, dtype: str) -> str:
         """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""

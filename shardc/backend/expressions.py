@@ -5,6 +5,7 @@ binary("+", name("x"), call("jnp.exp", name("y")))  ->  x + jnp.exp(y)
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +21,8 @@ _LEVELS = {
     "|": OR,
     "**": POWER,
 }
+_MANY, _SHORT = 9, 20
+"""So many items of at most so many characters share lines."""
 _ASSOCIATIVE = {"&", "|", "^"}
 
 
@@ -51,7 +54,7 @@ class Expr:
         return self.text if self.level >= level else f"({self.text})"
 
     def lines(self, prefix: str, indent: str, width: int) -> list[str]:
-        """`prefix` and the expression on one line if it fits, else one item a line."""
+        """`prefix` and the expression on one line if it fits, else one item a line, or many short ones."""
         if len(prefix) + len(self.text) <= width or not self.items:
             return [prefix + self.text]
         head, tail = (self.head, self.tail) if self.head else ("(", ")")
@@ -59,6 +62,9 @@ class Expr:
         together = inner + ", ".join(item.text for item in self.items)
         if len(together) <= width and tail[:1] == ")":
             return [prefix + head, together, indent + tail]
+        if len(self.items) >= _MANY and all(len(item.text) <= _SHORT for item in self.items):
+            listed = textwrap.wrap(", ".join(i.text for i in self.items) + ",", width - len(inner))
+            return [prefix + head, *(inner + line for line in listed), indent + tail]
         broken = [prefix + head]
         for item in self.items:
             *most, last = item.lines(inner, inner, width - 1)

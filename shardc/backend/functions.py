@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+import textwrap
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shardc.backend.body import Body
@@ -12,7 +13,7 @@ from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import Names, identifier, source_name
 from shardc.backend.usage import noted, usage
-from shardc.backend.writer import Writer
+from shardc.backend.writer import WIDTH, Writer
 from shardc.graph import Function, Graph, Region, walk
 
 
@@ -37,20 +38,20 @@ def write_body(context: Context, region: Region, params: Sequence[str], stacked:
         context.writer.statement("return ", body.function(region))
 
 
-def signature(context: Context, params: Sequence[str], callee: str | None = None) -> str:
-    """comm, x, w"""
-    return ", ".join((*context.leading_of(callee), *params))
-
-
 def define_device_main(context: Context, program: LocalProgram, stacked: Container[int] = ()) -> None:
     """def device_main: the blocks of the parameters in, the blocks of the results out."""
     names = [param.name for param in program.params]
     writer = context.writer
-    with writer.indented(f"def device_main({signature(context, names)}):"):
+    with writer.definition("device_main", [*context.leading_of(None), *names]):
         blocks = [f"{param.name}: {block(param)}" for param in program.params]
-        returns = ", ".join(block(result) for result in program.results)
-        writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, f"returns {returns}"]))
+        returns = _returns(block(result) for result in program.results)
+        writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, *returns]))
         write_body(context, program.body, names, stacked)
+
+
+def _returns(results: Iterable[str]) -> list[str]:
+    """What a docstring says of the results, in lines that fit."""
+    return textwrap.wrap(f"returns {', '.join(results)}", WIDTH - 4, subsequent_indent="    ")
 
 
 def block(array: Array) -> str:
@@ -73,8 +74,8 @@ def title(program: LocalProgram, devices: str) -> tuple[str, str]:
 def describe_main(writer: Writer, program: LocalProgram) -> None:
     """Its docstring: global types, one a line."""
     lines = [f"{param.name}: {param.type}" for param in program.params]
-    returns = ", ".join(str(result.type) for result in program.results)
-    writer.docstring("The whole program, on whole arrays.", "\n".join([*lines, f"returns {returns}"]))
+    returns = _returns(str(result.type) for result in program.results)
+    writer.docstring("The whole program, on whole arrays.", "\n".join([*lines, *returns]))
 
 
 def define_callees(context: Context, program: LocalProgram) -> None:
@@ -112,7 +113,7 @@ def _define(context: Context, python_name: str, function: Function) -> None:
     for i, value in enumerate(function.body.args):
         params.append(names.fresh(source_name(graph.values[value].loc) or f"arg{i}"))
         names.pin(params[-1])
-    with writer.indented(f"def {python_name}({signature(context, params, function.name)}):"):
+    with writer.definition(python_name, [*context.leading_of(function.name), *params]):
         types = zip(params, function.body.args, strict=True)
         takes = ", ".join(f"{param}: {graph.type(value)}" for param, value in types)
         returns = ", ".join(str(graph.type(value)) for value in function.body.results)

@@ -86,9 +86,8 @@ def _mesh(writer: Writer, program: LocalProgram) -> None:
 
 def _main(writer: Writer, program: LocalProgram) -> None:
     """def main: pads what is uneven, runs device_main on the mesh, slices and combines the results."""
-    params = ", ".join(param.name for param in program.params)
     writer.line("@jax.jit")
-    with writer.indented(f"def main({params}):"):
+    with writer.definition("main", [param.name for param in program.params]):
         describe_main(writer, program)
         for param in program.params:
             _pad(writer, param)
@@ -169,7 +168,7 @@ def _finished(result: Array) -> Expr | None:
 def _single_device_main(context: Context, program: LocalProgram) -> None:
     names = [param.name for param in program.params]
     context.writer.line("@jax.jit")
-    with context.writer.indented(f"def main({', '.join(names)}):"):
+    with context.writer.definition("main", names):
         describe_main(context.writer, program)
         write_body(context, program.body, names)
 

@@ -123,7 +123,7 @@ def call_(body: Body, node: Node) -> Printed:
     params = body.graph.functions[callee].body.args
     args = _casts(body, [body.expr(value) for value in node.operands], node.operands, params)
     leading = [name(text) for text in body.context.leading_of(callee)]
-    return _several(node, call(body.context.functions[callee], *leading, *args))
+    return _several(node, call(body.context.functions[callee], *leading, *body.items.starred(args)))
 
 
 def _several(node: Node, expr: Expr) -> Printed:

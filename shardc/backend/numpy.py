@@ -79,7 +79,7 @@ def _mesh(writer: Writer, program: LocalProgram) -> None:
 
 def _main(writer: Writer, program: LocalProgram) -> None:
     params = [param.name for param in program.params]
-    with writer.indented(f"def main({', '.join(params)}):"):
+    with writer.definition("main", params):
         describe_main(writer, program)
         writer.statement("run = ", _emulate(program))
         writer.statement("return ", call("run", *map(name, params)))
@@ -123,7 +123,7 @@ def _shapes(arrays: tuple[Array, ...]) -> Expr | None:
 
 def _single_device_main(context: Context, program: LocalProgram) -> None:
     names = [param.name for param in program.params]
-    with context.writer.indented(f"def main({', '.join(names)}):"):
+    with context.writer.definition("main", names):
         describe_main(context.writer, program)
         write_body(context, program.body, names)
 

@@ -137,7 +137,7 @@ def call_(body: Body, node: Node) -> Printed:
     callee = str(node.attrs["callee"])
     function = body.context.functions[callee]
     leading = [name(text) for text in body.context.leading_of(callee)]
-    expr = call(function, *leading, *(body.expr(value) for value in node.operands))
+    expr = call(function, *leading, *body.items.starred([body.expr(value) for value in node.operands]))
     return expr if len(node.results) == 1 else Several(expr)
 
 

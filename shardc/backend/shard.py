@@ -28,7 +28,7 @@ from shardc.backend.writer import Writer
 from shardc.graph import Function, Graph, Region, walk
 
 TABLE = {**ELEMENTWISE, **SHAPES, **REDUCTIONS, **COLLECTIVES, **CONTROL}
-TARGET = Target("a .shard program", "", TABLE, operation)
+TARGET = Target("a .shard program", "", TABLE, operation, tuples=False)
 
 
 def emit(graph: Graph) -> str:

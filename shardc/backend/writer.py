@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 
-from shardc.backend.expressions import Expr
+from shardc.backend.expressions import Expr, call
 from shardc.backend.names import printable
 
 WIDTH = 88
@@ -77,6 +77,13 @@ class Writer:
         before, self._indent = self._indent, self._indent + "    "
         yield
         self._indent = before
+
+    def definition(self, function: str, params: Sequence[str]) -> AbstractContextManager[None]:
+        """def f(x, w): and what is written inside; many parameters share lines of their own."""
+        *above, opening = call(f"def {function}", *params).lines("", self._indent, WIDTH - 1)
+        for line in above:
+            self.line(line.removeprefix(self._indent))
+        return self.indented(f"{opening.removeprefix(self._indent)}:")
 
     @contextmanager
     def inner_function(self, opening: str) -> Generator[None]:

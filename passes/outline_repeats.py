@@ -1,0 +1,182 @@
+"""outline-repeats: operations that repeat, layer by layer -> a function and a call of it for each layer.
+
+    %1 = stablehlo.dot_general %x, %w1 …
+    %2 = stablehlo.tanh %1 …
+    %3 = stablehlo.dot_general %2, %w2 …
+    %4 = stablehlo.tanh %3 …
+
+becomes
+
+    %2 = func.call @layer(%x, %w1) …
+    %4 = func.call @layer(%2, %w2) …
+
+Runs on per-device code. Of JAX's output, which has every layer of a model and of its gradient written out,
+as many lines are left as one layer has. Layers of fewer operations than `least` stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.graph.repeats import Repeat, repeats
+from shardc.passes.functions import Functions, inputs, outputs
+
+LEAST = 24
+NAME = "layer"
+_CONSTANT = "stablehlo.constant"
+_Key = tuple[Hashable, ...]
+_Segment = list[Operation]
+
+
+@dataclass(frozen=True)
+class OutlineRepeats(ModulePass):
+    """Write what repeats once."""
+
+    name = "outline-repeats"
+    least: int = LEAST
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = Functions(op)
+        for function in list(op.body.block.ops):
+            if isinstance(function, FuncOp):
+                for manual in list(function.body.walk()):
+                    if manual.name == "sdy.manual_computation":
+                        _outline(functions, manual.regions[0].block, self.least)
+
+
+def _outline(functions: Functions, block: Block, least: int) -> None:
+    """Make functions of what repeats in a block."""
+    *every, _ = block.ops
+    steps = [op for op in every if op.name != _CONSTANT]
+    for repeat in repeats([_kind(op) for op in steps], least):
+        alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
+        for segment in _segments(steps, repeat):
+            alike[_flow(segment)].append(segment)
+        for segments in alike.values():
+            if len(segments) > 1:
+                _make(functions, segments)
+
+
+def _make(functions: Functions, segments: Sequence[_Segment]) -> None:
+    """One function for segments that are alike; it returns what is used after any of them."""
+    used = {place for segment in segments for place in map(_places(segment).__getitem__, outputs(segment))}
+    for segment in segments:
+        _own_constants(segment)
+    order = _order(inputs(_with_constants(segments[0])))
+    for segment in segments:
+        ops = _with_constants(segment)
+        taken = inputs(ops)
+        results = [segment[step].results[index] for step, index in sorted(used)]
+        functions.outline(NAME, ops, [taken[index] for index in order], results)
+
+
+def _order(values: Sequence[SSAValue]) -> list[int]:
+    """The order of parameters: what one operation gives comes together, in its order."""
+    first: dict[Operation | Block, int] = {}
+    for number, value in enumerate(values):
+        first.setdefault(value.owner, number)
+
+    def key(number: int) -> tuple[int, int]:
+        value = values[number]
+        return (first[value.owner], value.index) if isinstance(value, OpResult) else (number, 0)
+
+    return sorted(range(len(values)), key=key)
+
+
+def _segments(steps: Sequence[Operation], repeat: Repeat) -> list[_Segment]:
+    """The periods of a repeat, cut where the fewest values pass from one to the next."""
+    period, stretch = repeat.period, steps[repeat.start : repeat.stop]
+    passing = _passing(stretch)
+    spare = len(stretch) - repeat.count * period
+    shift = min(range(spare + 1), key=lambda i: (sum(passing[i + period : -1 : period]), i))
+    starts = range(shift, shift + repeat.count * period, period)
+    return [list(stretch[start : start + period]) for start in starts]
+
+
+def _passing(stretch: Sequence[Operation]) -> list[int]:
+    """How many values made in the stretch before each place are used in it at or after the place."""
+    place = {op: index for index, op in enumerate(stretch)}
+    change = [0] * (len(stretch) + 2)
+    for index, op in enumerate(stretch):
+        users = [place[user] for r in op.results for use in r.uses if (user := _step(use.operation, place))]
+        if users:
+            change[index + 1] += 1
+            change[max(users) + 1] -= 1
+    return list(accumulate(change))
+
+
+def _step(op: Operation, place: dict[Operation, int]) -> Operation | None:
+    """The operation of the stretch that an operation is, or stands in."""
+    current: Operation | None = op
+    while current is not None and current not in place:
+        current = current.parent_op()
+    return current
+
+
+def _kind(op: Operation) -> _Key:
+    """What two operations have in common that do the same to tensors of the same types."""
+    inside = tuple(_kind(inner) for region in op.regions for inner in region.walk())
+    own = tuple(op.attributes.get(key) for key in sorted(op.attributes) if not key.startswith("shardc."))
+    types = tuple(value.type for value in op.operands), tuple(value.type for value in op.results)
+    properties = tuple(sorted(op.properties)), tuple(op.properties[key] for key in sorted(op.properties))
+    return (op.name, own, properties, types, inside)
+
+
+def _flow(segment: _Segment) -> _Key:
+    """Which operand is which: a place in the segment, a constant, or the n-th value from outside."""
+    places: dict[SSAValue, object] = {}
+    for value, (step, index) in _places(segment).items():
+        places[value] = (step, index)
+    for number, value in enumerate(inputs(segment)):
+        places[value] = _constant(value) or number
+    operands = (value for op in segment for inner in op.walk() for value in inner.operands)
+    return tuple(places.get(value) for value in operands)
+
+
+def _places(segment: _Segment) -> dict[SSAValue, tuple[int, int]]:
+    return {value: (step, i) for step, op in enumerate(segment) for i, value in enumerate(op.results)}
+
+
+def _constant(value: SSAValue) -> Attribute | None:
+    """What a constant holds."""
+    op = value.owner
+    if not isinstance(op, Operation) or op.name != _CONSTANT:
+        return None
+    return op.properties.get("value", op.attributes.get("value"))
+
+
+def _constants(step: Operation) -> list[Operation]:
+    """The constants that a step uses and that stand beside it."""
+    owners = (v.owner for op in step.walk() for v in op.operands if _constant(v) is not None)
+    return [op for op in dict.fromkeys(owners) if isinstance(op, Operation) and op.parent is step.parent]
+
+
+def _with_constants(segment: _Segment) -> _Segment:
+    """The segment with the constants that its steps use, which stand in it."""
+    return list(dict.fromkeys(op for step in segment for op in (*_constants(step), step)))
+
+
+def _own_constants(segment: _Segment) -> None:
+    """Give a segment constants of its own, each before its first use."""
+    own: dict[Operation, SSAValue] = {}
+    for step in segment:
+        for constant in _constants(step):
+            if constant not in own:
+                copy = constant.clone()
+                Rewriter.insert_op(copy, InsertPoint.before(step))
+                own[constant] = copy.results[0]
+            constant.results[0].replace_uses_with_if(own[constant], lambda use: _is_in(use.operation, step))
+
+
+def _is_in(op: Operation, step: Operation) -> bool:
+    return _step(op, {step: 0}) is not None

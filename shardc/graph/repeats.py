@@ -1,0 +1,74 @@
+"""Where a sequence repeats itself: the layers of a program that was written as a loop and printed without.
+
+    repeats("a x y z x y z x y b".split(), least=2)  ->  [Repeat(start=1, period=3, stop=9)]
+
+A repeat is a stretch in which every element equals the one a period later. Periods are looked for among the
+distances of equal elements, so the time is about that of sorting.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict, deque
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+_NEXT = 8
+"""An element may occur so often within a period."""
+
+_PERIODS = 64
+"""How many of the most frequent distances are tried as periods."""
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """elements[i] == elements[i + period] wherever start <= i < stop - period."""
+
+    start: int
+    period: int
+    stop: int
+
+    @property
+    def count(self) -> int:
+        """How many whole periods there are."""
+        return (self.stop - self.start) // self.period
+
+    @property
+    def saved(self) -> int:
+        """How many elements need not be written again."""
+        return (self.count - 1) * self.period
+
+
+def repeats(elements: Sequence[Hashable], least: int) -> list[Repeat]:
+    """Stretches that don't overlap, of periods of at least `least`, those that save most first taken.
+
+    They come in the order of their starts. Each has two whole periods or more.
+    """
+    numbers: dict[Hashable, int] = {}
+    ids = np.array([numbers.setdefault(element, len(numbers)) for element in elements], dtype=np.int64)
+    found = [r for period in _periods(ids.tolist(), least) for r in _stretches(ids, period)]
+    chosen: list[Repeat] = []
+    for repeat in sorted(found, key=lambda r: (-r.saved, r.period, r.start)):
+        if all(repeat.stop <= other.start or other.stop <= repeat.start for other in chosen):
+            chosen.append(repeat)
+    return sorted(chosen, key=lambda r: r.start)
+
+
+def _periods(ids: Sequence[int], least: int) -> list[int]:
+    """The most frequent distances between an element and the next few equal ones."""
+    counts: Counter[int] = Counter()
+    recent: defaultdict[int, deque[int]] = defaultdict(lambda: deque(maxlen=_NEXT))
+    for place, element in enumerate(ids):
+        counts.update(place - earlier for earlier in recent[element] if place - earlier >= least)
+        recent[element].append(place)
+    return [p for p, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_PERIODS]]
+
+
+def _stretches(ids: NDArray[np.int64], period: int) -> list[Repeat]:
+    """The longest stretches of a period that have it twice."""
+    equal = np.concatenate(([0], (ids[period:] == ids[:-period]).astype(np.int8), [0]))
+    starts, stops = np.flatnonzero(np.diff(equal) == 1), np.flatnonzero(np.diff(equal) == -1)
+    pairs = zip(starts.tolist(), stops.tolist(), strict=True)
+    return [Repeat(start, period, stop + period) for start, stop in pairs if stop - start >= period]
