@@ -20,11 +20,14 @@ from shardc.dialects.locations import locate
 from shardc.dialects.snapshot import Snapshot
 from shardc.forms.overlap import Cut, Product, Traveller, gathered, scattered
 from shardc.forms.ring import Ring
-from shardc.graph import LETTERS, Node
+from shardc.graph import LETTERS, Node, walk
 from shardc.graph.program import own_attrs
 from shardc.graph.types import UNKNOWN, TensorType
 from shardc.layout import Mesh, text_of
 from shardc.planning.overlap import Candidate, Step, Unsuitable, axes_of
+
+MOVES = ("stablehlo.reshape", "stablehlo.transpose")
+"""What only moves elements is done once, before a block goes around."""
 
 CALL, GLOBAL, REASON = "shardc.call", "shardc.global", "shardc.reason"
 
@@ -35,6 +38,8 @@ class Rewriter:
     def __init__(self, snap: Snapshot, mesh: Mesh, unroll: int) -> None:
         self.graph, self.ops, self.mesh, self.unroll = snap.graph, snap.ops, mesh, unroll
         self.builder = IRBuilder(snap.module)
+        nodes = [node for function in snap.graph.functions.values() for node in walk(function.body)]
+        self.arguments = {arg for node in nodes for region in node.regions for arg in region.args}
         self.loc = UNKNOWN
 
     def rewrite(self, candidate: Candidate) -> None:
@@ -65,9 +70,10 @@ class Rewriter:
         assert block is not None
         order = {op: number for number, op in enumerate(block.ops)}
         first = min(steps, key=order.__getitem__)
-        gathered, made = self.ops[candidate.node.id], {result for op in steps for result in op.results}
+        source = self.ops[(candidate.layer or candidate.node).id]
+        made = {result for op in steps for result in op.results}
         products = {result for step in candidate.products for result in self.ops[step.node.id].results}
-        inside = {*gathered.results, *made} - products
+        inside = {*source.results, *made} - products
         pending = [value for op in steps for value in op.operands if value not in inside]
         needed: set[Operation] = set()
         while pending:
@@ -95,16 +101,23 @@ class Rewriter:
     # ---- what
 
     def _gather(self, candidate: Candidate) -> None:
-        node, steps = candidate.node, candidate.steps
-        (block,) = self.ops[node.id].operands
-        name = self._name(node.operands[0]) or "block"
-        size = self.builder.type_of(block).shape[candidate.dim]
+        node, value = candidate.node, (candidate.layer or candidate.node).results[0]
+        block, dim, steps = self._block(candidate), candidate.dim, candidate.steps
+        ring = self._ring(node)
+        while steps[0].node.name in MOVES and not any(value in step.node.operands for step in steps[1:]):
+            size = self.builder.type_of(block).shape[dim]
+            block = self._made(steps[0], [block], size, ring)
+            value, dim, steps = steps[0].node.results[0], cast(int, steps[0].result), steps[1:]
+        size = self.builder.type_of(block).shape[dim]
+        name = self._word(value) or self._word(node.operands[0]) or "block"
+        if block not in self.ops[node.id].operands:
+            self._label(block, name)
         traveller = self._traveller(
-            node, name, f"{name} goes around {{}} while it is multiplied, in place of an all-gather"
+            ring, node, name, f"{name} goes around {{}} while it is multiplied, in place of an all-gather"
         )
 
         def multiply(block: SSAValue, position: SSAValue) -> list[SSAValue]:
-            made = self._replay(traveller.ring, steps, {node.results[0]: block}, position, size)
+            made = self._replay(ring, steps, {value: block}, position, size)
             return [made[step.node.results[0]] for step in candidate.products]
 
         products = [self._product(step, size) for step in candidate.products]
@@ -112,16 +125,28 @@ class Rewriter:
         for step, result in zip(candidate.products, results, strict=True):
             self._replace(step.node, result)
 
+    def _block(self, candidate: Candidate) -> SSAValue:
+        """The device's own block, of the layer if there is one."""
+        (block,) = self.ops[candidate.node.id].operands
+        if candidate.layer is None:
+            return block
+        places = self.ops[candidate.layer.id].operands[1:]
+        sizes = (1, *self.builder.type_of(block).shape[1:])
+        return self.builder.one("stablehlo.dynamic_slice", block, *places, slice_sizes=sizes)
+
     def _product(self, step: Step, size: int) -> Product:
         name = self._name(step.node.results[0]) or "product"
         return Product(self._type(step, None), None if step.result is None else Cut(step.result, size), name)
 
     def _scatter(self, candidate: Candidate) -> None:
         node, (value,) = candidate.node, candidate.node.operands
-        name = self._name(node.results[0]) or self._name(value) or "total"
+        name = self._word(node.results[0]) or self._word(value) or "total"
         size = self.graph.type(node.results[0]).shape[candidate.dim]
         traveller = self._traveller(
-            node, name, f"sums for {name} go around {{}} as they are made, in place of a reduce-scatter"
+            self._ring(node),
+            node,
+            name,
+            f"sums for {name} go around {{}} as they are made, in place of a reduce-scatter",
         )
 
         for term in candidate.terms:
@@ -132,11 +157,12 @@ class Rewriter:
 
         self._replace(node, scattered(part, traveller))
 
-    def _traveller(self, node: Node, name: str, reason: str) -> Traveller:
-        axes = axes_of(node)
-        ring = Ring(self.builder, axes, self.unroll, self._label)
+    def _ring(self, node: Node) -> Ring:
+        return Ring(self.builder, axes_of(node), self.unroll, self._label)
+
+    def _traveller(self, ring: Ring, node: Node, name: str, reason: str) -> Traveller:
         held = f": {node.attrs[REASON]}" if REASON in node.attrs else ""
-        said = reason.format(", ".join(text_of(axis, self.mesh) for axis in axes)) + held
+        said = reason.format(", ".join(text_of(axis, self.mesh) for axis in ring.axes)) + held
         what = f"the next block of {name}" if node.name == "spmd.all_gather" else f"sums for {name}"
         return Traveller(ring, name, said, what)
 
@@ -156,12 +182,14 @@ class Rewriter:
                     step.node.operands, self.ops[step.node.id].operands, step.operands, strict=True
                 )
             ]
-            letters = {LETTERS: step.node.attrs[LETTERS]} if LETTERS in step.node.attrs else {}
-            attrs = {**own_attrs(step.node), **letters, **self._partial(step.node, ring)}
-            made[step.node.results[0]] = self.builder.one(
-                step.node.name, *operands, result=self._type(step, size), **attrs
-            )
+            made[step.node.results[0]] = self._made(step, operands, size, ring)
         return made
+
+    def _made(self, step: Step, operands: Sequence[SSAValue], size: int, ring: Ring) -> SSAValue:
+        """A step's operation on blocks."""
+        letters = {LETTERS: step.node.attrs[LETTERS]} if LETTERS in step.node.attrs else {}
+        attrs = {**own_attrs(step.node), **letters, **self._partial(step.node, ring)}
+        return self.builder.one(step.node.name, *operands, result=self._type(step, size), **attrs)
 
     def _type(self, step: Step, size: int | None) -> TensorType:
         """Of the result, or of a block of it. Narrow products are added up in f32, as within one product."""
@@ -192,6 +220,12 @@ class Rewriter:
         name = self.graph.values[value].loc.name
         return name if name and name.isidentifier() else None
 
+    def _word(self, value: int) -> str | None:
+        """The name that a person gave; JAX calls results after its primitives."""
+        loc = self.graph.values[value].loc
+        by_person = value in self.arguments or (loc.file or "").endswith(".shard")
+        return self._name(value) if by_person else None
+
     def _label(self, value: Any, name: str, reason: str | None = None) -> None:
         if not isinstance(value, OpResult):
             return
@@ -216,6 +250,7 @@ class Rewriter:
     def _erase(self, candidate: Candidate) -> None:
         """Drop what has been replaced, from the end."""
         nodes = [candidate.node, *(step.node for step in candidate.steps)]
+        nodes += [candidate.layer] if candidate.layer else []
         for node in sorted(nodes, key=lambda node: -node.id):
             op = self.ops[node.id]
             op.detach()

@@ -12,6 +12,7 @@ from typing import cast
 from shardc.check.flow import PARTIAL_OVER
 from shardc.forms.plain import SIZED
 from shardc.graph import Graph, Node, Region
+from shardc.graph.loops import Constants, counted
 from shardc.graph.text import title
 from shardc.layout import Axis, size_of
 from shardc.planning.figures import Work
@@ -45,12 +46,14 @@ class Candidate:
     """A collective that products can go on with, and all that is done on blocks then, in order.
 
     `terms` are operations beside the steps whose results are partial over the axes only because they are
-    marked so: terms of a scattered sum that are cut into blocks.
+    marked so: terms of a scattered sum that are cut into blocks. Where a stack is gathered of which a loop
+    takes one layer after the other, `layer` takes it, and the layers can be gathered one by one.
     """
 
     node: Node
     steps: tuple[Step, ...]
     terms: tuple[Node, ...] = ()
+    layer: Node | None = None
 
     @property
     def is_gather(self) -> bool:
@@ -78,9 +81,10 @@ def axes_of(node: Node) -> tuple[Axis, ...]:
 def work(graph: Graph, candidate: Candidate) -> Work:
     """What there is to do."""
     node, products = candidate.node, candidate.products
-    small = node.operands[0] if candidate.is_gather else node.results[0]
+    small = graph.type(node.operands[0] if candidate.is_gather else node.results[0])
+    block_bytes = small.nbytes // (small.shape[0] if candidate.layer else 1)
     flops = sum(2 * graph.type(p.node.results[0]).size * _contracted(graph, p.node) for p in products)
-    return Work(size_of(candidate.axes), graph.type(small).nbytes, flops, len(products))
+    return Work(size_of(candidate.axes), block_bytes, flops, len(products))
 
 
 def _contracted(graph: Graph, node: Node) -> int:
@@ -105,25 +109,31 @@ class Finder:
     uses: dict[int, list[Node]] = field(default_factory=dict[int, list[Node]])
     producer: dict[int, Node] = field(default_factory=dict[int, Node])
     home: dict[int, Region] = field(default_factory=dict[int, Region])  # node -> where it stands
+    around: dict[int, Node] = field(default_factory=dict[int, Node])  # node -> the operation around it
 
     def __post_init__(self) -> None:
-        self._index(self.region)
+        self.constants = Constants(self.graph)
+        self._index(self.region, None)
 
-    def _index(self, region: Region) -> None:
+    def _index(self, region: Region, around: Node | None) -> None:
         for node in region.nodes:
             self.home[node.id] = region
+            if around:
+                self.around[node.id] = around
             self.producer.update(dict.fromkeys(node.results, node))
             for value in node.operands:
                 self.uses.setdefault(value, []).append(node)
             for inner in node.regions:
-                self._index(inner)
+                self._index(inner, node)
 
     def candidate(self, node: Node) -> Candidate:
         """What can be made of an all_gather or reduce_scatter; Unsuitable if nothing."""
         if size_of(axes_of(node)) < 2:
             raise Unsuitable("there is one device along it")
-        steps = self._after(node) if node.name == "spmd.all_gather" else self._before(node)
-        return Candidate(node, steps, self._terms(node, steps))
+        gathers = node.name == "spmd.all_gather"
+        layer = self._layer(node) if gathers else None
+        steps = self._after(node, layer or node) if gathers else self._before(node)
+        return Candidate(node, steps, self._terms(node, steps), layer)
 
     def _terms(self, node: Node, steps: tuple[Step, ...]) -> tuple[Node, ...]:
         """Partial results that are cut. Where depends on the device, so they lose their mark, or stay."""
@@ -146,15 +156,26 @@ class Finder:
 
     # ---- all_gather, then products
 
-    def _after(self, gather: Node) -> tuple[Step, ...]:
-        """Everything that uses the result, up to products."""
-        dim_of: DimOf = {gather.results[0]: cast(int, gather.attrs["dim"])}
-        pending, steps = [gather.results[0]], dict[int, Step]()
+    def _layer(self, gather: Node) -> Node | None:
+        """What takes the layers of a gathered stack, all in the turns of one loop."""
+        shape, users = self.graph.type(gather.results[0]).shape, self.uses.get(gather.results[0], [])
+        loop = self.around.get(users[0].id) if len(users) == 1 else None
+        if loop is None or loop.name != "stablehlo.while" or self.home[loop.id] is not self.home[gather.id]:
+            return None
+        (user,), turns = users, counted(loop, self.constants)
+        takes = user.name == "stablehlo.dynamic_slice" and user.attrs["slice_sizes"] == (1, *shape[1:])
+        alone = self.home[user.id] is loop.regions[1] and gather.attrs["dim"] != 0
+        return user if takes and alone and turns is not None and turns.trips == shape[0] else None
+
+    def _after(self, gather: Node, source: Node) -> tuple[Step, ...]:
+        """Everything that uses `source`, the gather or what takes a layer of it, up to products."""
+        dim_of: DimOf = {source.results[0]: cast(int, gather.attrs["dim"])}
+        pending, steps = [source.results[0]], dict[int, Step]()
         while pending:
             value = pending.pop()
             for node in self.uses.get(value, []):
                 if node.id not in steps:
-                    steps[node.id] = step = self._user(gather, node, dim_of)
+                    steps[node.id] = step = self._user(source, node, dim_of)
                     if not step.is_product:
                         dim_of[node.results[0]] = cast(int, step.result)
                         pending.append(node.results[0])
@@ -164,8 +185,8 @@ class Finder:
             raise Unsuitable("no product uses it")
         return tuple(steps[number] for number in sorted(steps))
 
-    def _user(self, gather: Node, node: Node, dim_of: DimOf) -> Step:
-        if self.home[node.id] is not self.home[gather.id]:
+    def _user(self, source: Node, node: Node, dim_of: DimOf) -> Step:
+        if self.home[node.id] is not self.home[source.id]:
             raise Unsuitable(f"{title(node)}, in a loop or branch, uses it")
         index, value = next((i, value) for i, value in enumerate(node.operands) if value in dim_of)
         step = self._step(node, lambda rule: rule.operands[index], dim_of[value])

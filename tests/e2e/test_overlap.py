@@ -13,7 +13,7 @@ from shardc.cli.run import TOLERANCE, distance, random_inputs
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
-from shardc.graph import Graph
+from shardc.graph import Graph, walk
 from shardc.semantics.reduction import dtype_name
 from shardc.semantics.run import run
 from tests.corpus.overlapping import local, traffic
@@ -26,6 +26,7 @@ PROGRAMS = {
         "adam",
         "dtypes",
         "fsdp",
+        "fsdp_layers",
         "gradient",
         "loops_in_functions",
         "lstm",
@@ -43,11 +44,19 @@ def test_programs(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["jax", "numpy"])
-@pytest.mark.parametrize("name", ["fsdp", "lstm"])
+@pytest.mark.parametrize("name", ["fsdp_layers", "lstm"])
 def test_emitted(name: str, target: str) -> None:
     if target == "jax":
         pytest.importorskip("jax")
     _emitted(PROGRAMS[name], target)
+
+
+def test_layers_are_gathered_one_by_one() -> None:
+    """A stack that is gathered for a loop goes around within the loop: no device holds all of it."""
+    graph = _same(PROGRAMS["fsdp_layers"])
+    manual = graph.main.body.nodes[0]
+    held = {graph.type(value).shape for node in walk(manual.regions[0]) for value in node.results}
+    assert held.isdisjoint({(3, 16, 32), (3, 32, 16), (16, 32), (32, 16)})
 
 
 def test_weight_gathering_by_hand_and_by_the_compiler() -> None:
