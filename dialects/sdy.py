@@ -186,8 +186,8 @@ class ConstantOp(IRDLOperation):
 class BodyOp(IRDLOperation, ABC):
     """A body, with shardings for its operands and results."""
 
-    inputs = var_operand_def(TensorType)
-    outputs = var_result_def(TensorType)
+    inputs = var_operand_def()  # tensors and tokens
+    outputs = var_result_def()
     body = region_def("single_block")
 
 

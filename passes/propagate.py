@@ -53,7 +53,7 @@ class Propagate(ModulePass):
     `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
     `conservative` never splits an axis of the mesh, and lets nothing along windows, slices, padding and
     concatenations. `divisible` and `closed` do to the shardings found what
-    Shardy's export does: see propagation/export.py.
+    Shardy's export does: see propagation/export.py. Without `merge_copies` every use keeps its own constant.
     """
 
     name = "propagate"
@@ -64,6 +64,7 @@ class Propagate(ModulePass):
     conservative: bool = False
     divisible: bool = False
     closed: bool = False
+    merge_copies: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         options = Options(
@@ -73,6 +74,7 @@ class Propagate(ModulePass):
             self.conservative,
             self.divisible,
             self.closed,
+            self.merge_copies,
         )
         while True:
             snap = snapshot(op)
@@ -146,9 +148,9 @@ def _write_node(snap: Snapshot, node: Node, shardings: dict[int, Sharding | None
     """Constraints, manual and named computations keep shardings in properties of their own."""
     op = snap.ops[node.id]
     if isinstance(op, ReshardOp):
-        del shardings[node.results[0]]
+        shardings.pop(node.results[0], None)
     elif isinstance(op, ShardingConstraintOp):
-        found = shardings.pop(node.results[0])
+        found = shardings.pop(node.results[0], None)
         if found is not None and found != node.attrs["sharding"]:
             op.properties["sharding"] = attr_of(found)
     elif isinstance(op, (ManualComputationOp, NamedComputationOp)):

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Block
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -15,10 +15,15 @@ from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ConstantOp as SdyConstantOp
 from shardc.dialects.sdy import ReshardOp, ShardingConstraintOp, ShardingGroupOp
 from shardc.dialects.snapshot import snapshot
-from shardc.dialects.stablehlo.data_movement import ConstantOp
+from shardc.dialects.stablehlo.data_movement import BroadcastInDimOp, ConstantOp, IotaOp
 from shardc.passes.propagate import Propagate, check_strategy
+from shardc.passes.sdy_call_reshards import divide_functions, reshard_calls
+from shardc.passes.sdy_calls import drop_uncalled_functions, mark_functions, share_functions
+from shardc.passes.sdy_concat import reshard_concatenations
+from shardc.passes.sdy_export import close_shardings, describe_meshes, drop_axes_of_size_one, lift_meshes
 from shardc.passes.sdy_layers import erase_dead
-from shardc.passes.sdy_rules import warn_of_unknown_call
+from shardc.passes.sdy_rules import drop_rules, warn_of_unknown_call
+from shardc.passes.sdy_unreduced import reduce_partial_sums
 from shardc.propagation.edges import edges_of
 
 
@@ -34,13 +39,22 @@ class PropagationPipeline(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         warn_of_unknown_call(op)
+        drop_uncalled_functions(op)
+        lift_meshes(op)
+        drop_axes_of_size_one(op)
+        mark_functions(op)
         Propagate(
             check_strategy(self.propagation_strategy),
             self.run_op_priority_propagation,
             conservative=self.conservative_propagation,
             divisible=True,
-            closed=True,
+            merge_copies=False,
         ).apply(ctx, op)
+        erase_dead(snapshot(op), edges_of)
+        share_functions(op)
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp):
+                _merge_constants(function.body.block)
         for inner in list(op.walk()):
             if isinstance(inner, ShardingGroupOp):
                 inner.detach()
@@ -48,11 +62,14 @@ class PropagationPipeline(ModulePass):
                 _to_reshard(inner)
             elif isinstance(inner, ConstantOp):
                 _to_sdy_constant(inner)
-        _erase_unused_functions(op)
-        erase_dead(snapshot(op), edges_of)
-        for function in op.body.block.ops:
-            if isinstance(function, FuncOp):
-                _merge_constants(function.body.block)
+        close_shardings(op)
+        divide_functions(op)
+        reshard_calls(op)
+        reduce_partial_sums(op)
+        reshard_concatenations(op)
+        erase_dead(snapshot(op), lambda node, graph: None)
+        describe_meshes(op)
+        drop_rules(op)
 
 
 def _to_reshard(op: ShardingConstraintOp) -> None:
@@ -66,29 +83,25 @@ def _to_reshard(op: ShardingConstraintOp) -> None:
     Rewriter.replace_op(op, made)
 
 
-def _erase_unused_functions(module: ModuleOp) -> None:
-    """Remove private functions that nobody calls, directly or not."""
-    while True:
-        called = {op.callee.string_value() for op in module.walk() if isinstance(op, CallOp)}
-        functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
-        unused = [f for f in functions if f.sym_visibility and f.sym_name.data not in called]
-        for function in unused:
-            function.detach()
-            function.erase()
-        if not unused:
-            return
-
-
 def _merge_constants(block: Block) -> None:
-    """Let equal constants of a block be one, the first."""
-    first: dict[tuple[object, ...], SdyConstantOp] = {}
+    """Let equal constants of a block be one, the first, and equal broadcasts of scalars too."""
+    first: dict[tuple[object, ...], Operation] = {}
     for op in list(block.ops):
-        if isinstance(op, SdyConstantOp):
-            known = first.setdefault((op.value, *sorted(op.attributes.items())), op)
+        if isinstance(op, _MERGED) and not any(_rank(operand) for operand in op.operands):
+            attributes = sorted((op.properties | op.attributes).items())
+            key = (op.name, *op.operands, *op.result_types, *attributes)
+            known = first.setdefault(key, op)
             if known is not op:
-                Rewriter.replace_op(op, [], [known.output])
+                Rewriter.replace_op(op, [], known.results)
         for region in op.regions:
             _merge_constants(region.block)
+
+
+_MERGED = (BroadcastInDimOp, ConstantOp, IotaOp, SdyConstantOp)
+
+
+def _rank(value: SSAValue) -> int:
+    return len(value.type.get_shape()) if isinstance(value.type, TensorType) else 0
 
 
 def _to_sdy_constant(op: ConstantOp) -> None:

@@ -38,7 +38,8 @@ class Options:
 
     The last two are what Shardy's export does (export.py), off by default: `divisible` cuts the shardings of
     arguments and results of public functions back to whole axes that divide the dimension; `closed` closes
-    all dimensions and forgets about replicated axes.
+    all dimensions and forgets about replicated axes. `merge_copies` makes copies of constants that
+    came out alike one again.
     """
 
     strategy: str = "aggressive"
@@ -47,6 +48,7 @@ class Options:
     conservative: bool = False
     divisible: bool = False
     closed: bool = False
+    merge_copies: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ def _propagate(
         close_all(state)
     bodies = [_body(instance, state) for instance in flow.instances]
     if editor.copies:
-        _merge(editor, bodies)
+        _merge(editor, bodies, options.merge_copies)
     return Result(
         editor.graph,
         editor.copies,
@@ -141,13 +143,14 @@ def _propagate(
     )
 
 
-def _merge(editor: Editor, bodies: list[Body]) -> None:
-    """Undo what constant splitting did for nothing. Copies must be alike in every instance."""
+def _merge(editor: Editor, bodies: list[Body], alike: bool) -> None:
+    """Undo what constant splitting did for nothing. Copies must be alike in every instance; with `alike`
+    False they all stay, with dense ids."""
     found: dict[int, list[Sharding | None]] = {}
     for body in bodies:
         for value, sharding in body.shardings.items():
             found.setdefault(value, []).append(sharding)
-    new = merge_constants(editor, lambda value: tuple(found.get(value, ())))
+    new = merge_constants(editor, lambda value: tuple(found.get(value, ())) if alike else value)
     for number, body in enumerate(bodies):
         path = tuple(new.nodes.get(call, call) for call in body.path)
         kept = [v for v in body.shardings if v < editor.first_value or v in new.values]
