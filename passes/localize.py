@@ -34,6 +34,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
+from shardc.check.communication import SAID
+from shardc.check.flow import PARTIAL_KIND, PARTIAL_OVER
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate
@@ -45,8 +47,15 @@ from shardc.graph.text import sharded_text, title
 from shardc.layout import Sharding, text_of
 from shardc.planning.meshes import mesh_of
 
-PARTIAL_OVER = "shardc.partial_over"
-KEPT = ("shardc.call", "shardc.group", "shardc.reason", LETTERS, PARTIAL_OVER, "shardc.partial_kind")
+KEPT = (
+    "shardc.call",
+    "shardc.group",
+    "shardc.reason",
+    LETTERS,
+    PARTIAL_OVER,
+    PARTIAL_KIND,
+    SAID,
+)
 GLOBAL = "shardc.global"
 VALUES = "shardc.values"
 """Per result the number of a value in the snapshot of the module that came in, or -1."""

@@ -84,8 +84,14 @@ class _Result:
 
     def fix(self, wrong: frozenset[Axis], over: str) -> str:
         """What makes the value the same, or the type one that lets it vary."""
+        maker = self.site.makers.get(self.site.node.operands[self.index])
+        if maker is not None and maker.name == "spmd.all_gather" and self.gathered(maker) >= wrong:
+            return 'all_gather(…, to="invarying") gives what is typed as the same'
         if not self.type.rank:
-            return f"psum over {over} first; a scalar cannot be split"
+            joined = _dim_text(size_of(wrong), over.split(", "))
+            return (
+                f"psum over {over} first; a scalar cannot be split, but reshape(x, (1,)) can, as `{joined}`"
+            )
         free = [i for i, dim in enumerate(self.sharding.dims) if not dim.axes]
         dim = free[-1] if free else self.type.rank - 1
         axes = [text_of(a, self.site.parts.mesh) for a in self.sharding.dims[dim].axes] + over.split(", ")
@@ -93,14 +99,16 @@ class _Result:
         size = local * self.sharding.dims[dim].parts * size_of(wrong)
         return f"psum over {over} first, or return the blocks joined, as `{_dim_text(size, axes)}`"
 
+    def gathered(self, maker: Node) -> frozenset[Axis]:
+        return self.site.parts.of(cast(Sequence[Axis], maker.attrs["axes"]))
+
     def error(self, declared: str, found: str, hint: str) -> ShardcError:
         value = self.site.node.operands[self.index]
         name = self.site.graph.values[value].loc.name or "the value"
         type = self.site.parts.type_text(self.site.graph.type(value), self.state)
+        which = "the result" if len(self.site.node.operands) == 1 else f"result {self.index}"
         result = sharded_text(self.type, replace(self.sharding, unreduced=()))
-        return self.site.error(
-            f"result {self.index + 1}, {result}, {declared}, but {name}: {type} {found}", hint
-        )
+        return self.site.error(f"{which}, {result}, {declared}, but {name}: {type} {found}", hint)
 
 
 def _dim_text(size: int, axes: Sequence[str]) -> str:

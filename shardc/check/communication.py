@@ -9,11 +9,24 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
-from shardc.check.site import Site
+from shardc.check.site import CALLED, Site
 from shardc.check.state import REDUCERS, State
+from shardc.graph import Node
 from shardc.layout import Axis, size_of
 
 Rule = Callable[[Site], list[State]]
+
+SAID = "shardc.said"
+"""The attribute of a collective that a program wrote by another name than its own: pmean."""
+
+WAITING = {
+    "spmd.all_gather",
+    "spmd.all_reduce",
+    "spmd.all_to_all",
+    "spmd.collective_permute",
+    "spmd.reduce_scatter",
+}
+"""What devices do together: each waits for the others."""
 
 
 def all_reduce(site: Site) -> list[State]:
@@ -53,7 +66,9 @@ def to_partial(site: Site) -> list[State]:
     if other:
         raise site.error(
             f"to_partial over {site.parts.text(axes)} keeps the value of one position, "
-            f"but the others differ: {site.operands()}"
+            f"but the others differ: {site.operands()}",
+            "only what is the same on all becomes partial so; blocks that differ are declared to be terms: "
+            f"t: {site.graph.type(site.node.operands[0])} partial({kind}: {site.parts.text(axes)}) = …",
         )
     if state.partial and state.kind != kind:
         raise site.error(f"to_partial makes a partial {kind} of a partial {state.kind}: {site.operands()}")
@@ -80,9 +95,7 @@ def as_partial(site: Site) -> list[State]:
 def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
     """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
     (state,) = site.states
-    name, over = REDUCERS.get(kind, kind), site.parts.text(axes)
-    if site.op_name == "reduce_scatter":
-        name += "_scatter"
+    name, over = said(site.node, kind), site.parts.text(axes)
     if state.partial and state.kind != kind:
         raise site.error(
             f"{name} over {over} of a partial {state.kind}: {site.operands()}",
@@ -90,13 +103,23 @@ def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
         )
     same = axes - state.varies - state.partial
     if same and not state.zero:
-        copies, said = size_of(same), site.parts.text(same)
-        effect = f"it becomes {copies} times as large" if kind == "sum" else "nothing changes"
+        copies, along = size_of(same), site.parts.text(same)
+        grows = kind == "sum" and name != "pmean"
+        effect = f"it becomes {copies} times as large" if grows else "nothing changes"
         site.warn(
-            f"{name} over {said} of a value that is the same over {said}, so {effect}: {site.operands()}",
-            f"leave {said} out of the {name}",
+            f"{name} over {along} of a value that is the same over {along}, so {effect}: {site.operands()}",
+            f"leave {along} out of the {name}",
         )
     return State(state.varies - axes, state.partial - axes, state.kind, state.zero)
+
+
+def said(node: Node, kind: str | None = None) -> str:
+    """What a program calls a collective: psum, psum_scatter, pmean, all_gather. `kind` is a reduction's."""
+    kind = kind or cast("str | None", node.attrs.get("kind"))
+    if kind is None:
+        return CALLED.get(node.name) or node.name.partition(".")[2]
+    scatter = "_scatter" if node.name.endswith("reduce_scatter") else ""
+    return str(node.attrs.get(SAID) or REDUCERS.get(kind, kind) + scatter)
 
 
 def moved(site: Site, axes: frozenset[Axis]) -> State:

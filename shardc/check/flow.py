@@ -63,7 +63,10 @@ def _through(site: Site, rule: FactorRule | None, axis: Axis) -> str:
     holders = [i for i, state in enumerate(site.states) if axis in state.partial]
     kind = site.states[holders[0]].kind
     if any(site.states[i].kind != kind for i in holders):
-        raise site.error(f"{site.op_name} combines partial results of two kinds: {site.operands(holders)}")
+        raise site.error(
+            f"{site.op_name} combines partial results of two kinds: {site.operands(holders)}",
+            _fix(site, holders),
+        )
     flows = rule.flows(kind) if rule else ()
     fitting = [(group, result) for group, result in flows if group.issuperset(holders)]
     for group, result in fitting:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
@@ -12,16 +12,38 @@ from shardc.explain.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis
 
+SHAPED = ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape", "stablehlo.transpose")
+"""Operations that only lay a value out anew."""
+
+CALLED = {
+    "spmd.all_slice": "block",
+    "spmd.collective_permute": "ppermute",
+    "spmd.vary": "pcast",
+    "stablehlo.case": "switch",
+    "stablehlo.cosine": "cos",
+    "stablehlo.dot_general": "a product",
+    "stablehlo.exponential": "exp",
+    "stablehlo.if": "cond",
+    "stablehlo.power": "a power",
+    "stablehlo.select": "where",
+    "stablehlo.sine": "sin",
+    "stablehlo.while": "the loop",
+}
+"""What the language calls operations that have another name in StableHLO."""
+
 
 @dataclass(frozen=True)
 class Site:
-    """A node, and the states of all values before it. `manual` names the axes the code is written over."""
+    """A node, and the states of all values before it. `manual` names the axes the code is written over,
+    `makers` are the nodes that made the values.
+    """
 
     graph: Graph
     node: Node
     parts: AxisParts
     manual: frozenset[str]
     known: Mapping[int, State]
+    makers: Mapping[int, Node] = field(default_factory=dict[int, Node])
 
     @cached_property
     def states(self) -> tuple[State, ...]:
@@ -30,8 +52,9 @@ class Site:
 
     @property
     def op_name(self) -> str:
-        """The name without its dialect."""
-        return self.node.name.partition(".")[2]
+        """What a program calls the operation: the function it is a part of, else its name without dialect."""
+        group = str(self.node.attrs.get("shardc.group", "")).partition("#")[0]
+        return group or CALLED.get(self.node.name) or self.node.name.partition(".")[2]
 
     def axes(self, key: str = "axes") -> frozenset[Axis]:
         """The parts of the axes in an attribute; ShardcError for one the code is not written over."""
@@ -45,8 +68,14 @@ class Site:
         return self.parts.of(axes)
 
     def name(self, index: int) -> str:
-        """What the source calls an operand."""
-        return self.graph.values[self.node.operands[index]].loc.name or f"operand {index + 1}"
+        """What the source calls an operand, or that which it is made from without computing."""
+        value = self.node.operands[index]
+        while not self.graph.values[value].loc.name:
+            maker = self.makers.get(value)
+            if maker is None or maker.name not in SHAPED:
+                return f"operand {index + 1}"
+            (value,) = maker.operands
+        return str(self.graph.values[value].loc.name)
 
     def result(self) -> str:
         """What the source calls the first result."""

@@ -13,12 +13,12 @@ from dataclasses import replace
 from typing import cast
 
 from shardc.check.boundary import entering, leaving
-from shardc.check.communication import COMMUNICATION
+from shardc.check.communication import COMMUNICATION, WAITING, said
 from shardc.check.flow import not_partial, plain
 from shardc.check.groups import GROUPED
 from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import Site
-from shardc.check.state import AxisParts, State
+from shardc.check.state import REDUCERS, AxisParts, State
 from shardc.explain.diagnostics import collecting
 from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis, Sharding
@@ -74,11 +74,13 @@ class _Checker:
         self, graph: Graph, parts: AxisParts, manual: frozenset[str], states: dict[int, State]
     ) -> None:
         self.graph, self.parts, self.manual, self.states = graph, parts, manual, states
+        self.makers: dict[int, Node] = {}
 
     def region(self, region: Region, args: Sequence[State]) -> list[State]:
         """The states of a region's results, given those of its arguments."""
         self.states.update(zip(region.args, args, strict=True))
         for node in region.nodes[:-1]:
+            self.makers.update(dict.fromkeys(node.results, node))
             self.states.update(zip(node.results, self.node(node), strict=True))
         return [self.states.get(v, State()) for v in region.results]
 
@@ -88,7 +90,7 @@ class _Checker:
         return control(self, node) if control else RULES.get(node.name, plain)(self.site(node))
 
     def site(self, node: Node) -> Site:
-        return Site(self.graph, node, self.parts, self.manual, self.states)
+        return Site(self.graph, node, self.parts, self.manual, self.states, self.makers)
 
     def manual_computation(self, node: Node) -> list[State]:
         """Enter by the in_shardings, leave by the out_shardings."""
@@ -118,11 +120,10 @@ class _Checker:
         carried = list(site.states)
         while True:
             with collecting():
+                after = self._turn(node, condition, body, carried)
                 turned = [
-                    _join(site, f"carried value {i + 1}", before, after)
-                    for i, (before, after) in enumerate(
-                        zip(carried, self._turn(node, condition, body, carried), strict=True)
-                    )
+                    _join(site, f"{_carried(site, i)} is", pair, ("where the loop starts", "after a turn"))
+                    for i, pair in enumerate(zip(carried, after, strict=True))
                 ]
             if turned == carried:
                 break
@@ -133,30 +134,61 @@ class _Checker:
     def _turn(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
         (predicate,) = self.region(condition, carried)
         not_partial(self.site(condition.nodes[-1]), "the condition of a loop must be whole")
+        self._no_waiting(predicate, node.regions, "only some devices go on with the loop")
         return [_decided(self.site(node), predicate, state) for state in self.region(body, carried)]
 
     def branch(self, node: Node) -> list[State]:
         """A case or if: the results of the branches, and what decides between them."""
         site = self.site(node)
         not_partial(site, f"what {site.op_name} decides by must be whole")
+        self._no_waiting(site.states[0], node.regions, "only some devices come here")
         branches = [self.region(region, ()) for region in node.regions]
         joined = branches[0]
         for other in branches[1:]:
             joined = [
-                _join(site, f"result {i + 1}", a, b)
-                for i, (a, b) in enumerate(zip(joined, other, strict=True))
+                _join(site, f"{_branched(site, i)} is", pair, ("in one branch", "in another"))
+                for i, pair in enumerate(zip(joined, other, strict=True))
             ]
         return [_decided(site, site.states[0], state) for state in joined]
 
+    def _no_waiting(self, predicate: State, regions: Sequence[Region], which: str) -> None:
+        """ShardcError where devices wait for others that went another way."""
+        for node in _reached(self.graph, regions, set()) if predicate.varies else ():
+            apart = self.parts.of(cast(Sequence[Axis], node.attrs.get("axes", ()))) & predicate.varies
+            if apart and node.name in WAITING:
+                site, over = self.site(node), self.parts.text(apart)
+                raise site.error(
+                    f"{said(node)} over {over} waits for all devices along {over}, and {which}: "
+                    f"what decides varies over {over}",
+                    f"decide by a value that is the same over {over}: pmax it over {over} first",
+                )
 
-def _join(site: Site, what: str, a: State, b: State) -> State:
-    """What holds of a value that is one or the other."""
+
+def _carried(site: Site, index: int) -> str:
+    """What the source calls a value that a loop carries."""
+    named = (site.node.results[index], site.node.regions[1].args[index], site.node.operands[index])
+    names = (site.graph.values[value].loc.name for value in named)
+    return next((name for name in names if name), f"carried value {index + 1}")
+
+
+def _branched(site: Site, index: int) -> str:
+    """What to call a result of a branch."""
+    name = site.graph.values[site.node.results[index]].loc.name
+    which = "the result" if len(site.node.results) == 1 else f"result {index}"
+    return name or f"{which} of {site.op_name}"
+
+
+def _join(site: Site, what: str, pair: tuple[State, State], ways: tuple[str, str]) -> State:
+    """What holds of a value that is one or the other, depending on the way taken."""
+    a, b = pair
     partial = a.partial | b.partial
     kind = a.kind if a.partial else b.kind
     one_kind = not (a.partial and b.partial) or a.kind == b.kind
-    if not one_kind or not all(state.is_term(axis, kind) for state in (a, b) for axis in partial):
-        ways = " or ".join(f"{{{site.parts.state_text(state)}}}" for state in (a, b))
-        raise site.error(f"{what} of {site.op_name} is {ways}, depending on the way taken")
+    if not one_kind or not all(state.is_term(axis, kind) for state in pair for axis in partial):
+        texts = [f"{{{site.parts.state_text(s)}}} {way}" for s, way in zip(pair, ways, strict=True)]
+        which = next(way for s, way in zip(pair, ways, strict=True) if s.partial)
+        over = site.parts.text(partial)
+        raise site.error(f"{what} {' and '.join(texts)}", f"{REDUCERS[kind]} over {over} what it is {which}")
     numbers = a.numbers if a.numbers == b.numbers else None
     return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero, numbers)
 
@@ -185,7 +217,7 @@ def _shardings(node: Node) -> list[Sharding]:
 
 def _parts(graph: Graph, node: Node) -> AxisParts:
     """The axes cut as the shardings and the operations of the body need it."""
-    reached = list(_reached(graph, node.regions[0], set()))
+    reached = list(_reached(graph, node.regions, set()))
     named = [axis for inner in reached for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
     shardings = [
         sharding
@@ -196,14 +228,14 @@ def _parts(graph: Graph, node: Node) -> AxisParts:
     return AxisParts(mesh, [*named, *(axis for sharding in shardings for axis in sharding.axes())], node.loc)
 
 
-def _reached(graph: Graph, region: Region, called: set[str]) -> Iterator[Node]:
-    """The operations of a region and of the functions called from it."""
-    for node in walk(region):
+def _reached(graph: Graph, regions: Sequence[Region], called: set[str]) -> Iterator[Node]:
+    """The operations of regions and of the functions called from them."""
+    for node in (node for region in regions for node in walk(region)):
         yield node
         callee = cast(str, node.attrs.get("callee", "")) if node.name == "func.call" else ""
         if callee and callee not in called:
             called.add(callee)
-            yield from _reached(graph, graph.functions[callee].body, called)
+            yield from _reached(graph, [graph.functions[callee].body], called)
 
 
 RULES: dict[str, Callable[[Site], list[State]]] = {

@@ -204,7 +204,11 @@ class Types:
         for ref, axis in zip(_axis_refs(written), sharding.axes(), strict=False):
             for other in seen:
                 if axis.overlaps(other):
-                    raise self.e.error(f"axis {axis.name} is used twice in this type", pos=ref.pos)
+                    raise self.e.error(
+                        f"axis {axis.name} is used twice in this type",
+                        "an axis stands in a type only once: leave it out here",
+                        ref.pos,
+                    )
                 if not axis.coexists(other):
                     raise self.e.error(
                         f"these parts of axis {axis.name} have no common refinement", pos=ref.pos
@@ -224,7 +228,8 @@ class Types:
             if blocks:
                 raise self.e.error(
                     uneven,
-                    f"per-device code needs equal blocks: pad the dimension to {block * parts}",
+                    f"per-device code needs equal blocks: pad the dimension to {block * parts}, "
+                    "or allow padding in the last blocks with @shard_map(uneven=True)",
                     pos,
                 )
             warn(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from difflib import get_close_matches
 from inspect import Parameter
 from typing import cast
@@ -14,6 +15,9 @@ from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import Axis
+
+Misfit = Callable[[TensorType], tuple[str, str | None]]
+"""Of the type that a value has: why it should have another, and a hint."""
 
 
 def call(scope: Scope, expr: s.Call) -> Value:
@@ -206,8 +210,13 @@ def _check_per_device(scope: Scope, name: str, callee: DeviceScope, pos: s.Pos) 
         )
 
 
-def as_type(scope: Scope, value: Value, type: TensorType, what: str, pos: s.Pos) -> Tensor:
-    """A value as a tensor of exactly this type: numbers and weak dtypes adapt, nothing else does."""
+def as_type(
+    scope: Scope, value: Value, type: TensorType, what: str, pos: s.Pos, why: Misfit | None = None
+) -> Tensor:
+    """A value as a tensor of exactly this type: numbers and weak dtypes adapt, nothing else does.
+
+    `why` says of a type of another shape why it should be this one, and what would help.
+    """
     e = scope.e
     with e.at(pos):
         if isinstance(value, bool | int | float):
@@ -218,10 +227,10 @@ def as_type(scope: Scope, value: Value, type: TensorType, what: str, pos: s.Pos)
             raise e.error(f"{what} is {describe(value)}, and should be {type}")
         if value.shape == type.shape and (value.dtype == type.dtype or _adapts(value, type.dtype)):
             return e.cast(value, type.dtype)
-        hint = None
-        if value.shape == type.shape:
-            hint = f"astype(x, {type.dtype}) converts"
-        raise e.error(f"{what} is {value.type}, and should be {type}", hint)
+        reason, hint = "", f"astype(x, {type.dtype}) converts"
+        if value.shape != type.shape:
+            reason, hint = why(value.type) if why else ("", None)
+        raise e.error(f"{what} is {value.type}, and should be {type}{reason}", hint)
 
 
 def _adapts(value: Tensor, dtype: str) -> bool:

@@ -10,6 +10,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.scope import DeviceScope
+from shardc.graph.text import sharded_text
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.layout.sharding import Dim
@@ -30,6 +31,19 @@ class Manual:
             Dim(tuple(axis for axis in dim.axes if axis.name in self.axes)).parts for dim in sharding.dims
         ]
         return type.with_shape(tuple(-(-n // p) for n, p in zip(type.shape, parts, strict=True)))
+
+    def misfit(self, index: int, type: TensorType, found: TensorType) -> tuple[str, str]:
+        """Why a block of result `index`, of that global type, cannot be of the type found, and what helps."""
+        sharding = self.out_shardings[index]
+        why = f", the block of {sharded_text(type, sharding)}" if self.local(type, sharding) != type else ""
+        if found.rank < type.rank:
+            hint = "reshape the block, or psum it and leave the axis out"
+        elif found.rank > type.rank:
+            hint = "reshape the block, or keep its dimensions with tiled=True where a collective adds one"
+        else:
+            sizes = [n * dim.parts for n, dim in zip(found.shape, sharding.dims, strict=True)]
+            return why, f"such blocks make up {sharded_text(found.with_shape(tuple(sizes)), sharding)}"
+        return why, f"a result has the dimensions of its blocks: {hint}"
 
 
 def manual_of(
@@ -133,6 +147,8 @@ def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
             raise e.error(
                 f"axes= names axes of mesh {mesh.name}", f"they are {', '.join(mesh.sizes)}", item.pos
             )
+        if item.id in chosen:
+            raise e.error(f"axes= names {item.id} twice", pos=item.pos)
         chosen.append(item.id)
     if not chosen:
         raise e.error(f"@{decorator.name} over no axis", pos=value.pos)

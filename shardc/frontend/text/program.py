@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.annotations import Annotated, Types, close_match
+from shardc.frontend.text.annotations import Annotated, Types, Uneven, close_match
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
+from shardc.frontend.text.invocations import Misfit
 from shardc.frontend.text.manual import OPTIONS, allows_uneven, device_scope, manual_of, names_axes
 from shardc.frontend.text.parser import parse
 from shardc.frontend.text.scope import DeviceScope, Scope
@@ -225,9 +227,11 @@ class ProgramReader:
                 raise self.e.error(f"{function.name} has two parameters {parameter.name}", pos=parameter.pos)
         stated = public or not (mapped and names_axes(self.e, function))
         uneven = "warned" if not mapped else "allowed" if allows_uneven(self.e, function) else "wrong"
-        parameters = [self.types.resolve(p.type, uneven) for p in function.parameters]
-        written = function.results
-        results = None if written is None else [self.types.resolve(type, uneven) for type in written]
+        parameters = [
+            self._resolved(p.type, uneven, f"parameter {p.name}: " if mapped else "")
+            for p in function.parameters
+        ]
+        results = self._results(function, uneven, mapped)
         if manual is not None:
             self._check_blocks([*parameters, *(results or ())])
         with (
@@ -257,6 +261,25 @@ class ProgramReader:
             manual,
         )
 
+    def _results(self, function: s.Function, uneven: Uneven, mapped: bool) -> list[Annotated] | None:
+        """What the types of the results mean, if they are written."""
+        written = function.results
+        if written is None:
+            return None
+        names = ["the result: "] if len(written) == 1 else [f"result {i}: " for i in range(len(written))]
+        return [
+            self._resolved(type, uneven, name if mapped else "")
+            for type, name in zip(written, names, strict=True)
+        ]
+
+    def _resolved(self, written: s.Type, uneven: Uneven, what: str) -> Annotated:
+        """What a type means; errors begin with what it is the type of."""
+        try:
+            return self.types.resolve(written, uneven)
+        except ShardcError as error:
+            told = error.diagnostic
+            raise ShardcError(what + told.message, told.loc, told.hint) from None
+
     def _check_blocks(self, types: list[Annotated]) -> None:
         """The types of a @per_device function are those of blocks."""
         for annotated in types:
@@ -273,12 +296,13 @@ class ProgramReader:
         args: list[Tensor],
         results: list[TensorType] | None,
         manual: DeviceScope | None,
+        why: Sequence[Misfit] = (),
     ) -> list[Tensor]:
         scope = Scope(self, self.e, manual=manual)
         for parameter, arg in zip(function.parameters, args, strict=True):
             scope.names[parameter.name] = arg
         value, statement = run(scope, function)
-        return results_of(scope, function, value, statement, results)
+        return results_of(scope, function, value, statement, results, why)
 
     def _per_device(
         self,
@@ -302,7 +326,8 @@ class ProgramReader:
         def body(_: object, *values: SSAValue) -> list[SSAValue]:
             self.builder.name(values, [parameter.name for parameter in function.parameters])
             tensors = [Tensor(value, type) for value, type in zip(values, blocks, strict=True)]
-            return [tensor.value for tensor in self._body(function, tensors, returned, scope)]
+            why = [partial(manual.misfit, i, result.type) for i, result in enumerate(results)]
+            return [tensor.value for tensor in self._body(function, tensors, returned, scope, why)]
 
         values = self.builder.manual_computation(
             [arg.value for arg in args],

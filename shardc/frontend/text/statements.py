@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
-from shardc.frontend.text.invocations import as_type
+from shardc.frontend.text.invocations import Misfit, as_type
 from shardc.frontend.text.loops import loop
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import Tensor, Value, counted, describe
@@ -115,9 +115,14 @@ def _declared_partial(
 
 
 def results_of(
-    scope: Scope, function: s.Function, value: Value, statement: s.Return, types: Sequence[TensorType] | None
+    scope: Scope,
+    function: s.Function,
+    value: Value,
+    statement: s.Return,
+    types: Sequence[TensorType] | None,
+    why: Sequence[Misfit] = (),
 ) -> list[Tensor]:
-    """The returned tensors, as the function's result types want them, where it has any."""
+    """The returned tensors, as the function's result types want them, where it has any; `why` they do."""
     items = value if isinstance(value, tuple) else (value,)
     exprs = (
         statement.value.items if isinstance(statement.value, s.Sequence) else [statement.value] * len(items)
@@ -131,7 +136,11 @@ def results_of(
     for i, (item, expr) in enumerate(zip(items, exprs, strict=True)):
         if types is not None:
             what = "the result" if len(types) == 1 else f"result {i}"
-            tensors.append(as_type(scope, item, types[i], f"{what} of {function.name}", expr.pos))
+            tensors.append(
+                as_type(
+                    scope, item, types[i], f"{what} of {function.name}", expr.pos, why[i] if why else None
+                )
+            )
         elif isinstance(item, Tensor | bool | int | float):
             with scope.e.at(expr.pos):
                 tensors.append(scope.e.tensor(item))

@@ -1,7 +1,7 @@
 // RUN: not shardc-opt %s -p check 2>&1 | filecheck %s
 
 // Without the all-reduce devices along j return different blocks, where the result says they are equal.
-// CHECK: check-varying.mlir:{{[0-9]+}}:{{[0-9]+}}: error: result 1, f32[8@i, 32], is the same over j
+// CHECK: check-varying.mlir:{{[0-9]+}}:{{[0-9]+}}: error: the result, f32[8@i, 32], is the same over j
 // CHECK-SAME: varies over j
 // CHECK: note: psum over j first
 sdy.mesh @grid = <["i"=4, "j"=2]>

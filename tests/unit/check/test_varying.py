@@ -101,7 +101,7 @@ def test_without_the_psum():
     with pytest.raises(ShardcError) as error:
         check(AB, body, [(f32(8, 32), lay([I], None))])
     assert str(error.value) == dedent("""\
-        basic.shard:3:9: error: result 1, f32[8@i, 32], is the same over j, \
+        basic.shard:3:9: error: the result, f32[8@i, 32], is the same over j, \
 but z: f32[2, 32]{varies: i, j} varies over j
                 z = a @ b
                     ^
@@ -249,7 +249,7 @@ REFUSED = {
         PARTIAL,
         lambda b, x, m: [b.one("stablehlo.add", x, m)],
         f"add combines partial results of two kinds: {X_TEXT}, m: f32[2, 32]{{varies: i; partial max: j}}",
-        None,
+        "psum x over j and pmax m over j first",
     ),
     "reduced by another kind": (
         XY,
@@ -269,28 +269,28 @@ REFUSED = {
         XY,
         OUT,
         lambda b, x, y: [x],
-        f"result 1, f32[8@i, 32], is whole over j, but {X_TEXT} is a partial sum over j",
+        f"the result, f32[8@i, 32], is whole over j, but {X_TEXT} is a partial sum over j",
         "psum over j first, or declare it partial(sum: j)",
     ),
     "returned as split": (
         XY,
         [(f32(8, 64), lay([I], [J]))],
         lambda b, x, y: [x],
-        f"result 1, f32[8@i, 64@j], is split over j, but {X_TEXT} is a partial sum over j",
+        f"the result, f32[8@i, 64@j], is split over j, but {X_TEXT} is a partial sum over j",
         "psum_scatter over j first",
     ),
     "returned as another kind": (
         XY,
         [(f32(8, 32), lay([I], None, partial=[J], kind="max"))],
         lambda b, x, y: [x],
-        f"result 1, f32[8@i, 32], is partial(max: j), but {X_TEXT} is a partial sum over j",
+        f"the result, f32[8@i, 32], is partial(max: j), but {X_TEXT} is a partial sum over j",
         "declare it partial(sum: j)",
     ),
     "whole, returned as a partial sum": (
         XY,
         PARTIAL,
         lambda b, x, y: [y],
-        f"result 1, f32[8@i, 32], is partial(sum: j), but {Y_TEXT} is the same over j, "
+        f"the result, f32[8@i, 32], is partial(sum: j), but {Y_TEXT} is the same over j, "
         "so the sum counts it once per device",
         "leave j out of partial(…)",
     ),
@@ -299,7 +299,8 @@ REFUSED = {
         PARTIAL,
         lambda b, x, y: [b.one("spmd.to_partial", y, axes=(I,), kind="sum")],
         f"to_partial over i keeps the value of one position, but the others differ: {Y_TEXT}",
-        None,
+        "only what is the same on all becomes partial so; blocks that differ are declared to be terms: "
+        "t: f32[2, 32] partial(sum: i) = …",
     ),
 }
 
@@ -333,7 +334,7 @@ def test_a_marked_reduction_has_its_own_kind():
     check(inputs, body, [(f32(8), lay([I], partial=[J], kind="max"))])
     message, _ = told(inputs, body, [(f32(8), lay([I]))])
     assert message == (
-        "result 1, f32[8@i], is whole over j, "
+        "the result, f32[8@i], is whole over j, "
         "but the value: f32[2]{varies: i; partial max: j} is a partial max over j"
     )
 
@@ -405,8 +406,8 @@ def test_a_scalar_that_varies():
     message, hint = told(
         inputs, lambda b, x: [b.name(b.one("stablehlo.reshape", x, result=f32()), "s")], [(f32(), lay())]
     )
-    assert message == "result 1, f32[], is the same over i, j, but s: f32[]{varies: i, j} varies over i, j"
-    assert hint == "psum over i, j first; a scalar cannot be split"
+    assert message == "the result, f32[], is the same over i, j, but s: f32[]{varies: i, j} varies over i, j"
+    assert hint == "psum over i, j first; a scalar cannot be split, but reshape(x, (1,)) can, as `8@(i, j)`"
 
 
 def test_reducing_what_is_the_same():
@@ -475,10 +476,32 @@ def test_a_loop_may_carry_a_partial_sum_from_zero():
 
 
 def test_a_loop_may_not_turn_a_whole_value_into_a_partial_sum():
-    message, _ = told(XY, lambda b, x, y: loop(b, [y], lambda b, p: [x]), PARTIAL)
+    message, hint = told(XY, lambda b, x, y: loop(b, [y], lambda b, p: [x]), PARTIAL)
+    assert message == "y is {varies: i} where the loop starts and {varies: i; partial sum: j} after a turn"
+    assert hint == "psum over j what it is after a turn"
+
+
+def test_devices_do_not_wait_for_others_that_went_another_way():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        regions = [([], lambda b: [psum(b, x, J)]), ([], lambda b: [y])]
+        on = b.one("spmd.axis_index", axes=(J,))
+        return b.op("stablehlo.case", on, results=[b.type_of(y)], regions=regions)
+
+    message, hint = told(XY, body, OUT)
     assert message == (
-        "carried value 2 of while is {varies: i} or {varies: i; partial sum: j}, depending on the way taken"
+        "psum over j waits for all devices along j, and only some devices come here: "
+        "what decides varies over j"
     )
+    assert hint == "decide by a value that is the same over j: pmax it over j first"
+
+
+def test_devices_may_wait_for_others_that_go_the_same_way():
+    def body(b: GraphBuilder, x: int, y: int) -> list[int]:
+        regions = [([], lambda b: [b.one("spmd.vary", psum(b, x, J), axes=(I,))]), ([], lambda b: [y])]
+        on = b.one("spmd.axis_index", axes=(I,))
+        return b.op("stablehlo.case", on, results=[b.type_of(y)], regions=regions)
+
+    check(XY, body, OUT)
 
 
 def choose(b: GraphBuilder, on: int, *values: int) -> int:
@@ -496,14 +519,15 @@ def test_a_branch_taken_by_some_devices_gives_a_varying_result():
 
 def test_a_branch_taken_by_some_devices_gives_no_partial_result():
     message, _ = told(XY, lambda b, x, y: [choose(b, b.one("spmd.axis_index", axes=(J,)), x, x)], PARTIAL)
-    assert message == "case depends on a value that varies over j, and its result is partial over it"
+    assert message == "switch depends on a value that varies over j, and its result is partial over it"
 
 
 def test_a_partial_result_decides_nothing():
     inputs = {"k": (TensorType((), "i32"), lay(partial=[J])), "y": XY["y"]}
     message, hint = told(inputs, lambda b, k, y: [choose(b, k, y, y)], OUT)
     assert (
-        message == "what case decides by must be whole, but k: i32[]{partial sum: j} is a partial sum over j"
+        message
+        == "what switch decides by must be whole, but k: i32[]{partial sum: j} is a partial sum over j"
     )
     assert hint == "psum k over j first"
 

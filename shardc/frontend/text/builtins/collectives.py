@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from shardc.frontend.text.builtins.elementwise import numeric
 from shardc.frontend.text.builtins.reductions import axis_of
@@ -27,7 +28,8 @@ def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
 def pmean(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
     """The sum, divided by the number of devices."""
     x = e.inexact(x)
-    total = e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind="sum")
+    said: dict[str, Any] = {"shardc.said": "pmean"}
+    total = e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind="sum", **said)
     return e.op("stablehlo.divide", *e.together(total, float(size_of(axis_name))))
 
 
@@ -40,7 +42,7 @@ def scattered(kind: str) -> Callable[..., Tensor]:
         """Untiled, scatter_dimension has the size of the axes and is dropped."""
         x = numeric(e, x) if kind == "sum" else x
         dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
-        _check_parts(e, f"p{kind}_scatter", x, dim, parts, tiled)
+        _check_parts(e, f"p{kind}_scatter", x, axis_name, dim, tiled)
         result = e.op(
             "spmd.reduce_scatter",
             x,
@@ -83,7 +85,7 @@ def all_to_all(
     has the size of the axes and is dropped, and concat_axis is a new dimension.
     """
     split, parts = axis_of(e, split_axis, x.rank), size_of(axis_name)
-    _check_parts(e, "all_to_all", x, split, parts, tiled)
+    _check_parts(e, "all_to_all", x, axis_name, split, tiled)
     concat = axis_of(e, concat_axis, x.rank)
     if not tiled:
         return _untiled_all_to_all(e, x, axis_name, split, concat)
@@ -153,7 +155,7 @@ def pcast(e: Emitter, x: Operand, axis_name: MeshAxes, to: str) -> Tensor:
 def block(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0) -> Tensor:
     """The device's own part of a dimension, without communication."""
     dim, parts = axis_of(e, axis, x.rank), size_of(axis_name)
-    _check_parts(e, "block", x, dim, parts, tiled=True)
+    _check_parts(e, "block", x, axis_name, dim, tiled=True)
     result = x.type.with_shape(_scaled(x.shape, dim, 1, parts))
     return e.op("spmd.all_slice", x, result=result, axes=axis_name, dim=dim)
 
@@ -165,16 +167,20 @@ def to_partial(e: Emitter, x: Tensor, axis_name: MeshAxes, kind: str = "sum") ->
     return e.op("spmd.to_partial", x, result=x.type, axes=axis_name, kind=kind)
 
 
-def _check_parts(e: Emitter, name: str, x: Tensor, dim: int, parts: int, tiled: bool) -> None:
-    size = x.shape[dim]
+def _check_parts(e: Emitter, name: str, x: Tensor, axes: MeshAxes, dim: int, tiled: bool) -> None:
+    """A located error unless a dimension of the block can be split over the axes."""
+    size, parts, over = x.shape[dim], size_of(axes), ", ".join(axis.name for axis in axes)
+    block = f"{x.value.name_hint}: {x.type}" if x.value.name_hint else f"the block {x.type}"
     if tiled and size % parts:
         raise e.error(
-            f"{name} splits dimension {dim} of the block {x.type} into {parts}, which does not divide {size}"
+            f"{name} over {over} splits dimension {dim} of {block} into {parts} parts, "
+            f"and {parts} does not divide {size}",
+            f"choose another dimension, or pad this one to {-(-size // parts) * parts}",
         )
     if not tiled and size != parts:
         raise e.error(
-            f"{name} without tiled=True takes a dimension {dim} of size {parts}, the number of devices,"
-            f" and the block {x.type} has {size}",
+            f"{name} over {over} without tiled=True takes a dimension {dim} of size {parts}, the number of "
+            f"devices, and {block} has {size}",
             f"with tiled=True it splits the dimension into {parts} parts",
         )
 
