@@ -29,7 +29,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardc.check.flow import PARTIAL_OVER
-from shardc.check.partials import ENDS, goes_straight, kind_before, natural_kind, users_of
+from shardc.check.partials import ENDS, Paths, natural_kind
 from shardc.check.state import axis_named
 from shardc.check.varying import Types, check_body
 from shardc.dialects.build import IRBuilder
@@ -63,8 +63,7 @@ class _Declarer:
         self.snap, self.types = snap, types
         self.graph: Graph = snap.graph
         self.nodes = list(walk(manual.regions[0]))
-        self.users = users_of(self.nodes)
-        self.makers = {value: node for node in self.nodes for value in node.results}
+        self.paths = Paths(snap.graph, self.nodes)
         self.builder = IRBuilder(snap.module)
 
     def run(self) -> None:
@@ -82,13 +81,13 @@ class _Declarer:
     def declare(self, end: Node, over: Sequence[Axis], kind: str) -> None:
         """The value that a reduction takes is partial, from as early on as an operation can say so."""
         value, first = end.operands[0], None
-        while (maker := self.makers.get(value)) is not None and self.straight(value, over, kind):
+        while (maker := self.paths.makers.get(value)) is not None and self.straight(value, over, kind):
             if self.may_say(maker, kind):
                 first = maker
-            before = kind_before(self.graph, maker, kind)
-            if before is None:
+            before, index = self.paths.kind_before(maker, kind), self.paths.carried(maker)
+            if before is None or index is None:
                 break
-            value, kind = maker.operands[0], before
+            value, kind = maker.operands[index], before
         if first is not None:
             self.mark(first, over)
         else:
@@ -98,7 +97,7 @@ class _Declarer:
         """Whether the value varies over the axes and nothing but reductions of this kind comes of it."""
         if not self.types.parts.of(over) <= self.types[value].varies:
             return False
-        return goes_straight(self.graph, self.users, value, over, kind)
+        return self.paths.goes_straight(value, over, kind)
 
     def may_say(self, maker: Node, kind: str) -> bool:
         """Whether an operation can say that its result is partial."""

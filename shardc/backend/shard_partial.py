@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from shardc.backend.axes import EmittedMesh
-from shardc.check.partials import ENDS, goes_straight, natural_kind, users_of
+from shardc.check.partials import ENDS, Paths, natural_kind
 from shardc.check.state import axis_named
 from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis
@@ -19,7 +19,7 @@ from shardc.layout import Axis
 def declarations(graph: Graph, bodies: Sequence[Region], mesh: EmittedMesh | None) -> dict[int, str]:
     """Value -> its type as the program declares it: f32[8] partial(sum: model)."""
     nodes = [node for body in bodies for node in walk(body)]
-    users = users_of(nodes)
+    paths = Paths(graph, nodes)
     found: dict[int, str] = {}
     partial: set[int] = set()
     for node in nodes:
@@ -31,9 +31,10 @@ def declarations(graph: Graph, bodies: Sequence[Region], mesh: EmittedMesh | Non
             continue
         (value,) = node.results
         kind = _kind(graph, node)
-        if from_partial or not goes_straight(graph, users, value, over, kind):
-            partial.add(value)
-            found[value] = f"{graph.type(value)} partial({kind}: {', '.join(mesh.names(over))})"
+        if from_partial or not paths.goes_straight(value, over, kind):
+            last, kind = paths.last_of_chain(value, kind)
+            partial.update((value, last))
+            found[last] = f"{graph.type(last)} partial({kind}: {', '.join(mesh.names(over))})"
     return found
 
 

@@ -1,12 +1,12 @@
 """From the operation that makes a partial result to the reduction that ends it.
 
-A partial result *goes straight* to its reduction if nothing happens to it but operations on it alone, through
-which it stays partial. Such a result needs no declaration: the reduction tells.
+A partial result *goes straight* to its reduction if nothing happens to it but operations on it and constants,
+through which it stays partial. Such a result needs no declaration: the reduction tells.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from typing import cast
 
 from shardc.graph import Graph, Node
@@ -15,18 +15,6 @@ from shardc.layout.sharding import KINDS
 from shardc.rules.table import rule_of
 
 ENDS = ("spmd.all_reduce", "spmd.reduce_scatter")
-
-Users = Mapping[int, Sequence[Node]]
-"""The operations that take a value, once for each time they do."""
-
-
-def users_of(nodes: Iterable[Node]) -> dict[int, list[Node]]:
-    """Who takes the values of some code."""
-    users: dict[int, list[Node]] = {}
-    for node in nodes:
-        for value in node.operands:
-            users.setdefault(value, []).append(node)
-    return users
 
 
 def natural_kind(graph: Graph, node: Node) -> str:
@@ -39,34 +27,66 @@ def natural_kind(graph: Graph, node: Node) -> str:
     return (rule and rule.reduction) or rest
 
 
-def goes_straight(graph: Graph, users: Users, value: int, axes: Iterable[Axis], kind: str) -> bool:
-    """Whether all that becomes of a value that is partial over the axes is reduced over all of them."""
-    for user in users.get(value, ()):
-        if user.name in ENDS:
-            if user.attrs["kind"] != kind or not covers(user, axes):
+class Paths:
+    """Where the values of some code come from and go to."""
+
+    def __init__(self, graph: Graph, nodes: Iterable[Node]) -> None:
+        self.graph = graph
+        self.makers: dict[int, Node] = {}
+        self.users: dict[int, list[Node]] = {}
+        for node in nodes:
+            self.makers.update(dict.fromkeys(node.results, node))
+            for value in node.operands:
+                self.users.setdefault(value, []).append(node)
+
+    def goes_straight(self, value: int, axes: Iterable[Axis], kind: str) -> bool:
+        """Whether all that becomes of a value that is partial over the axes is reduced over all of them."""
+        for user in self.users.get(value, ()):
+            if user.name in ENDS:
+                if user.attrs["kind"] != kind or not _covers(user, axes):
+                    return False
+                continue
+            after = self.kind_after(user, kind)
+            if after is None or not self.goes_straight(user.results[0], axes, after):
                 return False
-            continue
-        after = kind_after(graph, user, kind)
-        if after is None or not goes_straight(graph, users, user.results[0], axes, after):
-            return False
-    return True
+        return True
+
+    def last_of_chain(self, value: int, kind: str) -> tuple[int, str]:
+        """What operations on a value alone make of it in the end, and the kind that it has there."""
+        while len(takers := self.users.get(value, ())) == 1 and len(takers[0].operands) == 1:
+            after = self.kind_after(takers[0], kind)
+            if after is None:
+                break
+            value, kind = takers[0].results[0], after
+        return value, kind
+
+    def kind_after(self, node: Node, kind: str) -> str | None:
+        """The kind of what an operation makes of a partial operand; None if not linear in it alone."""
+        index = self.carried(node)
+        if index is None or len(node.results) != 1 or node.name.startswith("spmd."):
+            return None
+        rule = rule_of(self.graph.op(node))
+        flows = rule.flows(kind) if rule else ()
+        return next((after for group, after in flows if group == frozenset((index,))), None)
+
+    def kind_before(self, node: Node, kind: str) -> str | None:
+        """The kind of the operand of which an operation makes a partial result of this one."""
+        return next((before for before in KINDS if self.kind_after(node, before) == kind), None)
+
+    def carried(self, node: Node) -> int | None:
+        """The index of the only operand that is no constant."""
+        moving = [i for i, value in enumerate(node.operands) if not self.is_constant(value)]
+        return moving[0] if len(moving) == 1 else None
+
+    def is_constant(self, value: int) -> bool:
+        """Whether a value is a constant, broadcast or not."""
+        maker = self.makers.get(value)
+        while maker is not None and maker.name == "stablehlo.broadcast_in_dim":
+            maker = self.makers.get(maker.operands[0])
+        return maker is not None and maker.name == "stablehlo.constant"
 
 
-def covers(end: Node, axes: Iterable[Axis]) -> bool:
+def _covers(end: Node, axes: Iterable[Axis]) -> bool:
     """Whether a collective runs over all of the axes."""
     own = cast("tuple[Axis, ...]", end.attrs["axes"])
     return all(any(other.contains(axis) for other in own) for axis in axes)
-
-
-def kind_after(graph: Graph, node: Node, kind: str) -> str | None:
-    """The kind of what an operation makes of one partial result; None if it takes more, or isn't linear."""
-    if len(node.operands) != 1 or len(node.results) != 1 or node.name.startswith("spmd."):
-        return None
-    rule = rule_of(graph.op(node))
-    flows = rule.flows(kind) if rule else ()
-    return next((after for group, after in flows if 0 in group), None)
-
-
-def kind_before(graph: Graph, node: Node, kind: str) -> str | None:
-    """The kind of the operand of which an operation makes a partial result of this one."""
-    return next((before for before in KINDS if kind_after(graph, node, before) == kind), None)
