@@ -1,100 +1,78 @@
 """The moves a reshard may consist of: from a layout, every layout that one collective leads to.
 
-A layout says which atoms (by number) split each dimension and over which the value is partial. Moves keep
-JAX's check of varying values content: a value is typed equal over an axis only after an all-gather or
-all-reduce over it, so a permute rearranges the atoms that split the tensor and never swaps in another.
+Moves keep JAX's check of varying values content: a value is typed equal over an axis only after an
+all-gather or all-reduce over it, so a permute rearranges the atoms that split the tensor and never swaps in
+another.
 
-Blocks have the ceiling size. A suffix of a dimension's atoms can be gathered or sliced if the smaller blocks
-tile the larger one exactly, or if nothing else splits the dimension: then the whole is padded before slicing
-and the padding dropped after gathering.
+All-to-alls and permutes have as many results as there are orders of atoms. So they are made in small steps:
+atoms are taken up together, for the whole price, and put down one by one; layouts from which the same atoms
+were taken share what follows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations, product
 from math import prod
 from typing import NamedTuple
 
 from shardc.planning import cost
+from shardc.planning.space import Atoms, Layout, Space
 
-Atoms = tuple[int, ...]
 
+class Hand(NamedTuple):
+    """A collective under way: the atoms that it still has to put down, from dimension `dim` on.
 
-class Layout(NamedTuple):
-    """Atoms per dimension, major to minor; atoms over which the value is partial, ascending.
-
-    `settled` is False while what is partial is of the source's kind and the target's is another.
+    The first `keep` atoms of that dimension were there before. `dims` are the receivers of an all-to-all, or
+    each dimension's number of parts in a permute. Bytes: `alive` is the block before, and an all-to-all
+    sends to its `n` devices chunks of `sent` times the receivers' blocks.
     """
 
-    dims: tuple[Atoms, ...]
-    partial: Atoms = ()
-    settled: bool = True
+    kind: str
+    atoms: Atoms
+    dim: int
+    keep: int
+    dims: tuple[int, ...]
+    alive: int
+    sent: int = 0
+    n: int = 1
+
+
+class State(NamedTuple):
+    """A layout, or what there is of one while a collective is under way."""
+
+    layout: Layout
+    hand: Hand | tuple[()] = ()
 
 
 class Move(NamedTuple):
-    """A collective, the layout after it, what it moves, and the bytes of the buffer that it fills."""
+    """A collective or a step of one: what follows, the bytes it adds, and those alive at once.
+
+    `begins`: it is a new collective, not the next step of one. `peak` is 0 until the collective is complete.
+    """
 
     kind: str
-    layout: Layout
+    state: State
     bytes: int
-    buffer: int
+    peak: int
+    begins: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Space:
-    """A tensor and the atoms' sizes; `goal` is the layout to reach."""
-
-    shape: tuple[int, ...]
-    itemsize: int
-    sizes: tuple[int, ...]
-    start: Layout
-    goal: Layout
-
-    def parts(self, atoms: Atoms) -> int:
-        """Into how many parts the atoms split something."""
-        parts = 1
-        for atom in atoms:
-            parts *= self.sizes[atom]
-        return parts
-
-    def block(self, dim: int, atoms: Atoms) -> int:
-        """The local size of a dimension."""
-        return -(-self.shape[dim] // self.parts(atoms))
-
-    def local(self, dims: Sequence[Atoms]) -> int:
-        """Bytes of a device's block."""
-        return self.itemsize * prod(self.block(d, atoms) for d, atoms in enumerate(dims))
-
-    def nests(self, dim: int, outer: Atoms, inner: Atoms) -> bool:
-        """Whether the blocks of outer + inner tile those of outer, so that `inner` may come or go."""
-        return (
-            not outer
-            or not inner
-            or self.block(dim, outer) == self.block(dim, outer + inner) * self.parts(inner)
-        )
-
-    def free(self, layout: Layout) -> Atoms:
-        """The atoms over which devices hold copies."""
-        used = {a for atoms in (*layout.dims, layout.partial) for a in atoms}
-        return tuple(a for a in range(len(self.sizes)) if a not in used)
+def moves(space: Space, state: State) -> Iterator[Move]:
+    """Everything that may come next."""
+    if state.hand:
+        yield from PUT[state.hand.kind](space, state.layout, state.hand)
+        return
+    for begin in MOVES:
+        yield from begin(space, state.layout)
 
 
-def with_dim(layout: Layout, dim: int, atoms: Atoms) -> Layout:
-    """The layout with other atoms in one dimension."""
-    return layout._replace(dims=(*layout.dims[:dim], atoms, *layout.dims[dim + 1 :]))
-
-
-def _less_partial(layout: Layout, gone: Sequence[int]) -> Layout:
-    left = tuple(a for a in layout.partial if a not in gone)
-    return layout._replace(partial=left, settled=layout.settled or not left)
-
-
-def _orders(atoms: Sequence[int]) -> Iterator[Atoms]:
-    """Every non-empty ordered choice of atoms."""
+def _orders(space: Space, atoms: Sequence[int]) -> Iterator[Atoms]:
+    """Every non-empty ordered choice of atoms, those that are alike in ascending order."""
     for count in range(1, len(atoms) + 1):
-        yield from permutations(atoms, count)
+        for order in permutations(atoms, count):
+            if space.in_order(order, atoms):
+                yield order
 
 
 def _suffixes(space: Space, layout: Layout) -> Iterator[tuple[int, Atoms, Atoms]]:
@@ -110,18 +88,33 @@ def all_gathers(space: Space, layout: Layout) -> Iterator[Move]:
     block = space.local(layout.dims)
     for dim, keep, gone in _suffixes(space, layout):
         n = space.parts(gone)
-        yield Move("all_gather", with_dim(layout, dim, keep), cost.all_gather(block, n), block * n)
+        after = State(layout.with_dim(dim, keep))
+        yield Move("all_gather", after, cost.all_gather(block, n), block + block * n)
 
 
 def all_slices(space: Space, layout: Layout) -> Iterator[Move]:
-    """[x] -> [(x, y)]: keep a part of what every device has. One atom at a time unless padding forbids it."""
-    free = space.free(layout)
+    """[x] -> [(x, y)]: keep a part of what every device has, one atom at a time unless padding forbids it."""
+    alive, free = space.local(layout.dims), space.free(layout)
     for dim, atoms in enumerate(layout.dims):
-        even = space.shape[dim] % space.parts(atoms + free) == 0
-        for more in ((a,) for a in free) if even else _orders(free):
-            if space.nests(dim, atoms, more):
-                after = with_dim(layout, dim, atoms + more)
-                yield Move("all_slice", after, 0, space.local(after.dims))
+        for more in space.first_alike(free):
+            if space.nests(dim, atoms, (more,)):
+                after = layout.with_dim(dim, (*atoms, more))
+                yield Move("all_slice", State(after), 0, alive + space.local(after.dims))
+        if not atoms and len(free) > 1 and space.shape[dim] % space.parts(free):
+            yield Move("all_slice", State(layout, Hand("all_slice", free, dim, 0, (), alive)), 0, 0)
+
+
+def _slice_more(space: Space, layout: Layout, hand: Hand) -> Iterator[Move]:
+    """[-] -> [(x, y)] where [x] would not be tiled by that."""
+    atoms = layout.dims[hand.dim]
+    for more in space.first_alike(hand.atoms):
+        after = layout.with_dim(hand.dim, (*atoms, more))
+        left = tuple(a for a in hand.atoms if a != more)
+        if not space.nests(hand.dim, atoms, (more,)):
+            peak = hand.alive + space.local(after.dims)
+            yield Move("all_slice", State(after), 0, peak, begins=False)
+        if left:
+            yield Move("all_slice", State(after, hand._replace(atoms=left)), 0, 0, begins=False)
 
 
 def all_to_alls(space: Space, layout: Layout) -> Iterator[Move]:
@@ -130,58 +123,68 @@ def all_to_alls(space: Space, layout: Layout) -> Iterator[Move]:
     for dim, _, gone in _suffixes(space, layout):
         choices[dim].append(gone)
     blocks = [space.block(d, atoms) for d, atoms in enumerate(layout.dims)]
+    alive = space.itemsize * prod(blocks)
     for gone in product(*choices):
-        moved = tuple(a for atoms in gone for a in atoms)
-        receivers = [dim for dim, atoms in enumerate(gone) if not atoms]
+        moved = tuple(sorted(a for atoms in gone for a in atoms))
+        receivers = tuple(dim for dim, atoms in enumerate(gone) if not atoms)
         if not moved or not receivers:
             continue
         n = space.parts(moved)
-        kept = [atoms[: len(atoms) - len(g)] for atoms, g in zip(layout.dims, gone, strict=True)]
+        kept = tuple(atoms[: len(atoms) - len(g)] for atoms, g in zip(layout.dims, gone, strict=True))
         sent = space.itemsize * prod(size for size, g in zip(blocks, gone, strict=True) if g)
-        for order in permutations(moved):
-            for placed in _placements(order, len(receivers)):
-                dims, chunk = list(kept), sent
-                for dim, atoms in zip(receivers, placed, strict=True):
-                    if not space.nests(dim, kept[dim], atoms):
-                        break
-                    dims[dim] += atoms
-                    chunk *= space.block(dim, dims[dim]) if atoms else blocks[dim]
-                else:
-                    after = layout._replace(dims=tuple(dims))
-                    yield Move("all_to_all", after, cost.all_to_all(chunk, n), chunk * n)
+        first = receivers[0]
+        hand = Hand("all_to_all", moved, first, len(kept[first]), receivers, alive, sent, n)
+        yield Move("all_to_all", State(layout._replace(dims=kept), hand), _least(hand), 0)
 
 
-def _placements(order: Atoms, boxes: int) -> Iterator[tuple[Atoms, ...]]:
-    """Every way to cut a sequence into that many runs, empty ones included."""
-    if boxes == 1:
-        yield (order,)
-        return
-    for cut in range(len(order) + 1):
-        for rest in _placements(order[cut:], boxes - 1):
-            yield (order[:cut], *rest)
+def _least(hand: Hand) -> int:
+    """What an all-to-all sends at least; more where its chunks need padding."""
+    return cost.all_to_all(-(-hand.alive // hand.n), hand.n)
+
+
+def _put_exchanged(space: Space, layout: Layout, hand: Hand) -> Iterator[Move]:
+    """The next atom of an all-to-all goes to the end of this receiver or of a later one."""
+    now = layout.dims[hand.dim]
+    nested = space.nests(hand.dim, now[: hand.keep], now[hand.keep :])
+    for dim in hand.dims:
+        if dim < hand.dim or (dim > hand.dim and not nested):
+            continue
+        atoms = layout.dims[dim]
+        keep = hand.keep if dim == hand.dim else len(atoms)
+        for atom in hand.atoms:
+            after = layout.with_dim(dim, (*atoms, atom))
+            left = tuple(a for a in hand.atoms if a != atom)
+            if left:
+                state = State(after, hand._replace(atoms=left, dim=dim, keep=keep))
+                yield Move("all_to_all", state, 0, 0, begins=False)
+            elif space.nests(dim, atoms[:keep], (*atoms[keep:], atom)):
+                chunk = hand.sent * prod(space.block(d, after.dims[d]) for d in hand.dims)
+                more = cost.all_to_all(chunk, hand.n) - _least(hand)
+                yield Move("all_to_all", State(after), more, hand.alive + chunk * hand.n, begins=False)
 
 
 def collective_permutes(space: Space, layout: Layout) -> Iterator[Move]:
     """[x, y] -> [y, x]: the same atoms in other places, each dimension in as many parts as before."""
-    parts = [space.parts(atoms) for atoms in layout.dims]
-    block = space.local(layout.dims)
-    for dims in _fillings(space, tuple(a for atoms in layout.dims for a in atoms), parts):
-        if dims != layout.dims:
-            after = layout._replace(dims=dims)
-            yield Move("collective_permute", after, cost.collective_permute(block), block)
+    atoms = tuple(sorted(a for dim in layout.dims for a in dim))
+    if len(atoms) > 1:
+        parts, block = tuple(map(space.parts, layout.dims)), space.local(layout.dims)
+        taken = layout._replace(dims=((),) * len(parts))
+        hand = Hand("collective_permute", atoms, 0, 0, parts, block)
+        yield Move("collective_permute", State(taken, hand), cost.collective_permute(block), 0)
 
 
-def _fillings(space: Space, atoms: Atoms, parts: Sequence[int]) -> Iterator[tuple[Atoms, ...]]:
-    """Every way to put all the atoms into dimensions that end up with these numbers of parts."""
-    if not parts:
-        if not atoms:
-            yield ()
-        return
-    for first in ((), *_orders(atoms)):
-        if space.parts(first) == parts[0]:
-            left = tuple(a for a in atoms if a not in first)
-            for rest in _fillings(space, left, parts[1:]):
-                yield (first, *rest)
+def _put_permuted(space: Space, layout: Layout, hand: Hand) -> Iterator[Move]:
+    """The next atom of a permute goes to the first dimension that lacks parts."""
+    for dim in range(hand.dim, len(layout.dims)):
+        atoms = layout.dims[dim]
+        for atom in hand.atoms:
+            if hand.dims[dim] % space.parts((*atoms, atom)) == 0:
+                after = layout.with_dim(dim, (*atoms, atom))
+                left = tuple(a for a in hand.atoms if a != atom)
+                state = State(after, hand._replace(atoms=left, dim=dim) if left else ())
+                yield Move("collective_permute", state, 0, 0 if left else 2 * hand.alive, begins=False)
+        if space.parts(atoms) < hand.dims[dim]:
+            return
 
 
 def all_reduces(space: Space, layout: Layout) -> Iterator[Move]:
@@ -189,41 +192,44 @@ def all_reduces(space: Space, layout: Layout) -> Iterator[Move]:
     block = space.local(layout.dims)
     for count in range(1, len(layout.partial) + 1):
         for gone in combinations(layout.partial, count):
-            after = _less_partial(layout, gone)
-            yield Move("all_reduce", after, cost.all_reduce(block, space.parts(gone)), block)
+            if space.in_order(gone, layout.partial):
+                moved = cost.all_reduce(block, space.parts(gone))
+                yield Move("all_reduce", State(layout.less_partial(gone)), moved, 2 * block)
 
 
 def reduce_scatters(space: Space, layout: Layout) -> Iterator[Move]:
     """[-] partial(x) -> [x]: combine over some atoms, each device keeping one block."""
-    for gone in _orders(layout.partial):
+    alive = space.local(layout.dims)
+    for gone in _orders(space, layout.partial):
         for dim, atoms in enumerate(layout.dims):
             if space.nests(dim, atoms, gone):
-                after = with_dim(_less_partial(layout, gone), dim, atoms + gone)
+                after = layout.less_partial(gone).with_dim(dim, atoms + gone)
                 block = space.local(after.dims)
-                yield Move("reduce_scatter", after, cost.reduce_scatter(block, space.parts(gone)), block)
+                moved = cost.reduce_scatter(block, space.parts(gone))
+                yield Move("reduce_scatter", State(after), moved, alive + block)
 
 
 def replicated_to_unreduced(space: Space, layout: Layout) -> Iterator[Move]:
     """[-] -> [-] partial(x): the first device keeps the value, the others hold what changes nothing."""
     if layout.settled:
-        for atom in space.free(layout):
-            if atom in space.goal.partial:
-                after = layout._replace(partial=tuple(sorted((*layout.partial, atom))))
-                yield Move("replicated_to_unreduced", after, 0, space.local(layout.dims))
+        wanted = [a for a in space.free(layout) if a in space.goal.partial]
+        for atom in space.first_alike(wanted):
+            after = layout._replace(partial=tuple(sorted((*layout.partial, atom))))
+            yield Move("replicated_to_unreduced", State(after), 0, 2 * space.local(layout.dims))
 
 
 def sharded_to_unreduced(space: Space, layout: Layout) -> Iterator[Move]:
     """[x] -> [-] partial(x): each device's block at its place, the rest filled with what changes nothing."""
-    if layout.settled:
+    if layout.settled and space.goal.partial:
+        alive = space.local(layout.dims)
         for dim, keep, gone in _suffixes(space, layout):
             if set(gone) <= set(space.goal.partial):
-                after = with_dim(layout, dim, keep)._replace(partial=tuple(sorted((*layout.partial, *gone))))
-                yield Move("sharded_to_unreduced", after, 0, space.local(after.dims))
+                partial = tuple(sorted((*layout.partial, *gone)))
+                after = layout.with_dim(dim, keep)._replace(partial=partial)
+                yield Move("sharded_to_unreduced", State(after), 0, alive + space.local(after.dims))
 
 
-Moves = tuple[Callable[[Space, Layout], Iterator[Move]], ...]
-
-MOVES: Moves = (
+MOVES: tuple[Callable[[Space, Layout], Iterator[Move]], ...] = (
     all_gathers,
     all_slices,
     all_to_alls,
@@ -233,3 +239,9 @@ MOVES: Moves = (
     replicated_to_unreduced,
     sharded_to_unreduced,
 )
+
+PUT: dict[str, Callable[[Space, Layout, Hand], Iterator[Move]]] = {
+    "all_slice": _slice_more,
+    "all_to_all": _put_exchanged,
+    "collective_permute": _put_permuted,
+}

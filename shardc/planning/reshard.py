@@ -1,8 +1,9 @@
 """From one sharding of a tensor to another, moving the fewest bytes.
 
 The search (planning/search.py) is over layouts of numbered atoms (planning/atoms.py), so a problem that
-differs from another in the names of axes alone is solved once. On meshes of up to three axes it is run to the
-end; beyond, and with finer pieces of axes, it stops after a number of moves and says what it has proved.
+differs from another in the names of axes alone is solved once. It is run to the end where that takes a second
+or two on meshes of up to three axes, and half a second beyond and for finer pieces of axes; a plan carries
+what has been proved.
 """
 
 from __future__ import annotations
@@ -16,20 +17,21 @@ from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
 from shardc.layout.difference import split
 from shardc.planning.atoms import atoms_of
 from shardc.planning.cost import Cost
-from shardc.planning.moves import Layout, Move, Space
-from shardc.planning.search import Found, search
+from shardc.planning.search import Found, Taken, search
+from shardc.planning.space import Layout, Space
 from shardc.planning.steps import FREE, Step
 
-HASTE = 2  # times the estimate counts in the search that finds something good at once
-EFFORT = 30_000  # moves tried before a search that need not end gives its best answer so far (half a second)
+EFFORT = 20_000  # moves tried before a search gives its best answer so far (a quarter second)
+WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
+HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
+HASTY_EFFORT = 5_000  # moves tried in such a search
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """The steps from source to target and what they cost together.
 
-    No plan has fewer bytes than `bound`. `exact`: none is cheaper that moves the pieces of axes into which
-    source and target cut them; plans that cut them finer have been tried, but perhaps not all.
+    No plan has fewer bytes than `bound`, whatever pieces of axes it moves; `exact`: this one has no more.
     """
 
     steps: tuple[Step, ...]
@@ -62,14 +64,14 @@ def plan(
     best: Plan | None = None
     for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
         space = _space(type, source, target, atoms)
-        whole = best is None and len(source.mesh.axes) <= 3
-        found = search(space, memory_limit) if whole else _bounded(space, memory_limit)
+        first = best is None and len(source.mesh.axes) <= 3
+        found = _bounded(space, memory_limit, WHOLE_EFFORT if first else EFFORT)
         if found is None:
             continue
         if best is None or found.cost < best.cost:
-            exact = found.exact or (best is not None and best.exact)
-            best = Plan(_steps(found.path, source, target, atoms), found.cost, found.bound, exact)
-        best = replace(best, bound=min(best.cost.bytes, found.bound))
+            best = Plan(_steps(found.path, source, target, atoms), found.cost, found.bound, found.exact)
+        bound = min(best.cost.bytes, found.bound)
+        best = replace(best, bound=bound, exact=bound == best.cost.bytes)
     if best is None:
         raise LayoutError(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
     return best
@@ -79,25 +81,28 @@ def plan(
 def program_plan(
     type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str] = frozenset()
 ) -> Plan:
-    """The plan that a compiled program uses: the cheapest, but idle axes only help where that pays.
+    """The plan that a compiled program uses: the cheapest, but people expect one all-reduce of a partial sum.
 
-    An all-reduce that copies share becomes a slice, an all-reduce and an all-gather; two more steps are worth
-    it if they save a quarter of the bytes.
+    One that copies share becomes a slice, an all-reduce and an all-gather; two more steps are worth it if
+    they save a quarter of the bytes.
     """
-    simple = plan(type, source, target, idle_axes=False)
     least = plan(type, source, target, manual=manual)
+    if not source.unreduced:
+        return least
+    simple = plan(type, source, target, idle_axes=False)
     return least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
 
 
-def _bounded(space: Space, limit: int | None) -> Found | None:
-    """The better of a hasty search and what an exact one has after as many moves as is reasonable."""
-    careful = search(space, limit, EFFORT)
-    if careful is None or careful.exact:
+def _bounded(space: Space, limit: int | None, effort: int) -> Found | None:
+    """The better of what an exact search has after `effort` moves and what a hasty one has."""
+    careful = search(space, limit, effort)
+    if careful is not None and careful.exact:
         return careful
-    hasty = search(space, limit, EFFORT, HASTE)
-    if hasty is None or careful.cost <= hasty.cost:
-        return careful
-    return replace(hasty, bound=careful.bound)
+    for haste in HASTE:
+        hasty = search(space, limit, HASTY_EFFORT, haste)
+        if hasty is not None and (careful is None or hasty.cost < careful.cost):
+            return replace(hasty, bound=careful.bound if careful else 0)
+    return careful
 
 
 def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence[Axis]) -> Space:
@@ -115,7 +120,7 @@ def _layout(sharding: Sharding, atoms: Sequence[Axis], settled: bool) -> Layout:
 
 
 def _steps(
-    path: Sequence[Move], source: Sharding, target: Sharding, atoms: Sequence[Axis]
+    path: Sequence[Taken], source: Sharding, target: Sharding, atoms: Sequence[Axis]
 ) -> tuple[Step, ...]:
     """The moves as steps: neighbours of one kind joined, the last with the target as it is written."""
     steps: list[Step] = []
