@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ PROGRAMS = {
         "loops_in_functions",
         "lstm",
         "nested_loops",
+        "sequence_parallel",
         "weights_2d",
     )
 }
@@ -44,11 +46,34 @@ def test_programs(name: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["jax", "numpy"])
-@pytest.mark.parametrize("name", ["fsdp_layers", "lstm"])
+@pytest.mark.parametrize("name", ["fsdp_layers", "lstm", "weights_2d", "sequence_parallel"])
 def test_emitted(name: str, target: str) -> None:
     if target == "jax":
         pytest.importorskip("jax")
     _emitted(PROGRAMS[name], target)
+
+
+def test_a_scan_of_jax() -> None:
+    """FSDP in JAX: the stacks that XLA would gather before the scan go around layer by layer."""
+    jax = pytest.importorskip("jax")
+    mesh = jax.sharding.Mesh(np.array(jax.devices()[:4]), ("data",))
+
+    def split(*spec: str | None) -> object:
+        return jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec(*spec))
+
+    def layers(x: Any, ups: Any, downs: Any) -> Any:
+        return jax.lax.scan(lambda h, w: (h + jax.nn.relu(h @ w[0]) @ w[1], None), x, (ups, downs))[0]
+
+    rng = np.random.default_rng(0)
+    arrays = [
+        rng.standard_normal(shape).astype(np.float32) for shape in ((512, 16), (3, 16, 32), (3, 32, 16))
+    ]
+    shardings = (split("data"), split(None, "data"), split(None, "data"))
+    program = shardc.from_jax(
+        layers, *arrays, in_shardings=shardings, out_shardings=shardings[0], overlap="on"
+    )
+    assert "all_gather" not in program.source
+    assert distance(np.asarray(layers(*arrays)), np.asarray(program.main(*arrays))) < TOLERANCE["f32"]
 
 
 def test_layers_are_gathered_one_by_one() -> None:
