@@ -9,12 +9,8 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.explain.diagnostics import ShardcError
 from shardc.layout.distribute import Array
 
-Values = list[float] | Array
-ONES_AND_UP = np.arange(16.0)
-MATRIX = np.arange(144).reshape(12, 12)
 ROWS = np.array([[1.0, 2, 3, 4], [5, 6, 7, 8]])
 
 
@@ -23,114 +19,6 @@ def result(text: str, *inputs: Array) -> Array:
     types = {"f64": np.float64, "f32": np.float32, "i32": np.int32}
     dtype = next(types[name] for name in types if name in text)
     return np.asarray(shardc.compile(text, target="numpy").main(*(x.astype(dtype) for x in inputs)))
-
-
-def on_8(body: str, out: str, given: str = "f64[16@x]") -> str:
-    return f"mesh m[x=8]\n@shard_map\ndef main(a: {given}) -> {out}:\n    return {body}\n"
-
-
-COLLECTIVES: dict[str, tuple[str, Array, Values]] = {
-    "pmean": (on_8("pmean(a, x)", "f64[2]"), ONES_AND_UP, [7, 8]),
-    "pmax": (on_8("pmax(a, x)", "f64[2]"), ONES_AND_UP, [14, 15]),
-    "pmin": (on_8("pmin(a, x)", "f64[2]"), ONES_AND_UP, [0, 1]),
-    "all_gather, tiled": (
-        on_8("all_gather(a, x, tiled=True)", "f64[128@x]"),
-        ONES_AND_UP,
-        np.tile(ONES_AND_UP, 8),
-    ),
-    "all_gather": (
-        on_8("all_gather(a, x)", "f64[64@x, 2]"),
-        ONES_AND_UP,
-        np.tile(ONES_AND_UP.reshape(8, 2), (8, 1)),
-    ),
-    "ppermute gives zeros to whom nobody sends": (
-        on_8("ppermute(a, x, ((0, 3), (1, 2)))", "f64[16@x]"),
-        ONES_AND_UP + 1,
-        [0, 0, 0, 0, 3, 4, 1, 2, *[0] * 8],
-    ),
-    "axis_index": (
-        on_8("a * 0 + axis_index(x)", "f64[16@x]"),
-        ONES_AND_UP,
-        np.arange(16) // 2,
-    ),
-    "a replicated value used by everyone": (
-        on_8("a", "f64[24@x]", "f64[3]"),
-        np.arange(3),
-        np.tile(np.arange(3), 8),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", COLLECTIVES)
-def test_collectives(name: str) -> None:
-    text, given, expected = COLLECTIVES[name]
-    np.testing.assert_array_equal(result(text, given), expected)
-
-
-MAPS: dict[str, tuple[str, Array, Array]] = {
-    "f1: an axis that in_specs leave out": ("f32[12@i, 12]->f32[12@i, 24@j]: a", MATRIX, np.tile(MATRIX, 2)),
-    "f2: the same by hand": ("f32[12@i, 24@j]->f32[12@i, 24@j]: a", np.tile(MATRIX, 2), np.tile(MATRIX, 2)),
-    "f3: sums over j": (
-        "f32[12@i, 12@j]->f32[12@i, 6]: psum(a, j)",
-        MATRIX,
-        MATRIX[:, :6] + MATRIX[:, 6:],
-    ),
-    "f4: sums over i": (
-        "f32[12@i, 12@j]->f32[3, 12@j]: psum(a, i)",
-        MATRIX,
-        MATRIX.reshape(4, 3, 12).sum(axis=0),
-    ),
-    "f5: sums over both": (
-        "f32[12@i, 12@j]->f32[3, 6]: psum(a, (i, j))",
-        MATRIX,
-        MATRIX.reshape(4, 3, 2, 6).sum(axis=(0, 2)),
-    ),
-    "a tile of a constant": ("f32[1, 1]->f32[4@i, 2@j]: a", np.array([[3]]), np.full((4, 2), 3)),
-    "a constant that stays whole": ("f32[1, 1]->f32[1, 1]: a", np.array([[3]]), np.array([[3]])),
-    "blocks may change shape": (
-        "f32[8@i, 4]->f32[16@i, 4]: transpose(a) @ a",
-        np.arange(32).reshape(8, 4),
-        np.concatenate([b.T @ b for b in np.split(np.arange(32).reshape(8, 4), 4)]),
-    ),
-}
-
-
-@pytest.mark.parametrize("name", MAPS)
-def test_specs_of_shard_map(name: str) -> None:
-    form, given, expected = MAPS[name]
-    types, body = form.split(": ")
-    source, target = types.split("->")
-    text = f"mesh m[i=4, j=2]\n@shard_map\ndef main(a: {source}) -> {target}:\n    return {body}\n"
-    np.testing.assert_array_equal(result(text, given), expected)
-
-
-def test_the_blocks_of_f5_start_as_printed() -> None:
-    assert MAPS["f5: sums over both"][2][0].tolist() == [456, 464, 472, 480, 488, 496]
-
-
-ERRORS = {
-    "a size that does not divide": ("f32[10@i, 4]->f32[10@i, 4]: a", "10"),
-    "an axis more than dimensions": ("f32[8@i, @j]->f32[8@i]: a", ""),
-    "an output of other rank": ("f32[8@i]->f32[8@i]: sum(a)", "f32[]"),
-    "not the same on all of j": ("f32[8@i, 4@j]->f32[8@i, 2]: a", "varies over j"),
-    "an unknown axis": ("f32[8@k]->f32[8]: a", "no axis k"),
-    "an all_to_all that does not divide": (
-        "f32[8@i, 3]->f32[8@i, 3]: all_to_all(a, i, 1, 0, tiled=True)",
-        "3",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors_of_shard_map(name: str) -> None:
-    form, message = ERRORS[name]
-    types, body = form.split(": ")
-    source, target = types.split("->")
-    text = f"mesh m[i=4, j=2]\n@shard_map\ndef main(a: {source}) -> {target}:\n    return {body}\n"
-    with pytest.raises(ShardcError) as error:
-        shardc.compile(text)
-    assert message in str(error.value)
-    assert str(error.value).startswith("<text>:")
 
 
 REDUCTIONS = {

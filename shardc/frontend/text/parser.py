@@ -174,6 +174,8 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return "== compares; an assignment is a statement of its own"
     if expected >= {"COMMA", "COLON", "EQUAL"}:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
+    if token.type == "AT" and {"INT", "RSQB"} <= expected:
+        return "a dimension's size stands before its axes: 16@j"
     if expected == {"LSQB"}:
         return "the type of a scalar is written with brackets: f32[]"
     return None
