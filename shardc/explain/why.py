@@ -107,6 +107,12 @@ class Explainer:
             for value, place in body.places.items():
                 self._value_at.setdefault(place, value)
         self._places = {v: p for body in reversed(result.bodies) for v, p in body.places.items()}
+        self._stated_of = {
+            node.results[0]: node.operands[0]
+            for function in self.graph.functions.values()
+            for node in walk(function.body)
+            if node.name == "sdy.sharding_constraint"
+        }
         self._linked = {link.node.id for link in result.flow.links}
         self._silent = self._find_silent()
 
@@ -206,11 +212,15 @@ class Explainer:
     # What did not come
 
     def _stopped(self, value: int, place: int) -> list[Stopped]:
-        return [*self._by_links(place), *self._by_silence(value)]
+        """What a constraint states holds for its operand, so what stopped there stopped here."""
+        stops = list(self._stops.at(place))
+        if value in self._stated_of:
+            stops += self._stops.at(self._places[self._stated_of[value]])
+        return [*self._by_links(stops), *self._by_silence(value)]
 
-    def _by_links(self, place: int) -> Iterator[Stopped]:
+    def _by_links(self, stops: list[Stop]) -> Iterator[Stopped]:
         seen: set[tuple[object, ...]] = set()
-        for stop in self._stops.at(place):
+        for stop in stops:
             mesh = self._mesh(stop)
             node = stop.link.node
             reason, text, by = self._explained(stop, mesh)
@@ -231,6 +241,9 @@ class Explainer:
         if stop.reason == "conflict" and stop.other is not None:
             return self._conflict(stop, mesh)
         axis = text_of(stop.axis, mesh)
+        if stop.culprit >= 0:
+            culprit = self._place_name(stop.culprit)
+            return stop.reason, f"{culprit}, another tensor of the operation, cannot take {axis}", None
         return stop.reason, _SENTENCES[stop.reason].format(axis=axis, dim=stop.dim, factor=_size(stop)), None
 
     def _conflict(self, stop: Stop, mesh: Mesh) -> tuple[str, str, str | None]:
@@ -268,20 +281,23 @@ class Explainer:
                 known = node.id in self._linked or edges_of(node, self.graph) is not None
                 if known or node.name.endswith(("return", "sharding_group")) or not node.operands:
                     continue
-                for result in node.results:
-                    silent.setdefault(result, []).append(node)
+                for value in dict.fromkeys((*node.operands, *node.results)):
+                    silent.setdefault(value, []).append(node)
         return silent
 
     def _by_silence(self, value: int) -> Iterator[Stopped]:
         for node in self._silent.get(value, ()):
-            for operand in node.operands:
-                sharding = self.provenance.result.found[self._places[operand]]
+            here = self.provenance.result.found[self._places[value]]
+            for other in node.operands if value in node.results else node.results:
+                sharding = self.provenance.result.found[self._places[other]]
                 for dim in sharding.dims if sharding else ():
                     for axis in dim.axes[:1]:
+                        if here is not None and any(axis.overlaps(a) for d in here.dims for a in d.axes):
+                            continue
                         text = f"{_title(node)} has no sharding rule"
                         yield Stopped(
                             text_of(axis, sharding.mesh) if sharding else axis.name, -1, _title(node),
-                            _where(node.loc), self._label(operand), "no rule", text,
+                            _where(node.loc), self._label(other), "no rule", text,
                         )  # fmt: skip
 
     # Names

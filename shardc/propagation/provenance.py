@@ -77,16 +77,27 @@ class Provenance:
                 continue
             factor = _factor_with(link.rule.tensors[tensor], after, dim, axis, link)
             hops.append(Hop(place, dim, axis, link, factor))
-            source = self._source(link, tensor, factor, axis, number)
+            visit = self._visit(number)
+            source = self._source(link, tensor, factor, axis, visit)
+            if source is None:
+                visit = number
+                source = self._source(link, tensor, factor, axis, visit)
             if source is None:
                 return hops
-            (place, dim, axis), limit = source, number
+            (place, dim, axis), limit = source, visit
         return [*hops, Hop(place, dim, axis)]
 
     def before(self, place: int, limit: int) -> Sharding | None:
         """The sharding of a place before a change."""
         numbers = [number for number in self._at.get(place, ()) if number < limit]
         return self._changes[numbers[-1]][3] if numbers else self.result.flow.start[place]
+
+    def _visit(self, number: int) -> int:
+        """The first change of the visit that made a change."""
+        link = self._changes[number][0]
+        while number and self._changes[number - 1][0] is link:
+            number -= 1
+        return number
 
     def _gain(self, place: int, dim: int, axis: Axis, limit: int) -> int | None:
         """The number of the change that brought an axis to a dimension."""

@@ -27,7 +27,7 @@ class Stop:
     `reason` is one of REASONS: the dimension is closed; the axis is kept from this tensor, or is one it is
     partial over; another axis is there already, or this axis splits dimension `other_dim` (`other` is the
     axis in the way); the axis does not divide the dimension's part; a barrier; a factor that nothing is
-    propagated along; no rule; another tensor of the operation could not take it.
+    propagated along; no rule; another tensor of the operation, that of place `culprit`, could not take it.
     """
 
     place: int
@@ -40,6 +40,7 @@ class Stop:
     reason: str
     other: Axis | None = None
     other_dim: int = -1
+    culprit: int = -1
 
 
 class Stops:
@@ -73,6 +74,7 @@ def _stops(link: Link, tensor: int, projection: Projection) -> Iterator[Stop]:
             axis = next((a for i, a in enumerate(wanted) if held.axes[i : i + 1] != (a,)), wanted[-1])
             in_place = () if starts(held.axes, wanted) else held.axes
             reason, obstacle, where = _reason(link, tensor, factor, axis, in_place, projection)
+            culprit = _culprit(link, tensor, factor, axis, projection) if reason == "other" else -1
             yield Stop(
                 link.tensors[tensor],
                 _dim_of(link, tensor, factor),
@@ -84,6 +86,7 @@ def _stops(link: Link, tensor: int, projection: Projection) -> Iterator[Stop]:
                 reason,
                 obstacle,
                 where,
+                culprit,
             )
             break
 
@@ -129,6 +132,15 @@ def _in_tensor(
     if not held.minor_most and dividing_part(axis, projection.sizes[factor]) != axis:
         return "divides", None, -1
     return None
+
+
+def _culprit(link: Link, tensor: int, factor: int, axis: Axis, projection: Projection) -> int:
+    """The place of another tensor that could not take an axis; -1 if there is none."""
+    for number, theirs in enumerate(projection.tensors):
+        if number != tensor and factor in theirs.factors and not theirs.factors[factor].axes:
+            if _in_tensor(link, number, factor, axis, (), projection) is not None:
+                return link.tensors[number]
+    return -1
 
 
 def _passes(direction: Direction, tensor: int, operands: int) -> bool:

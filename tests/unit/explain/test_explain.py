@@ -124,6 +124,30 @@ def test_an_operation_without_a_rule() -> None:
     assert (stop.reason, stop.text) == ("no rule", "custom_call @mystery has no sharding rule")
 
 
+def test_an_operation_without_a_rule_backwards() -> None:
+    text = mlir(
+        "%a: tensor<8xf32>",
+        "%b = stablehlo.custom_call @mystery(%a) "
+        '{sdy.sharding = #sdy.sharding_per_value<[<@m, [{"x"}]>]>} : (tensor<8xf32>) -> tensor<8xf32>',
+        "return %b : tensor<8xf32>",
+    )
+    (stop,) = stopped(text, "a")
+    assert (stop.axis, stop.source, stop.reason) == ("x", "b", "no rule")
+
+
+def test_what_a_constraint_states_stops_it_there() -> None:
+    text = MLP.replace("h = tanh", "h: f32[32@data, 256] = tanh")
+    (stop,) = [s for s in stopped(text, "h") if s.dim == 1]
+    assert (stop.axis, stop.reason, stop.operation) == ("model", "closed", "tanh")
+
+
+def test_the_tensor_that_cannot_take_an_axis_is_named() -> None:
+    text = MLP.replace("h = tanh", "h: f32[32@data, 256] = relu")
+    found = explain(text, "4", file="prog.shard").values
+    texts = [stop.text for report in found for stop in report.stopped]
+    assert "line 4, another tensor of the operation, cannot take model" in texts
+
+
 def test_values_without_a_name_go_by_number_or_line() -> None:
     text = mlir(arg("a", '[{"x"}]'), "%0 = stablehlo.tanh %a : tensor<8xf32>", "return %0 : tensor<8xf32>")
     assert report(text, "%0") == report(text, "3")
