@@ -47,6 +47,7 @@ SPECIAL: tuple[Op, ...] = (
     _op("spmd.all_reduce", [_X], _X, kind="sum"),
     _op("spmd.all_slice", [_X], _f(2, 4), dim=0),
     _op("spmd.all_to_all", [_X], _f(2, 16), split_dim=0, concat_dim=1),
+    _op("spmd.as_partial", [_X], _X, kind="sum"),
     _op("spmd.axis_index", [], _PLACE),
     _op("spmd.reduce_scatter", [_X], _f(2, 4), dim=0, kind="sum"),
     _op("spmd.to_partial", [_X], _X, kind="sum"),

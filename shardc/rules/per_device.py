@@ -71,6 +71,7 @@ RULES: dict[str, Callable[[Op], FactorRule | None]] = {
     "spmd.all_reduce": all_reduce,
     "spmd.all_slice": all_gather,
     "spmd.all_to_all": all_to_all,
+    "spmd.as_partial": to_partial,
     "spmd.axis_index": axis_index,
     "spmd.collective_permute": permute,
     "spmd.reduce_scatter": reduce_scatter,

@@ -158,12 +158,9 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     e_pos = expr.function.pos
     if callee.manual is not None:
         _check_per_device(scope, name, callee.manual, e_pos)
-    if scope.manual is not None and callee.annotated:
-        raise e.error(
-            f"{name} is called from per-device code, and its types carry shardings",
-            "a function for both kinds of code has plain types",
-            e_pos,
-        )
+    if scope.manual is not None:
+        _check_shardings(scope, scope.manual, name, e_pos)
+    scope.program.named.update(callee.axes)
     if len(expr.args) > len(callee.names):
         raise e.error(
             f"{name} takes {counted(len(callee.names), 'argument')}, and is given {len(expr.args)}", pos=e_pos
@@ -192,6 +189,29 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     with e.at(e_pos):
         results = e.ops("func.call", *operands, results=callee.results, weak=False, callee=name)
     return results[0] if len(results) == 1 else tuple(results)
+
+
+def _check_shardings(scope: Scope, manual: DeviceScope, name: str, pos: s.Pos) -> None:
+    """An error if the shardings in a callee name axes that this per-device code is manual over already."""
+    callee, (mesh, axes) = scope.program.signature(name), manual
+    free = [axis for axis in mesh.sizes if axis not in axes]
+    taken = [axis for axis in axes if axis in callee.axes]
+    if not taken and (free or not callee.annotated):
+        return
+    if callee.mapped and free:
+        raise scope.e.error(
+            f"{name} is written per device of {', '.join(taken)}, and so is this place already",
+            f"@shard_map(axes=({', '.join(free)}{',' * (len(free) == 1)})) above {name} leaves "
+            f"{', '.join(taken)} to its callers",
+            pos,
+        )
+    raise scope.e.error(
+        f"{name} is called from per-device code, and its types carry shardings"
+        if callee.annotated
+        else f"{name} is called from per-device code, and shardings in it are over {', '.join(taken)}",
+        "a function for both kinds of code has plain types",
+        pos,
+    )
 
 
 def _check_per_device(scope: Scope, name: str, callee: DeviceScope, pos: s.Pos) -> None:

@@ -47,7 +47,8 @@ def read(
 @dataclass(frozen=True, slots=True)
 class Signature:
     """What callers see of a function. `annotated`: it has shardings, or is a @shard_map function; `manual` is
-    set for a @per_device function.
+    set for a @per_device function. `axes` are those that shardings in it and in what it calls name, and those
+    that it is manual over if it is a @shard_map function (`mapped`).
     """
 
     names: tuple[str, ...]
@@ -55,6 +56,8 @@ class Signature:
     results: list[TensorType]
     annotated: bool
     manual: DeviceScope | None = None
+    axes: frozenset[str] = frozenset()
+    mapped: bool = False
 
 
 class ProgramReader:
@@ -70,6 +73,8 @@ class ProgramReader:
         self.sizes: dict[str, int] = {}
         self.functions: dict[str, s.Function] = {}
         self.types = Types(self.e, self.meshes, self.sizes)
+        self.named: set[str] = set()
+        """The axes that the shardings of the function being built name, and those of functions it calls."""
         self._signatures: dict[str, Signature] = {}
         self._declare_sizes(defines)
         self._declare_meshes()
@@ -234,6 +239,8 @@ class ProgramReader:
         results = self._results(function, uneven, mapped)
         if manual is not None:
             self._check_blocks([*parameters, *(results or ())])
+        types = [*parameters, *(results or ())]
+        self.named = {axis.name for type in types if type.sharding for axis in type.sharding.axes()}
         with (
             self.e.at(function.pos),
             self.builder.func(
@@ -259,6 +266,8 @@ class ProgramReader:
             [tensor.type for tensor in returned],
             annotated,
             manual,
+            frozenset(self.named),
+            mapped,
         )
 
     def _results(self, function: s.Function, uneven: Uneven, mapped: bool) -> list[Annotated] | None:
@@ -321,6 +330,7 @@ class ProgramReader:
         blocks = [manual.local(p.type, sh) for p, sh in zip(parameters, manual.in_shardings, strict=True)]
         returned = [manual.local(r.type, sh) for r, sh in zip(results, manual.out_shardings, strict=True)]
 
+        self.named.update(manual.axes)
         scope = manual.mesh, manual.axes
 
         def body(_: object, *values: SSAValue) -> list[SSAValue]:

@@ -9,7 +9,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.invocations import Misfit, as_type
 from shardc.frontend.text.loops import loop
-from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.values import Tensor, Value, counted, describe
 from shardc.graph.types import TensorType
 from shardc.layout import Sharding, text_of
@@ -81,12 +81,27 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
     if sharding is None:
         scope.e.builder.name([tensor.value], [target.name])
         return tensor
-    if scope.manual is not None:
+    if scope.manual is not None and not leaves(scope.manual, sharding):
         return _declared_partial(scope, target, annotated, tensor, sharding)
+    scope.program.named.update(axis.name for axis in sharding.axes())
     with scope.e.at(target.pos):
         result = scope.e.op("sdy.sharding_constraint", tensor, sharding=sharding)
         scope.e.builder.name([result.value], [target.name])
         return replace(result, sharding=sharding)
+
+
+def leaves(manual: DeviceScope, sharding: Sharding) -> bool:
+    """Whether a sharding in per-device code is over axes that this code leaves to the compiler."""
+    mesh, axes = manual
+    rest = [name for name, size in mesh.axes if size > 1 and name not in axes]
+    return bool(rest) and sharding.mesh == mesh and not any(axis.name in axes for axis in sharding.axes())
+
+
+def _over(manual: DeviceScope, sharding: Sharding) -> str:
+    """Along which axes, where the code leaves others to the compiler."""
+    mesh, axes = manual
+    named = [name for name in axes if any(axis.name == name for axis in sharding.axes())]
+    return f" over {', '.join(named)}" if len(axes) < len(mesh.axes) else ""
 
 
 def _declared_partial(
@@ -97,7 +112,7 @@ def _declared_partial(
     split = any(dim.axes or dim.priority for dim in sharding.dims)
     if split or sharding.replicated or not sharding.unreduced:
         raise scope.e.error(
-            "a block of per-device code cannot be sharded further",
+            "a block of per-device code cannot be sharded further" + _over(scope.manual, sharding),
             "write the type of the block without axes, or with partial(sum: i)",
             annotated.pos,
         )
