@@ -29,7 +29,7 @@ from xdsl.transforms.dead_code_elimination import region_dce
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.types import type_of
-from shardc.graph import identity
+from shardc.graph import identity, is_integer
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,14 @@ def _times_one(op: Operation) -> SSAValue | None:
     return left if _is_splat(right, 1) else right if _is_splat(left, 1) else None
 
 
+def _plus_zero(op: Operation) -> SSAValue | None:
+    """Of integers: -0.0 + 0.0 is another number than -0.0."""
+    if not is_integer(type_of(op.results[0].type).dtype):
+        return None
+    left, right = op.operands
+    return left if _is_splat(right, 0) else right if _is_splat(left, 0) else None
+
+
 def _identity_partial(op: Operation) -> SSAValue | None:
     """A constant that is the identity of the combination is partial as it is."""
     kind = cast(str, python_of(_attribute(op, "kind")))
@@ -92,6 +100,7 @@ def _is_splat(value: SSAValue, element: object) -> bool:
 
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     "spmd.to_partial": _identity_partial,
+    "stablehlo.add": _plus_zero,
     "stablehlo.broadcast_in_dim": _in_order,
     "stablehlo.convert": _same_type,
     "stablehlo.multiply": _times_one,

@@ -14,6 +14,18 @@ func.func @identities(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   return %4 : tensor<8x4xf32>
 }
 
+// Zero changes no integer; added to a float that is -0.0, it does.
+// CHECK-LABEL: @plus_zero
+// CHECK: [[Y:%.*]] = stablehlo.add %y, {{%.*}} : tensor<4xf32>
+// CHECK-NEXT: func.return %x, [[Y]]
+func.func @plus_zero(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>) {
+  %0 = stablehlo.constant dense<0> : tensor<4xi32>
+  %1 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %2 = stablehlo.add %0, %x : tensor<4xi32>
+  %3 = stablehlo.add %y, %1 : tensor<4xf32>
+  return %2, %3 : tensor<4xi32>, tensor<4xf32>
+}
+
 // A transposition is not the identity, though the type stays.
 // CHECK-LABEL: @transposition
 // CHECK-NEXT: stablehlo.broadcast_in_dim %x, dims = [1, 0]
