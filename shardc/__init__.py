@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shardc.compiler import Program, compile, from_jax
+    from shardc.compiler import Program, compile, cost, from_jax
 
 __version__ = "0.1.0"
-__all__ = ["Program", "compile", "from_jax"]
+__all__ = ["Program", "compile", "cost", "from_jax"]
 
 
 def __getattr__(name: str) -> object:

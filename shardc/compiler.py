@@ -4,6 +4,7 @@ program = shardc.compile(text)                          # .shard or StableHLO te
 program = shardc.from_jax(f, x, w, in_shardings=…)      # a JAX function
 program.source                                          # what `shardc -o` writes
 program.main(x, w)                                      # runs it, on the devices there are
+shardc.cost(text, machine="tpu-v5e")                    # what `shardc --cost` says, as data
 """
 
 from __future__ import annotations
@@ -13,10 +14,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.layout import Mesh
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+    from shardc.report.cost import Cost
 
 TARGETS = ("jax", "numpy")
 LANGUAGES = ("mlir", "shard")
@@ -78,7 +84,6 @@ def compile(
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
     command's -D and --entry, for .shard only; `fallback` and `overlap` are its --fallback and --overlap.
     """
-    from shardc.cli.driver import READERS
     from shardc.dialects.context import make_context
     from shardc.dialects.snapshot import snapshot
     from shardc.passes.pipeline import run_to
@@ -86,17 +91,50 @@ def compile(
 
     if target not in TARGETS:
         raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
-    language = language or ("mlir" if "func.func" in text else "shard")
-    if language not in LANGUAGES:
-        raise ShardcError(f"{language} is no language; they are {', '.join(LANGUAGES)}")
-    register_source(file, text)
     with collecting() as warnings:
-        module = READERS[f".{language}"](text, file, dict(defines or {}), entry)
+        module = _read(text, language, file, defines, entry)
         options = {"require-rules": {"fallback": fallback}, "overlap": {"when": overlap}}
         run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
     return Program(source, mesh_of(graph) if graph.meshes else None, target, tuple(warnings))
+
+
+def cost(
+    text: str,
+    *,
+    machine: str | None = None,
+    links: Mapping[str, str] | None = None,
+    tries: int | None = None,
+    language: str | None = None,
+    file: str = "<text>",
+    defines: Mapping[str, int] | None = None,
+    entry: str | None = None,
+    fallback: str = "error",
+    overlap: str = "off",
+) -> Cost:
+    """What a program costs each device; the arguments are those of `compile` and of `shardc --cost`.
+
+    Warnings of the compilation are not shown. ShardcError if the program or the machine's file is wrong.
+    """
+    from shardc.cli.cost import cost_module, machine_of
+
+    with collecting():
+        module = _read(text, language, file, defines, entry)
+        options = {"require-rules": {"fallback": fallback}, "overlap": {"when": overlap}}
+        return cost_module(module, options, machine_of(machine, dict(links or {})), tries)
+
+
+def _read(
+    text: str, language: str | None, file: str, defines: Mapping[str, int] | None, entry: str | None
+) -> ModuleOp:
+    from shardc.cli.driver import READERS
+
+    language = language or ("mlir" if "func.func" in text else "shard")
+    if language not in LANGUAGES:
+        raise ShardcError(f"{language} is no language; they are {', '.join(LANGUAGES)}")
+    register_source(file, text)
+    return READERS[f".{language}"](text, file, dict(defines or {}), entry)
 
 
 def from_jax(

@@ -15,6 +15,7 @@ from shardc.backend.items import Items
 from shardc.backend.literals import filled, typed
 from shardc.backend.names import Names, source_name
 from shardc.backend.terms import Several, Term
+from shardc.backend.trace import Assign, Bind, Line, Return, Same
 from shardc.backend.usage import Usage, captured
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Node, Region, TensorType, walk
@@ -62,6 +63,7 @@ class Body:
         self.names = names
         self.terms = terms
         self.items = Items()
+        self.lines: list[Line] = []
         self._left = dict(uses.count)
         self._last: Node | None = None
 
@@ -130,8 +132,11 @@ class Body:
                 self.node(node)
             printed = self.target.table["func.call"](self, nodes[-1])
             if isinstance(printed, (Expr, Several)):
+                self.lines.append(Return(region.results, nodes[-1]))
                 return printed if isinstance(printed, Expr) else printed.expr
-        return several(self.items.starred(self.region(region)))
+        expr = several(self.items.starred(self.region(region)))
+        self.lines.append(Return(region.results))
+        return expr
 
     def node(self, node: Node) -> None:
         """Print one node, or keep its text for its use."""
@@ -145,6 +150,7 @@ class Body:
         printed = printer(self, node)
         while self._too_long(node, printed) and self._shorten(node):
             printed = printer(self, node)
+        self._trace(node, printed)
         if printed is not None:
             self.done(node.operands)
         self._done_inside(node)
@@ -173,7 +179,13 @@ class Body:
 
     def bind(self, value: int, variable: str) -> None:
         """A variable that has been assigned stands for the value."""
+        self.lines.append(Bind(variable, value))
         self._remember(value, Term(name(variable), self.type(value).shape, free=True))
+
+    def passes(self, value: int, source: int, term: Term) -> None:
+        """`value` is what `source` is, for which `term` stands."""
+        self.lines.append(Same(value, source))
+        self.define(value, term)
 
     def fresh(self, value: int, fallback: str = "t") -> str:
         """A free variable name for a value: the source's if it gave one."""
@@ -189,6 +201,14 @@ class Body:
         if all(self.type(value).rank == 0 for value in values):
             return None
         return ", ".join(self.note(value) for value in values)
+
+    def _trace(self, node: Node, printed: Printed) -> None:
+        """Note what the text of a node is, for `report`."""
+        if not isinstance(printed, (Expr, Term)):
+            return
+        term = self._as_term(node, printed)
+        same = [v for v in node.operands if v in self.terms and self.terms[v].expr is term.expr]
+        self.context.trace.note(node, term, same[0] if same else None)
 
     def _as_term(self, node: Node, printed: Expr | Term) -> Term:
         if isinstance(printed, Term):
@@ -257,6 +277,7 @@ class Body:
         declared = self.declaration(value)
         left = f"{variable}: {declared}" if declared else variable
         self.writer.statement(f"{left} = ", term.expr, self.note(value) if whole and not declared else None)
+        self.lines += [Assign((variable,), (value,), (term.shape,)), Bind(variable, value)]
         self._remember(value, Term(name(variable), term.shape, free=True))
 
     def _assign_all(self, node: Node, printed: Several) -> None:
@@ -265,11 +286,14 @@ class Body:
             self._assign_tuple(node, printed)
             return
         variables: list[str] = []
+        bindings: list[Line] = []
         for value in node.results:
             wish = _WISHES.get(node.name, "t")
             variables.append(self.fresh(value, wish) if self.uses.count.get(value) else "_")
             if variables[-1] != "_":
-                self.bind(value, variables[-1])
+                self._remember(value, Term(name(variables[-1]), self.type(value).shape, free=True))
+                bindings.append(Bind(variables[-1], value))
+        self.lines += [Assign(tuple(variables), node.results, node=node), *bindings]
         left = ", ".join(variables) + ("," if len(variables) == 1 else "")
         self.writer.statement(f"{left} = ", printed.expr, self.notes(node.results))
 
@@ -277,7 +301,10 @@ class Body:
         """One variable for all results; each is an item of it."""
         variable = self.names.fresh("outs")
         self.writer.statement(f"{variable} = ", printed.expr)
+        places = tuple(f"{variable}[{place}]" for place in range(len(node.results)))
+        self.lines.append(Assign(places, node.results, node=node))
         for place, value in enumerate(node.results):
             if self.uses.count.get(value):
+                self.lines.append(Bind(places[place], value))
                 item = self.items.item(variable, place, len(node.results))
                 self._remember(value, Term(item, self.type(value).shape, free=True))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from shardc.backend.axes import EmittedMesh
 from shardc.backend.expressions import Expr
 from shardc.backend.terms import Several, Term
+from shardc.backend.trace import Trace
 from shardc.backend.writer import Writer
 from shardc.graph import Graph, Node
 from shardc.graph.loops import Constants
@@ -74,6 +75,7 @@ class Context:
     silent: set[str] = field(default_factory=set[str])  # callees that do not communicate
     default_integer: str = "i32"  # the dtype of a bare integer
     varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    trace: Trace = field(default_factory=Trace)
 
     def leading_of(self, callee: str | None = None) -> tuple[str, ...]:
         """What a function takes before its arrays; None is device_main."""

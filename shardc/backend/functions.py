@@ -12,15 +12,23 @@ from shardc.backend.expressions import index, several
 from shardc.backend.idioms import fold
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import Names, identifier, source_name
+from shardc.backend.trace import FunctionTrace
 from shardc.backend.usage import noted, usage
 from shardc.backend.writer import WIDTH, Writer
 from shardc.graph import Function, Graph, Region, walk
 
 
-def write_body(context: Context, region: Region, params: Sequence[str], stacked: Container[int] = ()) -> None:
+def write_body(
+    context: Context,
+    region: Region,
+    params: Sequence[str],
+    stacked: Container[int] = (),
+    function: str | None = None,
+) -> None:
     """The lines of a function: its region's nodes and its return.
 
-    The results with numbers in `stacked` get a dimension in front.
+    The results with numbers in `stacked` get a dimension in front. `function` is the callee's name, None for
+    device_main.
     """
     folded = fold(context.graph, region, context.constants, context.target.table)
     uses = usage(folded)
@@ -36,6 +44,7 @@ def write_body(context: Context, region: Region, params: Sequence[str], stacked:
         context.writer.statement("return ", several(parts))
     else:
         context.writer.statement("return ", body.function(region))
+    context.trace.functions[function] = FunctionTrace(tuple(region.args), tuple(body.lines))
 
 
 def define_device_main(context: Context, program: LocalProgram, stacked: Container[int] = ()) -> None:
@@ -118,5 +127,5 @@ def _define(context: Context, python_name: str, function: Function) -> None:
         takes = ", ".join(f"{param}: {graph.type(value)}" for param, value in types)
         returns = ", ".join(str(graph.type(value)) for value in function.body.results)
         writer.comment(f"({takes}) -> {returns}")
-        write_body(context, function.body, params)
+        write_body(context, function.body, params, function=function.name)
     writer.blank(2)

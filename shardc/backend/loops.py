@@ -22,6 +22,7 @@ class Carried:
     passing: dict[int, Term]
     counted: Counted | None
     counter_dtype: str
+    operands: tuple[int, ...]
 
     @property
     def reads(self) -> frozenset[str]:
@@ -31,12 +32,12 @@ class Carried:
     def enter(self, inner: Body, region: Region) -> None:
         """Inside, what passes through is the variable outside."""
         for i, term in self.passing.items():
-            inner.define(region.args[i], term)
+            inner.passes(region.args[i], self.operands[i], term)
 
     def leave(self, body: Body, node: Node) -> None:
         """Afterwards, it still is; and the counter is where it stopped."""
         for i, term in self.passing.items():
-            body.define(node.results[i], term)
+            body.passes(node.results[i], self.operands[i], term)
         if self.counted is not None:
             last = max(self.counted.start, self.counted.stop)
             literal = raw(str(last), UNARY) if last < 0 else raw(str(last))
@@ -56,7 +57,7 @@ def carried(body: Body, node: Node) -> Carried:
             passing[i] = replace(body.term(node.operands[i]), free=True)
     moving = tuple(i for i in range(len(region.args)) if i != counter and i not in passing)
     dtype = body.type(node.operands[counter]).dtype if found else ""
-    return Carried(moving, passing, found, dtype)
+    return Carried(moving, passing, found, dtype, node.operands)
 
 
 def moving_results(inner: Body, region: Region, loop: Carried) -> list[Expr]:

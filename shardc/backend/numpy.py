@@ -1,6 +1,7 @@
 """Writes a local module as a NumPy program: device_main, and main that runs it on emulated devices.
 
 emit(graph) -> the text of a Python file that needs numpy and shardc.runtime.
+trace(graph) -> what its lines compute and hold.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from shardc.backend.functions import define_callees, define_device_main, describ
 from shardc.backend.local import Array, LocalProgram
 from shardc.backend.names import quoted
 from shardc.backend.numpy_ops import TABLE
+from shardc.backend.trace import Trace
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
 
@@ -21,6 +23,15 @@ _QUIET = '@np.errstate(all="ignore")  # infinities and NaN are values, as on an 
 
 def emit(graph: Graph) -> str:
     """The NumPy program of a local module."""
+    return _write(graph)[0]
+
+
+def trace(graph: Graph) -> Trace:
+    """How the NumPy program of a local module computes its values."""
+    return _write(graph)[1]
+
+
+def _write(graph: Graph) -> tuple[str, Trace]:
     program = local.read(graph)
     writer = Writer()
     leading = ("comm",) if program.mesh is not None else ()
@@ -38,7 +49,7 @@ def emit(graph: Graph) -> str:
     writer.blank(2)
     _demonstration(writer, program)
     text = writer.text()
-    return _header(program, text) + text
+    return _header(program, text) + text, context.trace
 
 
 def _header(program: LocalProgram, text: str) -> str:

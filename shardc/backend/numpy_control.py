@@ -11,6 +11,7 @@ from shardc.backend.expressions import Expr, binary, call, name, raw, several
 from shardc.backend.loops import Carried, carried, moving_results
 from shardc.backend.regions import carried_name, inner_body, parameters, write_return
 from shardc.backend.terms import Several, Term
+from shardc.backend.trace import Assign, Choice, Line, Loop
 from shardc.backend.usage import captured
 from shardc.graph import Node, Region
 
@@ -31,12 +32,14 @@ def block(body: Body, node: Node) -> Generator[Body]:
     body.names.release(read)
 
 
-def _assign(body: Body, variables: Sequence[str], exprs: Sequence[Expr]) -> None:
-    """x, s = …, leaving out what stays as it is."""
-    changed = [(v, e) for v, e in zip(variables, exprs, strict=True) if e.text != v]
+def _assign(body: Body, variables: Sequence[str], exprs: Sequence[Expr], values: Sequence[int]) -> None:
+    """x, s = …, leaving out what stays as it is. `values` are what the expressions stand for."""
+    changed = [(v, e, i) for v, e, i in zip(variables, exprs, values, strict=True) if e.text != v]
     if changed:
-        left = ", ".join(variable for variable, _ in changed)
-        body.writer.statement(f"{left} = ", several([expr for _, expr in changed]))
+        left = ", ".join(variable for variable, _, _ in changed)
+        body.writer.statement(f"{left} = ", several([expr for _, expr, _ in changed]))
+        shapes = tuple(body.type(i).shape for _, _, i in changed)
+        body.lines.append(Assign(tuple(v for v, _, _ in changed), tuple(i for _, _, i in changed), shapes))
 
 
 def while_(body: Body, node: Node) -> Printed:
@@ -48,7 +51,7 @@ def while_(body: Body, node: Node) -> Printed:
     guard += loop.reads
     body.names.hold(guard)
     variables = _variables(body, node, [region.args[i] for i in loop.moving], "carry")
-    _assign(body, variables, starts)
+    _assign(body, variables, starts, [node.operands[i] for i in loop.moving])
     opening, counter = _opening(body, node, loop, variables)
     with body.writer.indented(opening), block(body, node) as inner:
         loop.enter(inner, region)
@@ -58,6 +61,7 @@ def while_(body: Body, node: Node) -> Printed:
         for i, variable in zip(loop.moving, variables, strict=True):
             inner.bind(region.args[i], variable)
         _block(inner, region, variables, loop)
+        body.lines.append(Loop(node, loop.counted.trips if loop.counted else None, tuple(inner.lines)))
     body.names.release(guard)
     loop.leave(body, node)
     for i, variable in zip(loop.moving, variables, strict=True):
@@ -76,7 +80,8 @@ def _variables(body: Body, node: Node, values: Sequence[int], fallback: str) -> 
 
 def _block(inner: Body, region: Region, variables: Sequence[str], loop: Carried) -> None:
     before = inner.writer.length
-    _assign(inner, variables, moving_results(inner, region, loop))
+    results = [region.results[i] for i in loop.moving]
+    _assign(inner, variables, moving_results(inner, region, loop), results)
     if inner.writer.length == before:
         inner.writer.line("pass")
 
@@ -124,9 +129,12 @@ def _branches(body: Body, node: Node, openings: Sequence[str]) -> Printed:
     guard = [v for value in captured(node) if value in body.terms for v in body.terms[value].expr.reads]
     body.names.hold(guard)
     variables = _variables(body, node, node.results, "chosen")
+    branches: list[tuple[Line, ...]] = []
     for opening, region in zip(openings, node.regions, strict=True):
         with body.writer.indented(opening), block(body, node) as inner:
-            _assign(inner, variables, inner.region(region))
+            _assign(inner, variables, inner.region(region), region.results)
+            branches.append(tuple(inner.lines))
+    body.lines.append(Choice(node, tuple(branches)))
     body.names.release([*guard, *variables])
     for value, variable in zip(node.results, variables, strict=True):
         body.bind(value, variable)

@@ -15,7 +15,7 @@ from shardc.forms.traffic import sent
 from shardc.graph import Node
 from shardc.layout import Axis, size_of
 
-_TITLES = {
+TITLES = {
     "spmd.all_reduce": "all-reduce",
     "spmd.all_gather": "all-gather",
     "spmd.reduce_scatter": "reduce-scatter",
@@ -61,7 +61,7 @@ def comment(body: Body, node: Node) -> str:
     names = ", ".join(mesh.names(axes)) if mesh else ""
     amount = sent(node.name, body.type(node.operands[0]).nbytes, size_of(axes))
     reason = node.attrs.get("shardc.reason")
-    text = f"{_TITLES[node.name]} over {names}, {readable(amount)} sent per device"
+    text = f"{TITLES[node.name]} over {names}, {readable(amount)} sent per device"
     return f"{text}: {reason}" if reason else text
 
 

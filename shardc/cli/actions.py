@@ -59,6 +59,20 @@ def explain(options: argparse.Namespace) -> int:
     return 0
 
 
+def cost(options: argparse.Namespace) -> int:
+    """Say what the program costs each device."""
+    from shardc.cli.cost import cost_module, machine_of, print_cost, text
+
+    machine = machine_of(options.machine, options.links)
+    found = cost_module(_load(options), _pass_options(options), machine, options.tries)
+    format = options.format or "text"
+    if options.output:
+        driver.write_text(options.output, text(found, format))
+    else:
+        print_cost(found, format)
+    return 0
+
+
 def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
     """Show every operation on some devices; 1 at the first that is wrong."""
     from shardc.cli.run import arguments

@@ -41,8 +41,12 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--inputs and --outputs need --run")
     if options.trace is not None and not options.run:
         parser.error("--trace needs --run")
-    if options.format and options.explain is None:
-        parser.error("--format needs --explain")
+    if options.format and options.explain is None and not options.cost:
+        parser.error("--format needs --explain or --cost")
+    if (options.machine or options.tries is not None) and not options.cost:
+        parser.error("--machine and --tries need --cost")
+    if options.links and not options.machine:
+        parser.error("--links needs --machine")
     if options.output and (options.run or options.check):
         parser.error(f"-o writes a program, and {'--run' if options.run else '--check'} makes none")
     return options
@@ -57,6 +61,8 @@ def _dispatch(options: argparse.Namespace) -> int:
         return actions.check(options)
     if options.explain is not None:
         return actions.explain(options)
+    if options.cost:
+        return actions.cost(options)
     return actions.compile(options)
 
 
@@ -71,6 +77,19 @@ def _devices(text: str) -> tuple[int, ...]:
     if not all(part.isdigit() and len(part) < 10 for part in text.split(",")):
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of device numbers like 0,3")
     return tuple(map(int, text.split(",")))
+
+
+def _links(text: str) -> dict[str, str]:
+    pairs = [part.partition("=") for part in text.split(",")]
+    if not all(axis and link for axis, _, link in pairs):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list like model=NVLink,data=InfiniBand")
+    return {axis: link for axis, _, link in pairs}
+
+
+def _count(text: str) -> int:
+    if not text.isdigit() or len(text) > 9:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number")
+    return int(text)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -125,7 +144,32 @@ def _parser() -> argparse.ArgumentParser:
         help="why a tensor (its name, or the line that makes it) is split as it is; without a name: "
         "conflicts, and tensors left whole",
     )
-    parser.add_argument("--format", choices=FORMATS, help="with --explain: text (default) or json")
+    action.add_argument(
+        "--cost",
+        action="store_true",
+        help="what each collective sends, why it is there and what annotation would remove it; memory, work",
+    )
+    parser.add_argument("--format", choices=FORMATS, help="with --explain and --cost: text (default) or json")
+    parser.add_argument(
+        "--machine",
+        metavar="NAME|FILE.toml",
+        help="with --cost: the time on a machine; tpu-v5e, tpu-v4p, h100-infiniband, laptop, or a file",
+    )
+    parser.add_argument(
+        "--links",
+        metavar="AXIS=LINK,…",
+        type=_links,
+        default={},
+        help="with --machine: the links of mesh axes, like model=NVLink,data=InfiniBand (default: by the "
+        "numbers of the devices)",
+    )
+    parser.add_argument(
+        "--tries",
+        metavar="N",
+        type=_count,
+        help="with --cost: how many changes of annotations to try for those that remove a collective "
+        "(default: fewer, the larger the program; 0: none)",
+    )
     parser.add_argument(
         "--trace",
         metavar="DEVICES",

@@ -67,7 +67,7 @@ def test_package_data_is_there() -> None:
     assert (files("shardc") / "py.typed").is_file()
     data: dict[str, list[str]] = SETUPTOOLS["package-data"]
     for name, patterns in data.items():
-        folder = ROOT / SETUPTOOLS["package-dir"][name]
+        folder = ROOT / SETUPTOOLS["package-dir"].get(name, name.replace(".", "/"))
         assert all(list(folder.glob(pattern)) for pattern in patterns)
 
 

@@ -1,0 +1,58 @@
+"""Runs a NumPy program's device_main by itself: collectives give arrays of the right shape, of ones."""
+
+from __future__ import annotations
+
+import gc
+import tracemalloc
+from typing import Any
+
+import numpy as np
+
+from shardc.backend import local
+from shardc.backend import numpy as backend
+from shardc.graph import Graph, TensorType
+from shardc.runtime.comm import Call, Comm
+from shardc.runtime.groups import MeshGroups
+
+
+class Alone(Comm):
+    """A device that nobody answers."""
+
+    def _meet(self, call: Call, x: Any) -> Any:
+        parts, params, shape = self._groups.over(call.axes).size, dict(call.params), list(x.shape)
+        if call.kind == "all_gather":
+            shape[params["axis"]] *= parts
+        elif call.kind == "psum_scatter":
+            shape[params["scatter_dimension"]] //= parts
+        elif call.kind == "all_to_all":
+            shape[params["split_axis"]] //= parts
+            shape[params["concat_axis"]] *= parts
+        return np.ones(shape, x.dtype)
+
+
+def peak(graph: Graph) -> int:
+    """The most bytes that tracemalloc sees while one device runs a local module's NumPy program."""
+    program = local.read(graph)
+    assert program.mesh is not None
+    scope: dict[str, Any] = {"__name__": "alone"}
+    exec(compile(backend.emit(graph), "alone", "exec"), scope)
+    run = scope["device_main"]
+    comm = Alone(MeshGroups(scope["mesh"]()), 0)
+    types = [graph.type(value) for value in program.body.args]
+    run(comm, *map(block, types))  # what Python and NumPy allocate once
+    gc.collect()
+    tracemalloc.start()
+    try:
+        blocks = [block(type) for type in types]
+        tracemalloc.reset_peak()
+        run(comm, *blocks)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+
+
+def block(type: TensorType) -> Any:
+    rng = np.random.default_rng(type.size)
+    if type.numpy.kind in "iub":
+        return np.asarray(rng.integers(0, 2, type.shape)).astype(type.numpy)
+    return np.asarray(rng.standard_normal(type.shape) * 0.1).astype(type.numpy)

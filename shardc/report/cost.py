@@ -1,0 +1,50 @@
+"""Everything a compiled program costs one device, as plain data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardc.backend import local
+from shardc.backend.numpy import trace
+from shardc.graph import Graph
+from shardc.report.machine import Machine
+from shardc.report.memory import Memory, memory
+from shardc.report.times import Estimate, estimate
+from shardc.report.traffic import Collective, collectives
+from shardc.report.work import Work, work
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Per device, in bytes and operations. `axes` are the mesh's names and sizes, `devices` their product.
+
+    bytes: what a device sends in all collectives; `at_least`, where data say how often a loop runs.
+    time: on a machine, if one was named.
+    """
+
+    devices: int
+    axes: tuple[tuple[str, int], ...]
+    collectives: tuple[Collective, ...]
+    bytes: int
+    at_least: bool
+    memory: Memory
+    work: Work
+    time: Estimate | None = None
+
+
+def cost_of(graph: Graph, machine: Machine | None = None) -> Cost:
+    """The cost of a local module (what the stage `local` gives), on a machine. ShardcError if it is none."""
+    program = local.read(graph)
+    found = collectives(program)
+    mesh = program.mesh.mesh if program.mesh else None
+    held, done = memory(program, trace(graph)), work(program)
+    return Cost(
+        devices=mesh.size if mesh else 1,
+        axes=mesh.axes if mesh else (),
+        collectives=found,
+        bytes=sum(collective.total for collective in found),
+        at_least=any(collective.at_least for collective in found),
+        memory=held,
+        work=done,
+        time=estimate(machine, mesh, found, done, held.peak) if machine else None,
+    )

@@ -1,0 +1,123 @@
+"""The collectives of a device's program: what each sends, how often, where and why.
+
+Bytes are those of the comments in the written program (forms.traffic): the ring algorithms' per device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import cast
+
+from shardc.backend.axes import EmittedMesh
+from shardc.backend.local import LocalProgram
+from shardc.backend.ops_collective import TITLES, axes_of
+from shardc.forms.traffic import SENT, sent
+from shardc.graph import Graph, Location, Node
+from shardc.layout import Axis, size_of
+from shardc.report.executions import Executions, Run
+
+
+@dataclass(frozen=True)
+class Removal:
+    """A change of one annotation after which a collective is gone and fewer bytes are sent.
+
+    `what` is `argument x`, `result 0` or `constraint in line 7`; `annotation` its type then, as in a .shard
+    program. The rest is of the program with it, per device: `bytes` sent, `matmul_flops`, `argument_bytes`.
+    """
+
+    what: str
+    annotation: str
+    bytes: int
+    matmul_flops: int
+    argument_bytes: int
+
+
+@dataclass(frozen=True)
+class Collective:
+    """One collective of the per-device program, or equal ones.
+
+    op: all-reduce, all-gather, reduce-scatter, all-to-all or permute; `kind` sum, max or min if it reduces.
+    axes: what it goes over, major to minor; `group` is the number of devices in each group.
+    operand: the type of the block that a device gives, like f32[16, 64].
+    bytes: what a device sends each time; `times` it runs (0: in a branch that sends less than another one),
+    at least if `at_least`, since data end the loop around it.
+    where: file:line; `reason` why it is there; `from_source` if the program itself calls it.
+    removals: annotations that would remove it, the best first; None if that was not looked into.
+    over, pairs, operand_bytes: for the machine: mesh axes, a permute's (from, to), the operand's size.
+    """
+
+    op: str
+    kind: str | None
+    axes: tuple[str, ...]
+    group: int
+    operand: str
+    bytes: int
+    times: int
+    at_least: bool
+    where: str
+    reason: str
+    from_source: bool
+    removals: tuple[Removal, ...] | None = None
+    over: tuple[Axis, ...] = field(default=(), repr=False)
+    pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
+    operand_bytes: int = field(default=0, repr=False)
+
+    @property
+    def total(self) -> int:
+        """Bytes that a device sends in all runs."""
+        return self.bytes * self.times
+
+
+def collectives(program: LocalProgram) -> tuple[Collective, ...]:
+    """Those of a program in its order; equal ones are one entry, with their times added."""
+    if program.mesh is None:
+        return ()
+    runs = Executions(program, lambda node: bytes_sent(program.graph, node)).runs
+    found: dict[Collective, Collective] = {}
+    for run in runs:
+        if run.node.name in SENT:
+            entry = _entry(program.graph, program.mesh, run)
+            have = found.setdefault(entry, replace(entry, times=0))
+            found[entry] = replace(have, times=have.times + run.times)
+    return tuple(found.values())
+
+
+def bytes_sent(graph: Graph, node: Node) -> int:
+    """What a device sends when an operation runs once."""
+    if node.name not in SENT:
+        return 0
+    return sent(node.name, operand_bytes(graph, node), size_of(axes_of(node)))
+
+
+def operand_bytes(graph: Graph, node: Node) -> int:
+    return sum(graph.type(value).nbytes for value in node.operands)
+
+
+def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
+    """A collective as if it ran once."""
+    node = run.node
+    axes = axes_of(node)
+    reason = node.attrs.get("shardc.reason")
+    return Collective(
+        op=TITLES[node.name],
+        kind=str(node.attrs["kind"]) if "kind" in node.attrs else None,
+        axes=mesh.names(axes),
+        group=size_of(axes),
+        operand=", ".join(str(graph.type(value)) for value in node.operands),
+        bytes=bytes_sent(graph, node),
+        times=min(run.times, 1),
+        at_least=run.at_least,
+        where=place(node.loc),
+        reason=str(reason) if reason else "the program calls it",
+        from_source=not reason,
+        over=axes,
+        pairs=cast("tuple[tuple[int, int], ...]", node.attrs.get("pairs", ())),
+        operand_bytes=operand_bytes(graph, node),
+    )
+
+
+def place(loc: Location) -> str:
+    """file:line, as far as it is known; without directories, which are not the program's."""
+    file = Path(loc.file).name if loc.file else ""
+    return f"{file}:{loc.line}" if loc.line else file
