@@ -271,6 +271,7 @@ RULES: dict[str, Rule] = {
     "stablehlo.transpose": transpose,
     "group.mean": row_major,
     "group.silu": with_copies(1),
+    "idiom.einsum": product,
     "idiom.argmax": argmax,
     "idiom.argmin": argmax,
     "idiom.keepdims": row_major,

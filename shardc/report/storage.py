@@ -53,6 +53,8 @@ class View:
 def runs_evenly(view: View, result: View) -> bool:
     """Whether going through a result in the order of its memory takes equal steps in an operand."""
     missing = len(result.shape) - len(view.shape)
+    if missing < 0:
+        return True  # not an operation that goes element by element
     sizes, strides = (1,) * missing + view.shape, (0,) * missing + view.strides
     steps = [
         (-abs(outer), n, stride if size == n else 0)
