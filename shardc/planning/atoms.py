@@ -37,7 +37,7 @@ def atoms_of(
     spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and name not in taken]
     if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
         spare = []
-    fine = tuple(_refine(coarse, shape))
+    fine = tuple(refine(coarse, shape))
     return ((*coarse, *spare),) if fine == coarse else ((*coarse, *spare), (*fine, *spare))
 
 
@@ -45,7 +45,7 @@ def _split(sharding: Sharding) -> list[Axis]:
     return [axis for dim in sharding.dims for axis in dim.axes]
 
 
-def _refine(coarse: Sequence[Axis], shape: Sequence[int]) -> list[Axis]:
+def refine(coarse: Sequence[Axis], shape: Sequence[int]) -> list[Axis]:
     """The pieces, split into factors such that any two of different size have no factor in common."""
     sizes = [piece.size for piece in coarse]
     shared = [gcd(size, n) for size in shape for n in sizes if size % n]

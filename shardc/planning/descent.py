@@ -18,6 +18,7 @@ from dataclasses import replace
 
 from shardc.forms.choice import Choice
 from shardc.planning.candidates import candidates
+from shardc.planning.exact import perfect
 from shardc.planning.problem import Problem, Slot, Variable, cheapest
 from shardc.planning.turn import turn
 
@@ -31,6 +32,7 @@ def improve(problem: Problem) -> None:
         settle(problem)
         if not turn(problem):
             break
+    perfect(problem)
     follow(problem)
 
 

@@ -10,6 +10,8 @@ for reducing late.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from itertools import product
 
 from shardc.forms.choice import Choice
 from shardc.graph import Graph, Node, Op, Region, TensorType
@@ -54,6 +56,14 @@ class Slot:
         return self.loop.choice.results[self.index]
 
 
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """No plan of the choices known for each operation sends fewer than `bytes`; `method` says who says so."""
+
+    bytes: int
+    method: str
+
+
 @dataclass
 class Problem:
     """A function body with its variables in program order."""
@@ -74,6 +84,7 @@ class Problem:
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
     manual: dict[int, Names] = field(default_factory=dict[int, Names])  # of values in per-device code
+    proof: Proof | None = None
 
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""
@@ -164,6 +175,14 @@ class Problem:
         return self.cost(self.variables)
 
 
+def worth(before: Total, after: Total) -> bool:
+    """Whether another plan is cheaper; and if it takes more collectives, by a quarter of the bytes at least.
+
+    A plan that a person expects is not given up for a few bytes.
+    """
+    return after < before and (after[1] <= before[1] or 4 * after[0] <= 3 * before[0])
+
+
 def _inner_cost(variable: Variable) -> tuple[int, int, int]:
     """Bytes, collectives and steps of what an operation's form itself sends."""
     count = variable.trips * variable.choice.collectives
@@ -174,7 +193,47 @@ Copy = tuple[Sharding, Sharding, Plan]
 
 
 def copies(type: TensorType, given: Sharding, needs: list[Sharding], manual: Names = NONE) -> list[Copy]:
-    """How to make each needed layout: (from, to, plan), from the layout there is already that costs least."""
+    """How to make each needed layout, from the given one or from copies: (from, to, plan); the cheapest tree.
+
+    With more than EXACT needs, each is made in turn from whichever copy there is already that costs least.
+    """
+    return list(_copies(type, given, tuple(needs), manual))
+
+
+EXACT = 3
+
+
+@lru_cache(maxsize=65536)
+def _copies(
+    type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: Names
+) -> tuple[Copy, ...]:
+    if len(needs) == 1 or len(needs) > EXACT:
+        return tuple(_greedy(type, given, needs, manual))
+    trees = product([given, *needs], repeat=len(needs))
+    made = (_tree(type, given, dict(zip(needs, sources, strict=True)), manual) for sources in trees)
+    return min((tree for tree in made if tree), key=_cost_of)
+
+
+def _cost_of(made: tuple[Copy, ...]) -> tuple[int, int]:
+    return sum(p.cost.bytes for _, _, p in made), sum(p.cost.steps for _, _, p in made)
+
+
+def _tree(
+    type: TensorType, given: Sharding, sources: dict[Sharding, Sharding], manual: Names
+) -> tuple[Copy, ...]:
+    """The copies in an order in which each is there before it is used; none if they go in circles."""
+    have, made, left = {given}, list[Copy](), dict(sources)
+    while left:
+        target = next((target for target, source in left.items() if source in have), None)
+        if target is None:
+            return ()
+        source = left.pop(target)
+        made.append((source, target, program_plan(type, source, target, manual)))
+        have.add(target)
+    return tuple(made)
+
+
+def _greedy(type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: Names) -> list[Copy]:
     have, made, left = [given], list[Copy](), list(needs)
     while left:
         options = (

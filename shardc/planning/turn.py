@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 
 from shardc.forms.choice import Choice
 from shardc.planning.candidates import candidates, turned
-from shardc.planning.problem import DOTS, Problem, Total, Variable, cheapest
+from shardc.planning.problem import DOTS, Problem, Variable, cheapest, worth
 
 COSTLY = 12  # values whose copies are looked at, costliest first
 REACH = 48  # operations that may follow one turn
@@ -78,19 +78,11 @@ def _try(problem: Problem, variable: Variable, choice: Choice, step: Step) -> bo
     chosen = [other.choice for other in changed]
     for other, old in before.items():
         other.choice = old
-    if not _worth(problem.cost(changed), after):
+    if not worth(problem.cost(changed), after):
         return False
     for other, new in zip(changed, chosen, strict=True):
         other.choice = new
     return True
-
-
-def _worth(before: Total, after: Total) -> bool:
-    """Cheaper; and if that takes more collectives, by a quarter of the bytes at least.
-
-    A plan that a person expects is not given up for a few bytes.
-    """
-    return after < before and (after[1] <= before[1] or 4 * after[0] <= 3 * before[0])
 
 
 def _followers_first(problem: Problem, variable: Variable, changed: Changed) -> list[Choice]:

@@ -1,0 +1,162 @@
+"""Plans proved best: the whole graph weighed at once, as an integer program (planning/network.py).
+
+The search by single moves (planning/descent.py) is compared with the optimum. Where the optimum has fewer
+bytes it is taken, unless it takes more collectives and does not save a quarter of the bytes; then the optimum
+among the plans with no more collectives than the search found is. Reshards are priced by a table of lower
+bounds first; those that a solution uses are then priced exactly, and the program is solved again until it
+uses none that is not. Deterministic: sizes decide what is solved, never time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, inf
+
+import numpy as np
+
+from shardc.forms.choice import Choice
+from shardc.layout import LayoutError, Sharding
+from shardc.layout.difference import pieces
+from shardc.planning.choices import TooMany, every
+from shardc.planning.distances import Atoms, atoms_for
+from shardc.planning.highs import Row, Vector, minimum
+from shardc.planning.network import Network, network
+from shardc.planning.prices import Prices
+from shardc.planning.problem import Problem, Proof, Slot, Total, Variable, worth
+
+COLUMNS = 8_000  # an integer program of more is not solved; one of that size takes half a second
+ASSIGNMENTS = 2_000  # an operation with more ways to run keeps the way it has
+ROUNDS = 8  # times that prices are corrected
+SWEEPS = 4  # over the operations, to choose among plans of equal cost
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How every operation runs, and the layout of what loops carry."""
+
+    choices: dict[Variable, Choice]
+    layouts: dict[Slot, Sharding]
+
+    def take(self, problem: Problem) -> None:
+        """Make it the problem's plan."""
+        for slot, layout in self.layouts.items():
+            problem.carry(slot, layout)
+        for variable, choice in self.choices.items():
+            variable.choice = choice
+
+
+def perfect(problem: Problem) -> None:
+    """Change the problem's choices for those of the best plan, if it is small enough to be proved best."""
+    before = problem.total()
+    if before[:2] == (0, 0):
+        problem.proof = Proof(0, "nothing is sent")
+        return
+    net = whole(problem, before[0])
+    if net is None:
+        return
+    found = _cheapest(net)
+    if found is None:
+        return
+    best, bound = found
+    problem.proof = Proof(bound, f"integer program of {len(net.integral)} columns")
+    kept = Chosen({v: v.choice for v in net.options}, {slot: slot.layout() for slot in problem.slots})
+    after = _apply(problem, net, best, kept)
+    if after[1] > before[1] and after < before:
+        kept.take(problem)
+        fewer = _cheapest(net, before[1])
+        modest = _apply(problem, net, fewer[0], kept) if fewer else before
+        if not modest <= before:
+            kept.take(problem)
+            modest = before
+        if worth(modest, after):
+            _apply(problem, net, best, kept)
+    elif not after < before:
+        kept.take(problem)
+
+
+def whole(problem: Problem, limit: float = inf) -> Network | None:
+    """The program of all open operations, for plans of up to `limit` bytes; None if it is too large."""
+    try:
+        atoms, finer = _atoms(problem)
+        choices = every(problem, atoms, ASSIGNMENTS)
+    except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
+        return None
+    net = network(problem, choices, Prices(finer), limit, COLUMNS)
+    return net if len(net.integral) <= COLUMNS else None
+
+
+def _atoms(problem: Problem) -> tuple[Atoms, Atoms]:
+    """The mesh axes as layouts cut them, for choices; and as fine as reshards may cut them, for prices."""
+    mesh = problem.mesh
+    shardings = [*map(problem.layout, problem.values)]
+    for variable in problem.variables:
+        shardings += [*variable.choice.operands, *variable.choice.results]
+    used = [axis for sharding in dict.fromkeys(shardings) for axis in sharding.axes()]
+    coarse = pieces(mesh, [*(mesh.axis(name) for name, size in mesh.axes if size > 1), *used])
+    return coarse, atoms_for(mesh, used, (problem.graph.type(v).rank for v in problem.values))
+
+
+def _cheapest(net: Network, most: int | None = None) -> tuple[Chosen, int] | None:
+    """The choices with the fewest bytes, then collectives, and the bytes that no plan is below.
+
+    With `most`, only plans of at most that many collectives count. None if there is no solution.
+    """
+    bound, found = 0, None
+    for _ in range(ROUNDS):
+        moved, count = net.costs()
+        limits = [] if most is None else [_at_most(count, most)]
+        least = minimum(moved, [*net.rows, *limits], net.integral)
+        if least is None:
+            break
+        bound = max(bound, ceil(least.bound - 1e-6 * least.value - 1e-3))
+        ties = [*limits, _at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
+        solved = minimum(count, [*net.rows, *ties], net.integral) or least
+        found = _chosen(net, solved.columns), bound
+        if not net.settle(solved.columns):
+            break
+    return found
+
+
+def _chosen(net: Network, columns: Vector) -> Chosen:
+    layouts = net.layouts(columns)
+    return Chosen(
+        net.choices(columns), {s: layouts[s.args[0]] for s in net.problem.slots if s.args[0] in layouts}
+    )
+
+
+def _at_most(costs: Vector, limit: float) -> Row:
+    return [(int(column), float(costs[column])) for column in np.flatnonzero(costs)], -inf, limit
+
+
+def _apply(problem: Problem, net: Network, chosen: Chosen, kept: Chosen) -> Total:
+    """Take a plan, and of equally good choices those that were `kept`, then those of less work."""
+    chosen.take(problem)
+    for _ in range(SWEEPS):
+        changed = [
+            variable
+            for variable, options in net.options.items()
+            if _settle(problem, variable, [kept.choices[variable], *options])
+        ]
+        if not changed:
+            break
+    return problem.total()
+
+
+def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool:
+    """Give an operation its best choice with no more bytes and no more collectives; whether that changed it.
+
+    Only choices are tried for which no copy need be made that is not there.
+    """
+    node, now = variable.node, variable.choice
+    had = [{*problem.needs(v), problem.given(v)} for v in node.operands]
+    made = [{*problem.needs(v), problem.given(v)} for v in node.results]
+    best, least = now, problem.cost([variable])
+    start = least
+    for choice in options:
+        if all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results])):
+            variable.choice = choice
+            cost = problem.cost([variable])
+            if cost[0] <= start[0] and cost[1] <= start[1] and cost < least:
+                best, least = choice, cost
+    variable.choice = best
+    return best is not now

@@ -1,0 +1,46 @@
+"""Integer programs with columns between 0 and 1, solved by HiGHS through scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardc.planning.scipys import Vector, milp, sparse
+
+Row = tuple[Sequence[tuple[int, float]], float, float]
+"""(column, factor) pairs, and the bounds of their sum."""
+
+NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
+SECONDS = 120.0  # only against a solver that hangs
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The columns' values, the objective, and a number that no solution's objective is below."""
+
+    columns: Vector
+    value: float
+    bound: float
+
+
+def minimum(costs: Vector, rows: Sequence[Row], integral: Sequence[bool]) -> Solved | None:
+    """The columns for which the costs sum to least; None if no solution was found."""
+    places = [(number, column) for number, (terms, _, _) in enumerate(rows) for column, _ in terms]
+    factors = [factor for terms, _, _ in rows for _, factor in terms]
+    matrix = sparse(factors, places, (len(rows), len(costs)))
+    low, high = (np.array([row[side] for row in rows]) for side in (1, 2))
+    scale = float(costs.max()) or 1.0
+    result = milp(
+        costs * (1000 / scale),  # the solver's tolerances are absolute
+        integrality=np.array(integral, dtype=int),
+        bounds=(0, 1),
+        constraints=(matrix, low, high),
+        options={"node_limit": NODES, "time_limit": SECONDS, "mip_rel_gap": 0.0},
+    )
+    if result.x is None:
+        return None
+    columns: Vector = np.asarray(result.x)
+    bound = 0.0 if result.mip_dual_bound is None else float(result.mip_dual_bound) * scale / 1000
+    return Solved(columns, float(costs @ columns), bound)

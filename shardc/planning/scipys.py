@@ -1,0 +1,29 @@
+"""What planning asks of scipy, with types (it has none), and imported only when asked: that takes a while."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vector = NDArray[np.float64]
+Table = NDArray[np.float64]
+
+
+def sparse(entries: Sequence[float], places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Any:
+    """A matrix that holds `entries` at `places`, (row, column); those at one place are added."""
+    where = tuple(zip(*places, strict=True)) if places else ((), ())
+    return importlib.import_module("scipy.sparse").csr_array((entries, where), shape=shape)
+
+
+def dijkstra(graph: Any) -> Table:
+    """Shortest paths between all nodes of a sparse matrix of lengths; infinite where there is none."""
+    return np.asarray(importlib.import_module("scipy.sparse.csgraph").dijkstra(graph), dtype=np.float64)
+
+
+def milp(costs: Vector, **options: Any) -> Any:
+    """scipy.optimize.milp."""
+    return importlib.import_module("scipy.optimize").milp(costs, **options)

@@ -1,0 +1,84 @@
+"""Plans that only the whole graph shows, and what is known of them."""
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.frontend.text import read
+from shardc.passes.pipeline import PASSES, run_to
+from shardc.planning.descent import improve
+from shardc.planning.meshes import mesh_of
+from shardc.planning.setup import setup
+
+
+def planned(text):
+    with collecting():
+        module = read(text, "prog.shard", {}, None)
+        run_to(make_context(), module, "sharded")
+        for name in ("require-rules", "join-slices"):
+            PASSES[name]()().apply(make_context(), module)
+        graph = snapshot(module).graph
+        problem = setup(graph, graph.main, mesh_of(graph))
+        improve(problem)
+    return problem
+
+
+LOOP = """
+mesh m[x=4]
+
+def main(x: f32[8@x, 16]) -> f32[8@x, 16]:
+    y = x
+    for i in range(6) carrying y:
+        y = y - sum(y, axis=0, keepdims=True)
+    return y
+"""
+
+
+def test_a_loop_carries_what_its_body_wants():
+    """Six all-reduces of a row would be 6 * 96 bytes; two all-to-alls around the loop are 2 * 96."""
+    problem = planned(LOOP)
+    assert problem.total()[:2] == (192, 2)
+    assert problem.proof.bytes == 192
+
+
+def test_results_that_are_split_otherwise():
+    """The product is made once and exchanged for its other use."""
+    problem = planned(
+        """
+mesh m[x=4]
+
+def main(a: f32[16@x, 32], w: f32[32, 16]) -> (f32[16@x, 16], f32[16, 16@x]):
+    y = a @ w
+    return y, tanh(y)
+"""
+    )
+    assert problem.total()[:2] == (192, 1)
+
+
+def test_copies_of_copies():
+    """Three layouts of one value, of which the third comes from the second."""
+    problem = planned(
+        """
+mesh m[x=2, y=2]
+
+def main(a: f32[16, 16@y], b: f32[16@(y, x), 16], c: f32[16@(x, y), 16]) -> f32[16, 16@x]:
+    h = a * b
+    return (transpose(h) @ h) @ c
+"""
+    )
+    assert (problem.total()[:2], problem.proof.bytes) == ((1472, 6), 1472)
+
+
+def test_more_collectives_must_save_a_quarter():
+    """1216 bytes would take 10 collectives, 1248 would take 9."""
+    problem = planned(
+        """
+mesh m[x=2, y=4]
+
+def main(
+    a: f32[32@(y, x), 8], b: f32[32@x, 16@y], c: f32[16, 16@y], d: f32[16, 16@x]
+) -> (f32[8@x, 16@y], f32[8, 16@y], f32[8@x, 16]):
+    h = transpose(a) @ b
+    return -h, h @ c, h @ d
+"""
+    )
+    assert (problem.total()[:2], problem.proof.bytes) == ((1280, 8), 1216)
