@@ -25,7 +25,7 @@ Place = int | None | str
 
 
 class TooMany(Exception):
-    """There are more ways to run an operation than are worth listing."""
+    """There are more ways to run the operations than are worth listing."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +37,7 @@ class Every:
 
 
 def every(problem: Problem, atoms: tuple[Axis, ...], most: int) -> Every:
-    """What there is to choose from. TooMany if an operation has more than `most` assignments."""
+    """What there is to choose from. TooMany if it is more than `most` assignments."""
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
     found = _found(problem, atoms, waiting, most)
     if problem.slots:  # the body may return a partial result, and so carry one
@@ -57,10 +57,12 @@ def _found(
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
+    listed = 0
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
-            found[variable] = options = _all(problem, variable, atoms, waiting, most)
+            found[variable] = options = _all(problem, variable, atoms, waiting, most - listed)
+            listed += len(options)
         for index, value in enumerate(variable.node.results):
             waiting[value] = _waiting([choice.results[index] for choice in options], atoms)
     return found

@@ -25,7 +25,7 @@ from shardc.planning.prices import Prices
 from shardc.planning.problem import Problem, Proof, Slot, Total, Variable, worth
 
 COLUMNS = 8_000  # an integer program of more is not solved; one of that size takes half a second
-ASSIGNMENTS = 2_000  # an operation with more ways to run keeps the way it has
+ASSIGNMENTS = 1_500  # ways to run all the operations together; more would take too many columns
 ROUNDS = 8  # times that prices are corrected
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
