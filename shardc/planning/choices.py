@@ -12,6 +12,7 @@ from itertools import permutations, product
 
 from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
+from shardc.graph.manual import NONE
 from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.planning.candidates import Wish, made, wishes
 from shardc.planning.problem import CREATION, Problem, Slot, Variable
@@ -124,6 +125,8 @@ def _choices(
 ) -> Iterator[Choice]:
     rule = variable.rule
     assert rule is not None
+    manual = problem.manual.get(variable.node.results[0], NONE)
+    atoms = tuple(atom for atom in atoms if atom.name not in manual)
     uneven = _laid_out(problem, variable)
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     flows = [

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import prod
 
@@ -21,8 +21,9 @@ from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.planning.atoms import refine
-from shardc.planning.moves import MOVES, Layout, Space
+from shardc.planning.moves import State, moves
 from shardc.planning.scipys import Table, dijkstra, sparse
+from shardc.planning.space import Layout, Space
 from shardc.planning.steps import FREE
 
 Atoms = tuple[Axis, ...]
@@ -60,14 +61,24 @@ class Distances:
         return known
 
 
+class _AllWays(Space):
+    """A tensor for which no two atoms are alike: all layouts are goals."""
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[int, int, bool], ...]:
+        return tuple((size, atom, True) for atom, size in enumerate(self.sizes))
+
+
 @lru_cache(maxsize=256)
 def distances(atoms: Atoms, rank: int) -> Distances:
     """The shortest paths for a mesh whose axes are cut into `atoms`."""
+    parts = prod(atom.size for atom in atoms)
+    nothing: tuple[tuple[int, ...], ...] = ((),) * rank
+    goal = Layout(nothing, tuple(range(len(atoms))))
+    space = _AllWays((parts,) * rank, parts, tuple(atom.size for atom in atoms), Layout(nothing), goal)
     index = {layout: i for i, layout in enumerate(layouts(len(atoms), rank))}
-    edges = _edges(atoms, rank, index)
-    whole = prod(atom.size for atom in atoms) ** (rank + 1)
-    masks = np.array([sum(1 << a for a in _atoms_in(layout)) for layout in index], dtype=np.int64)
-    first, second = (_tables(edges, masks, len(atoms), whole, wanted) for wanted in (False, True))
+    steps = _steps(space, index)
+    first, second = (_tables(space, steps, [*index], wanted) for wanted in (False, True))
     return Distances(atoms, index, (first, second))
 
 
@@ -92,54 +103,60 @@ def layouts(count: int, rank: int) -> list[Layout]:
     return found
 
 
-def _atoms_in(layout: Layout) -> frozenset[int]:
-    return frozenset(a for atoms in (*layout.dims, layout.partial) for a in atoms)
+@dataclass(frozen=True)
+class _Steps:
+    """The graph of all moves: which atoms its states use, as bits, layouts first; and its edges.
 
-
-Edges = dict[tuple[int, int, bool], float]
-"""(from, to, whether it makes a partial result) -> bytes, plus STEP for a collective."""
-
-
-def _edges(atoms: Atoms, rank: int, index: dict[Layout, int]) -> Edges:
-    """Every single move."""
-    parts = prod(atom.size for atom in atoms)
-    start, goal = Layout(((),) * rank), Layout(((),) * rank, tuple(range(len(atoms))))
-    space = Space((parts,) * rank, parts, tuple(atom.size for atom in atoms), start, goal)
-    edges: Edges = {}
-    for layout, number in index.items():
-        for move in (move for moves in MOVES for move in moves(space, layout)):
-            key = (number, index[move.layout], move.kind.endswith("to_unreduced"))
-            cost = move.bytes + (0 if move.kind in FREE else STEP) + TINY
-            edges[key] = min(cost, edges.get(key, cost))
-    return edges
-
-
-def _tables(
-    edges: Edges, masks: NDArray[np.int64], atoms: int, whole: int, wanted: bool
-) -> tuple[Table, Table]:
-    """Bytes, as parts of the tensor's, and collectives; idle axes help only where that saves a quarter.
-
-    `masks` says which atoms each layout uses. With `wanted`, results may be made partial on the way.
+    An edge is (from, to, whether it makes a partial result) with its bytes, plus STEP for a collective.
     """
+
+    masks: NDArray[np.int64]
+    edges: dict[tuple[int, int, bool], float]
+
+
+def _steps(space: Space, index: dict[Layout, int]) -> _Steps:
+    numbers = {State(layout): i for layout, i in index.items()}
+    states, edges = [*numbers], dict[tuple[int, int, bool], float]()
+    for state in states:  # which grows
+        for move in moves(space, state):
+            if move.state not in numbers:
+                numbers[move.state] = len(states)
+                states.append(move.state)
+            key = (numbers[state], numbers[move.state], move.kind.endswith("to_unreduced"))
+            cost = move.bytes + (STEP if move.begins and move.kind not in FREE else 0) + TINY
+            edges[key] = min(cost, edges.get(key, cost))
+    used = [state.layout.used() | {*(state.hand.atoms if state.hand else ())} for state in states]
+    return _Steps(np.array([sum(1 << atom for atom in atoms) for atoms in used], dtype=np.int64), edges)
+
+
+def _tables(space: Space, steps: _Steps, found: list[Layout], wanted: bool) -> tuple[Table, Table]:
+    """Bytes, as parts of the tensor's, and collectives. With `wanted`, results may be made partial.
+
+    Idle axes help to end partial results only where that saves a quarter (planning/reshard.py).
+    """
+    masks = steps.masks[: len(found)]
     pairs = masks[:, None] | masks[None, :]
-    everything = (1 << atoms) - 1
-    shared = _shortest(edges, masks, everything, wanted)
+    everything = (1 << len(space.sizes)) - 1
+    shared = _shortest(steps, len(found), everything, wanted)
     simple = shared.copy()
     for used in range(everything):
         here = pairs == used
-        simple[here] = _shortest(edges, masks, used, wanted)[here]
-    best = np.where(4 * np.floor(shared) <= 3 * np.floor(simple), shared, simple)
+        simple[here] = _shortest(steps, len(found), used, wanted)[here]
+    partial = np.array([bool(layout.partial) for layout in found])[:, None]
+    best = np.where(~partial | (4 * np.floor(shared) <= 3 * np.floor(simple)), shared, simple)
     moved = np.floor(best)
+    whole = space.itemsize * prod(space.shape)
     with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
         return moved / whole, np.nan_to_num(np.round((best - moved) / STEP))
 
 
-def _shortest(edges: Edges, masks: NDArray[np.int64], used: int, wanted: bool) -> Table:
-    """Bytes plus STEP for each collective, between layouts that use no other atoms; infinite elsewhere."""
-    inside = (masks & ~used) == 0
+def _shortest(steps: _Steps, count: int, used: int, wanted: bool) -> Table:
+    """Bytes plus STEP for each collective, between the first `count` states over no other atoms."""
+    inside = (steps.masks & ~used) == 0
     kept = {
         (source, target): cost
-        for (source, target, unreduces), cost in edges.items()
+        for (source, target, unreduces), cost in steps.edges.items()
         if inside[source] and inside[target] and (wanted or not unreduces)
     }
-    return dijkstra(sparse([*kept.values()], [*kept], (len(masks), len(masks))))
+    size = len(steps.masks)
+    return dijkstra(sparse([*kept.values()], [*kept], (size, size)), count)

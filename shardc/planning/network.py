@@ -12,11 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
+from typing import NamedTuple
 
 import numpy as np
 
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
+from shardc.graph.manual import NONE, Names
 from shardc.layout import Sharding
 from shardc.planning.choices import Every
 from shardc.planning.highs import Row, Vector
@@ -29,8 +31,17 @@ Terms = list[tuple[int, float]]
 Options = dict[Sharding, list[int]]
 """For each layout the columns, one of which is 1 if it is taken; the column ONE for a fixed layout."""
 
-Arc = tuple[TensorType, Sharding, Sharding, int]
-"""A copy that may be made: of what, from, to, how often."""
+
+class Made(NamedTuple):
+    """A value: its type, how often it is made, and the manual axes of the code around it."""
+
+    type: TensorType
+    trips: int
+    manual: Names
+
+
+Arc = tuple[Made, Sharding, Sharding]
+"""A copy that may be made: of what, from, to."""
 
 
 @dataclass
@@ -58,17 +69,20 @@ class Network:
 
     def arc(self, arc: Arc) -> bool:
         """Whether a copy may be made: not if it alone would cost more than the limit."""
-        type, source, target, trips = arc
-        return source == target or trips * self.prices(type, source, target)[0] <= self.limit
+        return arc[1] == arc[2] or arc[0].trips * self._price(arc)[0] <= self.limit
+
+    def _price(self, arc: Arc) -> tuple[float, int]:
+        made, source, target = arc
+        return self.prices(made.type, source, target, made.manual)
 
     def costs(self) -> tuple[Vector, Vector]:
         """Bytes and collectives of every column."""
         moved, count = np.zeros(len(self.integral)), np.zeros(len(self.integral))
         for column, (bytes, collectives) in self.forms.items():
             moved[column], count[column] = bytes, collectives
-        for column, (type, source, target, trips) in self.arcs.items():
-            cost = self.prices(type, source, target)
-            moved[column], count[column] = trips * cost[0], trips * cost[1]
+        for column, arc in self.arcs.items():
+            cost = self._price(arc)
+            moved[column], count[column] = arc[0].trips * cost[0], arc[0].trips * cost[1]
         return moved, count
 
     def layouts(self, columns: Vector) -> dict[int, Sharding]:
@@ -87,8 +101,11 @@ class Network:
 
     def settle(self, columns: Vector) -> bool:
         """Find the prices of what a solution uses exactly; whether one is another than it was taken to be."""
-        used = [arc[:3] for column, arc in self.arcs.items() if columns[column] > 1e-6]
-        return any([self.prices.settle(*arc) for arc in used])
+        used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
+        changed = [
+            self.prices.settle(made.type, source, target, made.manual) for made, source, target in used
+        ]
+        return any(changed)
 
 
 ONE = 0
@@ -136,11 +153,11 @@ def _value(net: Network, value: int) -> None:
             if need.keys() | given.keys() != given.keys() or len(given) > 1:
                 uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
     needs = list(uses.values())
-    type, trips = problem.graph.type(value), problem.trips(value)
+    made = Made(problem.graph.type(value), problem.trips(value), problem.manual.get(value, NONE))
     if len(needs) == 1:
-        _transport(net, (type, trips), given, needs[0])
+        _transport(net, made, given, needs[0])
     elif needs:
-        _shared(net, (type, trips), given, needs)
+        _shared(net, made, given, needs)
 
 
 def _given(net: Network, value: int) -> Options:
@@ -169,23 +186,22 @@ def _sum(columns: Sequence[int], factor: float = 1) -> Terms:
     return [(column, factor) for column in columns]
 
 
-def _transport(net: Network, made: tuple[TensorType, int], given: Options, need: Options) -> None:
+def _transport(net: Network, made: Made, given: Options, need: Options) -> None:
     """One user: from each given layout to each needed one."""
-    type, trips = made
     if len(given) == 1 or len(need) == 1:
         for source in given:
             for target in need:
-                _pay(net, (type, source, target, trips), need[target] if len(given) == 1 else given[source])
+                _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
         return
     ways = {
         (source, target): net.column()
         for source in given
         for target in need
-        if net.arc((type, source, target, trips))
+        if net.arc((made, source, target))
     }
     for (source, target), column in ways.items():
         if source != target:
-            net.arcs[column] = (type, source, target, trips)
+            net.arcs[column] = (made, source, target)
     for source, columns in given.items():
         used = [ways[source, target] for target in need if (source, target) in ways]
         net.row([*_sum(columns, -1), *_sum(used)], 0, 0)
@@ -202,19 +218,18 @@ def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
         net.row([(column, 1), *_sum(columns, -1)], 0, 0)
 
 
-def _shared(net: Network, made: tuple[TensorType, int], given: Options, needs: list[Options]) -> None:
+def _shared(net: Network, made: Made, given: Options, needs: list[Options]) -> None:
     """Several users: flows over copies that are made once."""
-    type, trips = made
     wanted = list(dict.fromkeys(layout for need in needs for layout in need))
     places = list(dict.fromkeys([*given, *wanted]))
     copies: dict[tuple[Sharding, Sharding], int] = {}
     for target in wanted:
         arcs: list[int] = []
         for source in places:
-            if source != target and net.arc((type, source, target, trips)):
+            if source != target and net.arc((made, source, target)):
                 column = net.column(integral=True)
                 copies[source, target] = column
-                net.arcs[column] = (type, source, target, trips)
+                net.arcs[column] = (made, source, target)
                 arcs.append(column)
         users = [(column, -1.0) for need in needs for column in need.get(target, [])]
         net.row([*_sum(arcs), *users], -inf, 0)

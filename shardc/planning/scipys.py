@@ -19,9 +19,10 @@ def sparse(entries: Sequence[float], places: Sequence[tuple[int, int]], shape: t
     return importlib.import_module("scipy.sparse").csr_array((entries, where), shape=shape)
 
 
-def dijkstra(graph: Any) -> Table:
-    """Shortest paths between all nodes of a sparse matrix of lengths; infinite where there is none."""
-    return np.asarray(importlib.import_module("scipy.sparse.csgraph").dijkstra(graph), dtype=np.float64)
+def dijkstra(graph: Any, count: int) -> Table:
+    """Shortest paths between the first `count` nodes of a sparse matrix of lengths; else infinite."""
+    paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=range(count))
+    return np.asarray(paths, dtype=np.float64)[:, :count]
 
 
 def milp(costs: Vector, **options: Any) -> Any:

@@ -19,7 +19,6 @@ from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.passes.free_axes import make_whole_over_free_axes
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.descent import improve
 from shardc.planning.meshes import mesh_of
@@ -296,7 +295,6 @@ def planned(text):
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        make_whole_over_free_axes(module)
         graph = snapshot(module).graph
         problem = setup(graph, graph.main, mesh_of(graph))
         improve(problem)
