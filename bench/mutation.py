@@ -126,20 +126,22 @@ def programs() -> dict[str, Callable[[], object]]:
     for path in sorted([*root.glob("examples/*/*.shard"), *root.glob("tests/e2e/programs/*.shard")]):
         name = path.stem if path.stem not in found else f"{path.stem}_2"
         found[name] = lambda path=path: load(str(path), {}, None)
-    found |= dict(_jax_programs())
+    for name, text in stablehlo():
+        found[name] = lambda name=name, text=text: read(text(), f"{name}.mlir")
     return found
 
 
-def _jax_programs() -> Iterator[tuple[str, Callable[[], object]]]:
+def stablehlo() -> Iterator[tuple[str, Callable[[], str]]]:
+    """The programs of this folder as JAX lowers them."""
     import more_programs
     import programs as first
 
     for module in (first, more_programs):
         for name, program in module.PROGRAMS.items():
 
-            def lowered(module=module, name=name, program=program):
+            def lowered(module=module, program=program):
                 jitted = module.jitted(program, module.make_mesh(program))
-                return read(jitted.lower(*module.avals(program)).as_text(), f"{name}.mlir")
+                return jitted.lower(*module.avals(program)).as_text()
 
             yield name, lowered
 

@@ -108,7 +108,11 @@ class _Result:
         type = self.site.parts.type_text(self.site.graph.type(value), self.state)
         which = "the result" if len(self.site.node.operands) == 1 else f"result {self.index}"
         result = sharded_text(self.type, replace(self.sharding, unreduced=()))
-        return self.site.error(f"{which}, {result}, {declared}, but {name}: {type} {found}", hint)
+        message = f"{which}, {result}, {declared}, but {name}: {type} {found}"
+        made = self.site.graph.values[value].loc
+        if made.file and made.file != self.site.loc.file:
+            return ShardcError(message, made, hint)  # JAX's text says where in Python the value was made
+        return self.site.error(message, hint)
 
 
 def _dim_text(size: int, axes: Sequence[str]) -> str:
