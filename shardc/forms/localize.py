@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 from shardc.forms.collectives import lower
+from shardc.forms.plain import call_attrs
 from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
 from shardc.graph import REGION_OPS, Graph, Node, Region, TensorType
@@ -148,13 +149,14 @@ def copy_nodes(
 ) -> None:
     """Build the nodes of a region again, all but the terminator; results go into `env`."""
     for node in region.nodes[:-1]:
+        attrs = own_attrs(node)
         with at(node):
             built = builder.op(
                 node.name,
                 *(env[v] for v in node.operands),
                 results=graph.types(node.results),
                 regions=[_nested(graph, inner, env, at, done) for inner in node.regions],
-                **own_attrs(node),
+                **(call_attrs(attrs) if node.name == "stablehlo.custom_call" else attrs),
             )
         done(node, built)
         env.update(zip(node.results, built, strict=True))

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from shardc.forms.site import Site, mask, scalar
 from shardc.graph import ConvDims, identity
+from shardc.graph.program import Attrs
 from shardc.rules import Kind
 from shardc.rules.table import rule_of
 
@@ -69,9 +70,14 @@ def _convolution(site: Site) -> dict[str, Any]:
 
 
 def custom_call(site: Site) -> list[Any]:
-    """The call on blocks, without what it says about the memory of whole arrays: layouts, aliases."""
-    kept = {key: value for key, value in site.op.attrs.items() if key in _CALL_ATTRS}
+    """The call on blocks."""
+    kept = call_attrs(site.op.attrs)
     return site.builder.op(site.op.name, *site.operands, results=site.local_results, regions=(), **kept)
+
+
+def call_attrs(attrs: Attrs) -> Attrs:
+    """A custom call's attributes without what is said about the memory of arrays: layouts, aliases."""
+    return {key: value for key, value in attrs.items() if key in _CALL_ATTRS}
 
 
 _CALL_ATTRS = ("call_target_name", "has_side_effect", "backend_config", "api_version", "mhlo.backend_config")

@@ -97,3 +97,14 @@ def test_groups_that_lie_along_no_axis(agree: Any) -> None:
         ShardcError, match=r"the groups of all_gather do not lie along axes of mesh mesh\[x=2, y=4\]"
     ):
         agree(function, filled(8, 16))
+
+
+def test_a_library_call(agree: Any) -> None:
+    """LAPACK's calls say how arrays lie in memory; blocks are as they are."""
+    body = jax.shard_map(
+        lambda v: jnp.linalg.cholesky(v @ v.swapaxes(-1, -2) + 3 * jnp.eye(4)),
+        mesh=jax.make_mesh((2, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2),
+        in_specs=P("x"),
+        out_specs=P("x"),
+    )
+    assert agree(body, filled(4, 4, 4)) == []
