@@ -120,11 +120,13 @@ class _Body:
         return True
 
     def _decide(self, candidate: Candidate) -> None:
-        """Unsuitable where a product is taken, or it would be slower."""
+        """Unsuitable where a product is taken, nothing is sent, or it would be slower."""
         if any(step.node.id in self.taken for step in candidate.steps):
             raise Unsuitable("its product goes on with another collective")
+        what, figures = work(self.snap.graph, candidate), self.options.figures
+        if not what.bytes:
+            raise Unsuitable("it sends nothing")
         if self.options.when == "auto":
-            what, figures = work(self.snap.graph, candidate), self.options.figures
             apart, together = what.apart(figures), what.together(figures)
             if together >= apart:
                 raise Unsuitable(f"it would take {together * 1e6:.4g} us in place of {apart * 1e6:.4g} us")

@@ -70,26 +70,33 @@ class Rewriter:
         assert block is not None
         order = {op: number for number, op in enumerate(block.ops)}
         first = min(steps, key=order.__getitem__)
-        source = self.ops[(candidate.layer or candidate.node).id]
-        made = {result for op in steps for result in op.results}
-        products = {result for step in candidate.products for result in self.ops[step.node.id].results}
-        inside = {*source.results, *made} - products
-        pending = [value for op in steps for value in op.operands if value not in inside]
-        needed: set[Operation] = set()
-        while pending:
-            owner = pending.pop().owner
-            while isinstance(owner, Operation) and owner.parent_block() is not block:
-                owner = owner.parent_op()
-            if not isinstance(owner, Operation) or order[owner] < order[first] or owner in needed:
-                continue
-            if owner in steps:
-                raise Unsuitable("one of its products needs the result of another")
-            needed.add(owner)
-            pending += [value for op in owner.walk() for value in op.operands]
+        later = {op for op in order if order[op] >= order[first]}
+        needed = self._needed(candidate, steps, later)
+        if any(op in steps for op in needed):
+            raise Unsuitable("one of its products needs the result of another")
         for op in sorted(needed, key=order.__getitem__):
             op.detach()
             block.insert_op_before(op, first)
         return first
+
+    def _needed(
+        self, candidate: Candidate, steps: Sequence[Operation], later: set[Operation]
+    ) -> set[Operation]:
+        """Those of the `later` operations whose results the steps need, but for what goes between steps."""
+        source = self.ops[(candidate.layer or candidate.node).id]
+        passed = [step.node for step in candidate.steps if not step.is_product]
+        inside = {*source.results, *(value for node in passed for value in self.ops[node.id].results)}
+        pending = [value for op in steps for value in op.operands if value not in inside]
+        block, needed = steps[0].parent_block(), set[Operation]()
+        while pending:
+            owner = pending.pop().owner
+            while isinstance(owner, Operation) and owner.parent_block() is not block:
+                owner = owner.parent_op()
+            if owner in later and owner not in needed:
+                assert isinstance(owner, Operation)
+                needed.add(owner)
+                pending += [value for op in owner.walk() for value in op.operands]
+        return needed
 
     def _call(self, candidate: Candidate) -> dict[str, object]:
         """The call that all of it came from."""

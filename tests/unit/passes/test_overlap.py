@@ -288,6 +288,14 @@ def test_a_wrong_choice() -> None:
         shardc.compile(product("four", "lhs", "m").text, overlap="perhaps")
 
 
+@pytest.mark.parametrize(("side", "letter"), CASES)
+def test_empty_tensors(side: str, letter: str) -> None:
+    """Nothing is sent; where only the result is empty, what is sent goes around."""
+    for empty in "bmkn":
+        sizes = tuple(0 if x == empty else 4 for x in "bmkn")
+        same_results(Product("pod[i=4]", "i", side, letter, (sizes[0], sizes[1], sizes[2], sizes[3])).text)
+
+
 def test_the_comment_says_why_not() -> None:
     text = f"{RING}(x: f32[8@i, 6], w: f32[6, 4]) -> f32[8, 4]:\n{GATHER}    return g @ w\n"
     source = shardc.compile(text, overlap="on").source.replace("\n    # ", " ")
