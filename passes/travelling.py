@@ -116,12 +116,12 @@ class Rewriter:
             block = self._made(steps[0], [block], size, ring)
             value, dim, steps = steps[0].node.results[0], cast(int, steps[0].result), steps[1:]
         size = self.builder.type_of(block).shape[dim]
-        name = self._word(value) or self._word(node.operands[0]) or "block"
-        if block not in self.ops[node.id].operands:
+        name = self._word(value) or self._word(node.operands[0])
+        if name and block not in self.ops[node.id].operands:
             self._label(block, name)
-        traveller = self._traveller(
-            ring, node, name, f"{name} goes around {{}} while it is multiplied, in place of an all-gather"
-        )
+        what = name or "the operand"
+        reason = f"{what} goes around {{}} while it is multiplied, in place of an all-gather"
+        traveller = self._traveller(ring, node, name or "block", reason, f"the next block of {what}")
 
         def multiply(block: SSAValue, position: SSAValue) -> list[SSAValue]:
             made = self._replay(ring, steps, {value: block}, position, size)
@@ -147,15 +147,11 @@ class Rewriter:
 
     def _scatter(self, candidate: Candidate) -> None:
         node, (value,) = candidate.node, candidate.node.operands
-        name = self._word(node.results[0]) or self._word(value) or "total"
+        name = self._word(node.results[0]) or self._word(value)
         size = self.graph.type(node.results[0]).shape[candidate.dim]
-        traveller = self._traveller(
-            self._ring(node),
-            node,
-            name,
-            f"sums for {name} go around {{}} as they are made, in place of a reduce-scatter",
-        )
-
+        what = f"sums for {name}" if name else "sums"
+        reason = f"{what} go around {{}} as they are made, in place of a reduce-scatter"
+        traveller = self._traveller(self._ring(node), node, name or "total", reason, what)
         for term in candidate.terms:
             self._unmark(term, traveller.ring)
 
@@ -167,11 +163,10 @@ class Rewriter:
     def _ring(self, node: Node) -> Ring:
         return Ring(self.builder, axes_of(node), self.unroll, self._label)
 
-    def _traveller(self, ring: Ring, node: Node, name: str, reason: str) -> Traveller:
+    def _traveller(self, ring: Ring, node: Node, name: str, reason: str, next: str) -> Traveller:
         held = f": {node.attrs[REASON]}" if REASON in node.attrs else ""
         said = reason.format(", ".join(text_of(axis, self.mesh) for axis in ring.axes)) + held
-        what = f"the next block of {name}" if node.name == "spmd.all_gather" else f"sums for {name}"
-        return Traveller(ring, name, said, what)
+        return Traveller(ring, name, said, next)
 
     def _replay(
         self, ring: Ring, steps: Sequence[Step], made: dict[int, SSAValue], position: SSAValue, size: int
