@@ -197,6 +197,7 @@ def _machine(top: _Table) -> Machine:
     top.only("name", "source", "device", "links", "axes")
     device = top.table("device")
     device.only("memory", "bandwidth", "flops")
+    memory, bandwidth = int(device.number("memory")), device.number("bandwidth")
     flops = device.table("flops")
     flops.only(*DTYPES, "other")
     links = tuple(map(_link, top.tables("links")))
@@ -210,8 +211,8 @@ def _machine(top: _Table) -> Machine:
     return Machine(
         name=top.string("name"),
         source=top.string("source"),
-        memory=int(device.number("memory")),
-        bandwidth=device.number("bandwidth"),
+        memory=memory,
+        bandwidth=bandwidth,
         flops={"other": flops.number("other"), **{dtype: flops.number(dtype) for dtype in flops.data}},
         links=links,
         axes=chosen,
