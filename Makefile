@@ -20,7 +20,7 @@ sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
 	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
 
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner; wrong programs found
-	$(BIN)/python bench/score.py --shardc $(BIN)/shardc
+	$(BIN)/python bench/results.py --shardc $(BIN)/shardc
 	$(BIN)/python bench/mutation.py
 	$(BIN)/python bench/propagation.py
 	$(BIN)/python bench/read_speed.py
