@@ -22,6 +22,7 @@ sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner; wrong programs found
 	$(BIN)/python bench/results.py --shardc $(BIN)/shardc
 	$(BIN)/python bench/mutation.py
+	$(BIN)/python bench/bounds.py
 	$(BIN)/python bench/propagation.py
 	$(BIN)/python bench/read_speed.py
 

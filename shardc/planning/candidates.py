@@ -8,14 +8,17 @@ a wish that its form could not grant is passed over.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice, product
 
 from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
 from shardc.layout import Axis, Mesh, Sharding, cut, size_of
-from shardc.planning.problem import CREATION, Problem, Variable
+from shardc.planning.problem import CREATION, DOTS, Problem, Variable
 from shardc.rules.assign import Assignment, project
 
 Wish = tuple[int, Axis]
+
+WAYS = 64  # to share the axes out over a product's factors: all of three for three axes
 
 
 def wishes(
@@ -86,7 +89,9 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     if rule is None:
         return []
     passing = [None, *_carried(problem, variable)]
-    wish_lists = dict.fromkeys([*_wish_lists(problem, variable), *_displaced(problem, variable)])
+    wish_lists = dict.fromkeys(
+        [*_wish_lists(problem, variable), *_displaced(problem, variable), *_shared_out(problem, variable)]
+    )
     ways = [form.name for form in forms_of(variable.node.name)]
     return _distinct(
         variable,
@@ -158,6 +163,24 @@ def _displaced(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...
         if alone is None or alone.parts == 1:
             for other in range(len(rule.factors)):
                 yield ((other, axis), *own)
+
+
+def _shared_out(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
+    """For a product, every way to give each axis to one of the factors that its tensors have it split.
+
+    On a grid each tensor is split over all axes and the work is best divided by one axis per factor: no
+    tensor's own wishes say that.
+    """
+    if variable.node.name not in DOTS:
+        return
+    layouts = [problem.given(v) for v in variable.node.operands]
+    layouts += [_first_need(problem, v) for v in variable.node.results]
+    factors: dict[Axis, dict[int, None]] = {}
+    for factor, axis in wishes(problem, variable, layouts, range(len(layouts))):
+        factors.setdefault(axis, {})[factor] = None
+    if any(len(wanted) > 1 for wanted in factors.values()):
+        for chosen in islice(product(*factors.values()), WAYS):
+            yield tuple(zip(chosen, factors, strict=True))
 
 
 def _first_need(problem: Problem, value: int) -> Sharding:

@@ -21,10 +21,10 @@ from shardc.planning.search import Found, Taken, search
 from shardc.planning.space import Layout, Space
 from shardc.planning.steps import FREE, Step
 
-EFFORT = 20_000  # moves tried before a search gives its best answer so far (a quarter second)
+EFFORT = 10_000  # moves tried before a search gives its best answer so far (an eighth of a second)
 WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
-HASTY_EFFORT = 5_000  # moves tried in such a search
+HASTY_EFFORT = 4_000  # moves tried in such a search
 
 
 @dataclass(frozen=True, slots=True)

@@ -193,7 +193,7 @@ def test_more_than_can_be_searched_to_the_end(source, target):
     mesh = Mesh("m", tuple((name, 2) for name in "abcdef"))
     found = plan(TensorType((64,) * 8, "f32"), on(mesh, *source), on(mesh, *target))
     assert found.exact == (found.bound == found.cost.bytes)
-    assert found.bound <= found.cost.bytes <= 1.5 * found.bound
+    assert found.bound <= found.cost.bytes <= 3 * found.bound
     assert all(replicated(mesh, 8) != step.result for step in found.steps)
 
 
