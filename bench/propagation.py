@@ -4,7 +4,7 @@
 From the parsed module to the shardings of all values, both in this process, interleaved, best of some runs.
 shardc's time includes the snapshot of the module. Before anything is timed, all shardings are compared.
 
-  propagation.py               4 and 64 layers; then 8 against 16 384 devices, and provenance on against off
+  propagation.py               4 and 64 layers; then 8 against 16 384 devices, provenance on, off, and impossible
   propagation.py --layers N    only N layers
 """
 
@@ -12,8 +12,10 @@ from __future__ import annotations
 
 import argparse
 import gc
+import inspect
 import os
 import sys
+import textwrap
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -33,8 +35,9 @@ from jaxlib.mlir import ir, passmanager  # noqa: E402
 from shardc.dialects.snapshot import snapshot  # noqa: E402
 from shardc.frontend.mlir import read  # noqa: E402
 from shardc.graph import walk  # noqa: E402
-from shardc.propagation import propagate  # noqa: E402
+from shardc.propagation import propagate, sweep  # noqa: E402
 from shardc.propagation.provenance import Recorder  # noqa: E402
+from shardc.propagation.sweep import State  # noqa: E402
 
 
 def training_step(layers: int, data: int = 2, model: int = 4) -> str:
@@ -127,6 +130,27 @@ def provenance(layers: int, runs: int) -> None:
     print(f"{layers:3d} layers, provenance off {off:.3f} s, on {on:.3f} s: {ratio}", flush=True)
 
 
+def without_hook(layers: int, runs: int) -> None:
+    """One line: what it costs that changes could be recorded, against a sweep that cannot tell of them."""
+    module = read(training_step(layers), "step.mlir")
+    hooked = State._visit_all
+    source = textwrap.dedent(inspect.getsource(hooked))
+    lines = source.splitlines(keepends=True)
+    at = next(number for number, line in enumerate(lines) if "self._on_change" in line)
+    assert "self._tell" in lines[at + 1]
+    bare: dict[str, object] = {}
+    exec("".join(lines[:at] + lines[at + 2 :]), vars(sweep), bare)
+    times = []
+    for _ in range(runs):
+        with_hook = shardc_seconds(module)[1]
+        State._visit_all = bare["_visit_all"]
+        times.append((shardc_seconds(module)[1], with_hook))
+        State._visit_all = hooked
+    never, off = (min(column) for column in zip(*times, strict=True))
+    ratio = f"{off / never:.2f} times"
+    print(f"{layers:3d} layers, no provenance {never:.3f} s, provenance off {off:.3f} s: {ratio}", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -139,6 +163,7 @@ def main() -> None:
     if not options.layers:
         devices(8, options.runs)
         provenance(8, options.runs)
+        without_hook(8, options.runs)
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import ShardcError, warn
 from shardc.graph import REGION_OPS, Graph, Node, Region, walk
 from shardc.graph.stated import stated
+from shardc.graph.types import DTYPES
 from shardc.layout import Sharding, replicated
 from shardc.planning.problem import CREATION
 from shardc.planning.reshard import plan
@@ -46,11 +47,23 @@ class RequireRules(ModulePass):
         if self.fallback not in FALLBACKS:
             raise ShardcError(f"{self.fallback} is no fallback; they are {', '.join(FALLBACKS)}")
         graph = snapshot(op).graph
+        _check_types(graph)
         for function in graph.functions.values():
             for node in walk(function.body):
                 _check_effects(node)
             if graph.meshes:
                 _Rules(graph, self.fallback).region(function.body)
+
+
+def _check_types(graph: Graph) -> None:
+    """Per-device code holds arrays of numbers."""
+    for value in graph.values:
+        if value.type.dtype not in DTYPES:
+            raise ShardcError(
+                f"a value is of type {value.type.dtype}, of which per-device code has none",
+                value.loc,
+                "tokens order effects, and what is compiled has no effects",
+            )
 
 
 def _check_effects(node: Node) -> None:
