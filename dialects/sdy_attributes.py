@@ -303,6 +303,13 @@ class ShardingRuleAttr(TextAttr):
     name = "sdy.op_sharding_rule"
 
 
+@irdl_attr_definition
+class PropagationEdgesAttr(TextAttr):
+    """`#sdy.propagation_edges<[{step-0 = [{"a" = operand-0 -> [result-0]}]}]>`, kept as text."""
+
+    name = "sdy.propagation_edges"
+
+
 ATTRIBUTES: list[type[Attribute]] = [
     MeshAttr,
     ShardingAttr,
@@ -312,4 +319,5 @@ ATTRIBUTES: list[type[Attribute]] = [
     AxisListsAttr,
     AllToAllParamsAttr,
     ShardingRuleAttr,
+    PropagationEdgesAttr,
 ]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, TensorType
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
@@ -68,6 +68,28 @@ class SinkDataFlowEdges(ModulePass):
                         taken[snap.ssa[e.owner]].start if snap.ssa[e.owner] in taken else None for e in side
                     ]
                     _write(snap.ops[node.id], name, side, found, snap.graph)
+                for key, names in self._kept().items():
+                    found = [
+                        [
+                            edge.op.attributes[key]
+                            for e in side
+                            if (edge := taken.get(snap.ssa[e.owner])) and key in edge.op.attributes
+                        ]
+                        for side in sides
+                    ]
+                    if any(found):
+                        for name, attributes in zip(names, found, strict=True):
+                            snap.ops[node.id].attributes[name] = ArrayAttr(attributes)
+
+    def _kept(self) -> dict[str, tuple[str, str]]:
+        """What edges say for debugging that is to stay -> where it goes, of arguments and of results."""
+        kept: dict[str, tuple[str, str]] = {}
+        if self.sink_debug_sharding_origins:
+            kept["sdy.sharding_origins"] = ("sdy.block_arg_sharding_origins", "sdy.result_sharding_origins")
+        if self.sink_debug_propagation_edge_sharding:
+            names = ("sdy.block_arg_propagation_edges", "sdy.result_propagation_edges")
+            kept["sdy.propagation_edges"] = names
+        return kept
 
 
 def _edges(node: Node, graph: Graph) -> tuple[Edge, ...]:
@@ -104,9 +126,9 @@ class TakenEdge:
     start: Sharding | None
     op: DataFlowEdgeOp
 
-    def put_back(self, sharding: Sharding | None) -> None:
+    def put_back(self, sharding: Sharding | None) -> DataFlowEdgeOp:
         """Insert the edge again behind its owner, with another sharding."""
-        _insert(self.owner, sharding, self.op)
+        return _insert(self.owner, sharding, self.op)
 
 
 def _insert(owner: SSAValue, sharding: Sharding | None, like: Operation | None) -> DataFlowEdgeOp:

@@ -17,16 +17,19 @@ from xdsl.passes import ModulePass
 
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.passes.propagate import check_strategy, read_custom_rules, write_result
+from shardc.passes.sdy_debug import Debugger
 from shardc.passes.sdy_edges import take_edges
 from shardc.passes.sdy_rules import drop_rules, warn_of_unknown_call, write_rules
 from shardc.propagation import Options, propagate
 from shardc.propagation.dead import dead_nodes
 from shardc.propagation.edges import EdgesOf, explicit
+from shardc.propagation.history import history
+from shardc.propagation.provenance import Recorder
 
 
 @dataclass(frozen=True)
 class _Layer(ModulePass):
-    """The options that every layer of Shardy's has. Those for debugging change nothing here."""
+    """The options that every layer of Shardy's has. `module_dump_directory` changes nothing here."""
 
     keep_sharding_rules: bool = False
     conservative_propagation: bool = False
@@ -46,14 +49,20 @@ class _Layer(ModulePass):
         numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
         owners = {numbers[edge.owner]: edge.start for edge in edges}
         options = replace(self.options(), conservative=self.conservative_propagation)
-        result = propagate(snap.graph, options, owners=owners)
+        recorder = Recorder() if self.debug_sharding_origins or self.debug_propagation_edge_sharding else None
+        result = propagate(snap.graph, options, owners=owners, on_change=recorder)
         found = {owner: result.sharding(owner) for owner in owners}
         for body in result.bodies:
             for owner in owners:
                 body.shardings.pop(owner, None)
         write_result(snap, snap.graph, result)
-        for edge in edges:
-            edge.put_back(found[numbers[edge.owner]])
+        made = {numbers[edge.owner]: edge.put_back(found[numbers[edge.owner]]) for edge in edges}
+        if recorder is not None:
+            debugger = Debugger(snap, result, history(result.flow, recorder.changes), made)
+            if self.debug_sharding_origins:
+                debugger.write_origins()
+            if self.debug_propagation_edge_sharding:
+                debugger.write_edges()
         erase_dead(snap, explicit(owners))
         if self.keep_sharding_rules:
             write_rules(op, self.conservative_propagation)
