@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+import shardc
 from shardc.backend.jax import emit
 from shardc.backend.traffic import readable
 from shardc.report.cost import cost_of
@@ -28,11 +29,58 @@ def test_a_loop_counts_its_rounds(example) -> None:
     assert not reduction.at_least
 
 
-def test_a_loop_that_data_end_counts_once(local_graph) -> None:
-    text = "def f(x: f32[8@model]) -> f32[]:\n    return sum(x)\n"
-    cost = cost_of(local_graph(text))
-    assert [(c.op, c.bytes, c.times) for c in cost.collectives] == [("all-reduce", 6, 1)]
-    assert not cost.at_least
+LOOP = """
+sdy.mesh @pod = <["data"=2, "model"=4]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@pod, [{}, {"model"}]>}) -> tensor<8xf32> {
+  %zero = stablehlo.constant dense<0.0> : tensor<8xf32>
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %limit = stablehlo.constant dense<100.0> : tensor<f32>
+  %r = stablehlo.while(%s = %zero) : tensor<8xf32>
+  cond {
+    %top = stablehlo.reduce(%s init: %none) applies stablehlo.maximum across dimensions = [0]
+      : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+    %p = stablehlo.compare LT, %top, %limit : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    stablehlo.return %p : tensor<i1>
+  } do {
+    %wide = stablehlo.broadcast_in_dim %s, dims = [0] : (tensor<8xf32>) -> tensor<8x16xf32>
+    %y = stablehlo.add %x, %wide : tensor<8x16xf32>
+    %e = stablehlo.exponential %y : tensor<8x16xf32>
+    %t = stablehlo.reduce(%e init: %none) applies stablehlo.add across dimensions = [1]
+      : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+    stablehlo.return %t : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+"""
+
+BRANCHES = """
+sdy.mesh @pod = <["data"=2, "model"=4]>
+func.func @main(%i: tensor<i32>, %x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@pod, [{}, {"model"}]>})
+    -> tensor<8xf32> {
+  %none = stablehlo.constant dense<0.0> : tensor<f32>
+  %r = "stablehlo.case"(%i) ({
+    %t = stablehlo.reduce(%x init: %none) applies stablehlo.add across dimensions = [1]
+      : (tensor<8x16xf32>, tensor<f32>) -> tensor<8xf32>
+    stablehlo.return %t : tensor<8xf32>
+  }, {
+    %z = stablehlo.constant dense<1.0> : tensor<8xf32>
+    stablehlo.return %z : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  return %r : tensor<8xf32>
+}
+"""
+
+
+def test_a_loop_that_data_end_counts_once() -> None:
+    cost = shardc.cost(LOOP, tries=0)
+    assert [(c.op, c.bytes, c.times, c.at_least) for c in cost.collectives] == [("all-reduce", 48, 1, True)]
+    assert cost.at_least and cost.work.at_least and cost.bytes == 48
+
+
+def test_of_branches_the_dearest_counts() -> None:
+    cost = shardc.cost(BRANCHES, tries=0)
+    assert [(c.bytes, c.times) for c in cost.collectives] == [(48, 1)]
+    assert cost.bytes == 48 and not cost.at_least
 
 
 def test_equal_collectives_are_one_entry(local_graph) -> None:
