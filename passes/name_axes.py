@@ -37,6 +37,7 @@ from shardc.explain.diagnostics import ShardcError
 from shardc.forms.localize import replay
 from shardc.forms.site import INDEX, compare, scalar, spread
 from shardc.graph import Dense, Node, Region, walk
+from shardc.graph.manual import own_axes
 from shardc.layout import Axis, Mesh, Sharding, text_of
 from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
 from shardc.passes.device_numbers import name_positions, open_number
@@ -54,8 +55,7 @@ class NameAxes(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         snap = snapshot(op)
         for function in snap.graph.functions.values():
-            nodes = list(walk(function.body))
-            if any(node.name in COLLECTIVES or node.name == "stablehlo.partition_id" for node in nodes):
+            if any(node.name in COLLECTIVES or own_axes(node) for node in walk(function.body)):
                 _Body(snap, IRBuilder(op)).region(function.body)
 
 
@@ -87,6 +87,13 @@ class _Body:
         outer = [self.mesh] if self.mesh else list(self.snap.graph.meshes.values())
         meshes = [s.mesh for s in shardings] or outer
         own = cast("tuple[str, ...]", node.attrs["manual_axes"])
+        twice = [name for name in own if name in self.manual]
+        if twice:
+            raise ShardcError(
+                f"this code is written per device of {', '.join(twice)}, and so is the code around it",
+                node.loc,
+                "each axis of the mesh is manual once",
+            )
         inner = replace(self, mesh=meshes[0], manual=(*self.manual, *own))
         inner.region(node.regions[0])
         name_positions(self.snap, self.builder, node, meshes[0], inner.manual)
