@@ -19,6 +19,7 @@ With when=auto, only where the machine's figures say that it is quicker. What st
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -29,9 +30,9 @@ from shardc.check.varying import Types, check_graph
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.diagnostics import ShardcError, collecting
 from shardc.graph import Node, walk
-from shardc.layout import Axis
+from shardc.layout import Axis, Mesh
 from shardc.passes.travelling import REASON, Rewriter
-from shardc.planning.figures import Figures
+from shardc.planning.figures import Figures, Times
 from shardc.planning.overlap import Candidate, Finder, Unsuitable, work
 
 COLLECTIVES = ("spmd.all_gather", "spmd.reduce_scatter")
@@ -42,7 +43,8 @@ WHEN = ("off", "on", "auto")
 class Overlap(ModulePass):
     """Overlap collectives with products beside them: always (on), where it is quicker (auto), never (off).
 
-    The last four are the machine's figures, for auto (planning/figures.py): microseconds, GB/s, Tflop/s.
+    What follows `unroll` is for auto, the machine's figures (planning/figures.py): microseconds, GB/s,
+    Tflop/s. From Python, `times` says for a mesh, axes of it and a product's dtype what a machine takes.
     """
 
     name = "overlap"
@@ -52,6 +54,7 @@ class Overlap(ModulePass):
     bandwidth: int | float = Figures.bandwidth / 1e9
     flops: int | float = Figures.flops / 1e12
     launch: int | float = Figures.launch * 1e6
+    times: Callable[[Mesh, tuple[Axis, ...], str], Times] | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.when not in WHEN:
@@ -123,10 +126,17 @@ class _Body:
         """Unsuitable where a product is taken, nothing is sent, or it would be slower."""
         if any(step.node.id in self.taken for step in candidate.steps):
             raise Unsuitable("its product goes on with another collective")
-        what, figures = work(self.snap.graph, candidate), self.options.figures
+        what = work(self.snap.graph, candidate)
         if not what.bytes:
             raise Unsuitable("it sends nothing")
         if self.options.when == "auto":
-            apart, together = what.apart(figures), what.together(figures)
+            times = self._times(candidate)
+            apart, together = what.apart(times), what.together(times)
             if together >= apart:
                 raise Unsuitable(f"it would take {together * 1e6:.4g} us in place of {apart * 1e6:.4g} us")
+
+    def _times(self, candidate: Candidate) -> Times:
+        if self.options.times is None:
+            return self.options.figures
+        dtype = self.snap.graph.type(candidate.products[0].node.operands[0]).dtype
+        return self.options.times(self.types.parts.mesh, candidate.axes, dtype)

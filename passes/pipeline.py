@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -184,7 +185,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
 """Pass name -> a function that imports it."""
 
 
-Options = Mapping[str, Mapping[str, str]]
+Options = Mapping[str, Mapping[str, Any]]
 """Pass name -> its options."""
 
 

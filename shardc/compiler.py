@@ -78,11 +78,13 @@ def compile(
     entry: str | None = None,
     fallback: str = "error",
     overlap: str = "off",
+    machine: str | None = None,
+    links: Mapping[str, str] | None = None,
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
 
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
-    command's -D and --entry, for .shard only; `fallback` and `overlap` are its --fallback and --overlap.
+    command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine` and `links` are its options.
     """
     from shardc.dialects.context import make_context
     from shardc.dialects.snapshot import snapshot
@@ -93,7 +95,7 @@ def compile(
         raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
     with collecting() as warnings:
         module = _read(text, language, file, defines, entry)
-        options = {"require-rules": {"fallback": fallback}, "overlap": {"when": overlap}}
+        options = _pass_options(fallback, overlap, machine, links)
         run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
@@ -121,8 +123,18 @@ def cost(
 
     with collecting():
         module = _read(text, language, file, defines, entry)
-        options = {"require-rules": {"fallback": fallback}, "overlap": {"when": overlap}}
+        options = _pass_options(fallback, overlap, machine, links)
         return cost_module(module, options, machine_of(machine, dict(links or {})), tries)
+
+
+def _pass_options(
+    fallback: str, overlap: str, machine: str | None, links: Mapping[str, str] | None
+) -> dict[str, dict[str, Any]]:
+    from shardc.cli.cost import machine_of
+    from shardc.report.overlap import pass_options
+
+    on = machine_of(machine, dict(links or {}))
+    return {"require-rules": {"fallback": fallback}, "overlap": pass_options(overlap, on)}
 
 
 def _read(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -83,7 +84,14 @@ def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
 
 
 def _pass_options(options: argparse.Namespace) -> Options:
-    return {"require-rules": {"fallback": options.fallback}, "overlap": {"when": options.overlap}}
+    return {"require-rules": {"fallback": options.fallback}, "overlap": _overlap_options(options)}
+
+
+def _overlap_options(options: argparse.Namespace) -> dict[str, Any]:
+    from shardc.cli.cost import machine_of
+    from shardc.report.overlap import pass_options
+
+    return pass_options(options.overlap, machine_of(options.machine, options.links))
 
 
 def _load(options: argparse.Namespace) -> ModuleOp:

@@ -43,8 +43,10 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--trace needs --run")
     if options.format and options.explain is None and not options.cost:
         parser.error("--format needs --explain or --cost")
-    if (options.machine or options.tries is not None) and not options.cost:
-        parser.error("--machine and --tries need --cost")
+    if options.machine and not options.cost and options.overlap != "auto":
+        parser.error("--machine needs --cost or --overlap auto")
+    if options.tries is not None and not options.cost:
+        parser.error("--tries needs --cost")
     if options.links and not options.machine:
         parser.error("--links needs --machine")
     if options.output and (options.run or options.check):
@@ -153,7 +155,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--machine",
         metavar="NAME|FILE.toml",
-        help="with --cost: the time on a machine; tpu-v5e, tpu-v4p, h100-infiniband, laptop, or a file",
+        help="with --cost: the time on a machine; with --overlap auto: where it is to be quicker; tpu-v5e, "
+        "tpu-v4p, h100-infiniband, laptop, or a file",
     )
     parser.add_argument(
         "--links",

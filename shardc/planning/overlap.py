@@ -84,7 +84,8 @@ def work(graph: Graph, candidate: Candidate) -> Work:
     small = graph.type(node.operands[0] if candidate.is_gather else node.results[0])
     block_bytes = small.nbytes // (small.shape[0] if candidate.layer else 1)
     flops = sum(2 * graph.type(p.node.results[0]).size * _contracted(graph, p.node) for p in products)
-    return Work(size_of(candidate.axes), block_bytes, flops, len(products))
+    operation = "all-gather" if candidate.is_gather else "reduce-scatter"
+    return Work(operation, size_of(candidate.axes), block_bytes, flops, len(products))
 
 
 def _contracted(graph: Graph, node: Node) -> int:
