@@ -7,6 +7,10 @@ becomes
     %1 = sdy.reduce_scatter [{}, {"model"}] %0 out_sharding=<[{}, {"model"}]> : tensor<32x64xf32>
 
 The sequence is planned by planning/reshard.py. Types stay global; each step states the sharding it leaves.
+With `memory-limit` no step takes more bytes on a device, operand and result together; where nothing fits:
+
+    prog.shard:3:10: error: changing a from [x] to [y] takes 24 bytes on a device, and 23 are allowed
+    note: allow 24 (--memory-limit), or annotate what a is used for so that it stays split
 """
 
 from __future__ import annotations
@@ -23,18 +27,20 @@ from xdsl.rewriter import Rewriter
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.snapshot import snapshot
-from shardc.graph import Node, walk
+from shardc.explain.diagnostics import ShardcError
+from shardc.graph import Location, Node, walk
 from shardc.graph.manual import NONE, manual_axes
 from shardc.graph.stated import stated
 from shardc.layout import Sharding, replicated
-from shardc.planning.reshard import Plan, program_plan
+from shardc.planning.reshard import Plan, TooLittleMemory, least_memory, program_plan
 
 
 @dataclass(frozen=True)
 class ReshardsToCollectives(ModulePass):
-    """Plan and expand every sdy.reshard."""
+    """Plan and expand every sdy.reshard, with no more than `memory_limit` bytes on a device if given."""
 
     name = "reshards-to-collectives"
+    memory_limit: int | None = None
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         snap = snapshot(op)
@@ -46,8 +52,23 @@ class ReshardsToCollectives(ModulePass):
                     type = snap.graph.type(node.operands[0])
                     known = shardings.get(node.operands[0])
                     source = known.layout() if known else replicated(target.mesh, type.rank)
-                    way = program_plan(type, source, target, manual.get(node.operands[0], NONE))
+                    value = node.operands[0]
+                    try:
+                        way = program_plan(type, source, target, manual.get(value, NONE), self.memory_limit)
+                    except TooLittleMemory:
+                        least = least_memory(type, source, target, manual.get(value, NONE))
+                        raise self._error(node, snap.graph.values[value].loc, source, least) from None
                     _expand(builder, node, snap.ops[node.id], way, source)
+
+    def _error(self, node: Node, loc: Location, source: Sharding, least: int) -> ShardcError:
+        what = loc.name or "a tensor"
+        target = cast(Sharding, node.attrs["sharding"]).layout()
+        return ShardcError(
+            f"changing {what} from {source} to {target} takes {least} bytes on a device, "
+            f"and {self.memory_limit} are allowed",
+            node.loc,
+            f"allow {least} (--memory-limit), or annotate what {what} is used for so that it stays split",
+        )
 
 
 def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sharding) -> None:

@@ -80,11 +80,13 @@ def compile(
     overlap: str = "off",
     machine: str | None = None,
     links: Mapping[str, str] | None = None,
+    memory_limit: int | None = None,
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
 
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
-    command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine` and `links` are its options.
+    command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine`, `links` and
+    `memory_limit` are its options.
     """
     from shardc.dialects.context import make_context
     from shardc.dialects.snapshot import snapshot
@@ -95,7 +97,7 @@ def compile(
         raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
     with collecting() as warnings:
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit)
         run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
@@ -114,6 +116,7 @@ def cost(
     entry: str | None = None,
     fallback: str = "error",
     overlap: str = "off",
+    memory_limit: int | None = None,
 ) -> Cost:
     """What a program costs each device; the arguments are those of `compile` and of `shardc --cost`.
 
@@ -123,18 +126,26 @@ def cost(
 
     with collecting():
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit)
         return cost_module(module, options, machine_of(machine, dict(links or {})), tries)
 
 
 def _pass_options(
-    fallback: str, overlap: str, machine: str | None, links: Mapping[str, str] | None
+    fallback: str,
+    overlap: str,
+    machine: str | None,
+    links: Mapping[str, str] | None,
+    memory_limit: int | None,
 ) -> dict[str, dict[str, Any]]:
     from shardc.cli.cost import machine_of
     from shardc.report.overlap import pass_options
 
     on = machine_of(machine, dict(links or {}))
-    return {"require-rules": {"fallback": fallback}, "overlap": pass_options(overlap, on)}
+    return {
+        "require-rules": {"fallback": fallback},
+        "reshards-to-collectives": {"memory_limit": memory_limit},
+        "overlap": pass_options(overlap, on),
+    }
 
 
 def _read(
@@ -157,6 +168,7 @@ def from_jax(
     target: str = "jax",
     fallback: str = "error",
     overlap: str = "off",
+    memory_limit: int | None = None,
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
@@ -166,7 +178,15 @@ def from_jax(
 
     text = lower(function, *avals, in_shardings=in_shardings, out_shardings=out_shardings)
     name = getattr(function, "__name__", "function")
-    return compile(text, target=target, language="mlir", file=f"<{name}>", fallback=fallback, overlap=overlap)
+    return compile(
+        text,
+        target=target,
+        language="mlir",
+        file=f"<{name}>",
+        fallback=fallback,
+        overlap=overlap,
+        memory_limit=memory_limit,
+    )
 
 
 def _emitter(target: str) -> Callable[[Any], str]:

@@ -84,7 +84,11 @@ def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
 
 
 def _pass_options(options: argparse.Namespace) -> Options:
-    return {"require-rules": {"fallback": options.fallback}, "overlap": _overlap_options(options)}
+    return {
+        "require-rules": {"fallback": options.fallback},
+        "reshards-to-collectives": {"memory_limit": options.memory_limit},
+        "overlap": _overlap_options(options),
+    }
 
 
 def _overlap_options(options: argparse.Namespace) -> dict[str, Any]:

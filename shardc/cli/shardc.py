@@ -130,6 +130,12 @@ def _parser() -> argparse.ArgumentParser:
         help="let matrix products go on while their operands are gathered or their sums scattered: never "
         "(default), wherever it can be done, or where it is estimated to be quicker",
     )
+    parser.add_argument(
+        "--memory-limit",
+        metavar="BYTES",
+        type=int,
+        help="the most that a step of a tensor's change of layout may take on a device, operand and result",
+    )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")
     action.add_argument("--check", action="store_true", help="only say whether the program is valid")

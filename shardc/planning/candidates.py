@@ -89,9 +89,7 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     if rule is None:
         return []
     passing = [None, *_carried(problem, variable)]
-    wish_lists = dict.fromkeys(
-        [*_wish_lists(problem, variable), *_displaced(problem, variable), *_shared_out(problem, variable)]
-    )
+    wish_lists = dict.fromkeys([*_wish_lists(problem, variable), *_displaced(problem, variable)])
     ways = [form.name for form in forms_of(variable.node.name)]
     return _distinct(
         variable,
@@ -111,20 +109,20 @@ def _distinct(variable: Variable, choices: Iterable[Choice | None]) -> list[Choi
 
 
 def turned(problem: Problem, variable: Variable) -> list[Choice]:
-    """Choices that no neighbour asks for: one of the axes in use splits another factor, the rest as now."""
+    """Choices that no neighbour asks for: the axes shared out anew, or one splits another factor."""
     rule = variable.rule
     if rule is None:
         return []
     layouts = [*variable.choice.operands, *variable.choice.results]
     now = wishes(problem, variable, layouts, range(len(layouts)))
     axes = dict.fromkeys(axis for _, axis in now)
+    moved = [((factor, axis), *now) for factor in range(len(rule.factors)) for axis in axes]
     return _distinct(
         variable,
         (
-            build(problem, variable, ((factor, axis), *now), special=form.name)
+            build(problem, variable, pairs, special=form.name)
             for form in forms_of(variable.node.name)
-            for factor in range(len(rule.factors))
-            for axis in axes
+            for pairs in (*_shared_out(problem, variable), *moved)
         ),
     )
 

@@ -40,6 +40,10 @@ class Plan:
     exact: bool
 
 
+class TooLittleMemory(LayoutError):
+    """No way was found that stays within the bytes that a device may use."""
+
+
 @lru_cache(maxsize=65536)
 def plan(
     type: TensorType,
@@ -55,8 +59,8 @@ def plan(
     `idle_axes` devices that hold copies before and after may share the work: an all-reduce over x becomes a
     slice over y, an all-reduce of the smaller block, and an all-gather, where that is fewer bytes. Not along
     `manual` axes: a block of per-device code that is written for them is another on every device. Raises
-    LayoutError if the shardings are on different meshes, if parts of an axis in them have no common
-    refinement, or if nothing that stays within the limit was found.
+    LayoutError if the shardings are on different meshes or parts of an axis in them have no common
+    refinement, TooLittleMemory if nothing that stays within the limit was found.
     """
     if source.mesh != target.mesh:
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
@@ -73,24 +77,43 @@ def plan(
         bound = min(best.cost.bytes, found.bound)
         best = replace(best, bound=bound, exact=bound == best.cost.bytes)
     if best is None:
-        raise LayoutError(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
+        raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
     return best
 
 
 @lru_cache(maxsize=65536)
 def program_plan(
-    type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str] = frozenset()
+    type: TensorType,
+    source: Sharding,
+    target: Sharding,
+    manual: frozenset[str] = frozenset(),
+    memory_limit: int | None = None,
 ) -> Plan:
     """The plan that a compiled program uses: the cheapest, but people expect one all-reduce of a partial sum.
 
     One that copies share becomes a slice, an all-reduce and an all-gather; two more steps are worth it if
-    they save a quarter of the bytes.
+    they save a quarter of the bytes, or if nothing else stays within the limit.
     """
-    least = plan(type, source, target, manual=manual)
+    least = plan(type, source, target, memory_limit, manual=manual)
     if not source.unreduced:
         return least
-    simple = plan(type, source, target, idle_axes=False)
+    try:
+        simple = plan(type, source, target, memory_limit, idle_axes=False)
+    except TooLittleMemory:
+        return least
     return least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
+
+
+def least_memory(
+    type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str] = frozenset()
+) -> int:
+    """The bytes on a device with which a way was still found: those of a step's operand and result."""
+    peak = plan(type, source, target, manual=manual).cost.peak
+    while True:
+        try:
+            peak = plan(type, source, target, peak - 1, manual=manual).cost.peak
+        except TooLittleMemory:
+            return peak
 
 
 def _bounded(space: Space, limit: int | None, effort: int) -> Found | None:
