@@ -104,8 +104,9 @@ def region_function(body: Body, node: Node, number: int, wish: str, passed: Sequ
         types = [str(body.type(value)) for value in results]
         decorator = "per_device" if is_per_device(body.graph, region, context.declared) else None
         with definition(writer, name, typed, types, decorator):
+            unchanged = [inner.expr(value) for value in passed]
             exprs = inner.region(region)
-            exprs += [inner.expr(value) for value in passed[: len(results) - len(exprs)]]
+            exprs += unchanged[: len(results) - len(exprs)]
             writer.statement("return ", several(exprs))
         return writer.text()
 

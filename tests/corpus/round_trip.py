@@ -9,6 +9,8 @@ spellings:
     values that a loop passes on unchanged     =  the values outside
     parts of axes                              =  the axes of the emitted mesh
     a case over a converted bool               =  an if
+    where(0 < 0, a, b)                         =  b
+    a & (b & c), broadcast                     =  (a & b) & c of broadcast values
 """
 
 from __future__ import annotations
@@ -51,7 +53,7 @@ class Canonical:
         if program.mesh is not None and program.mesh.axes:
             mesh = program.mesh.axes, program.mesh.mesh.device_ids, program.mesh.mesh.processes
         arrays = [self.array(array) for array in (*program.params, *program.results)]
-        env = {v: self.intern("param", i) for i, v in enumerate(program.body.args)}
+        env = {v: self.intern("param", i, self.graph.type(v)) for i, v in enumerate(program.body.args)}
         return mesh, arrays, self.region(program.body, env)
 
     def array(self, array: local_module.Array) -> object:
@@ -82,7 +84,7 @@ class Canonical:
 
     def scalar_region(self, region: Region, env: dict[int, int]) -> list[int]:
         self.depth += 1
-        inner = {v: self.intern("arg", self.depth, i) for i, v in enumerate(region.args)}
+        inner = {v: self.intern("arg", self.depth, i, self.graph.type(v)) for i, v in enumerate(region.args)}
         results = self.region(region, {**env, **inner})
         self.depth -= 1
         return results
@@ -125,6 +127,9 @@ class Canonical:
     def reshaped(self, value: int, before: TensorType, after: TensorType) -> int:
         if value in SPLATS:
             return self.splat(SPLATS[value], after)
+        if value in CHAINS and before != after:
+            name, links = CHAINS[value]
+            return self.linked(name, [self.reshaped(link, before, after) for link in links], after)
         value, before = RESHAPED.get(value, (value, before))
         if before == after:
             return value
@@ -144,16 +149,46 @@ class Canonical:
         return [self.stretched(self.reshaped(value, before, thin), thin, after)]
 
     def stretched(self, value: int, thin: TensorType, after: TensorType) -> int:
-        return value if thin == after else self.intern("broadcast", value, after)
+        if thin == after:
+            return value
+        if value in CHAINS:
+            name, links = CHAINS[value]
+            return self.linked(name, [self.stretched(link, thin, after) for link in links], after)
+        return self.intern("broadcast", value, after)
+
+    def compare(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
+        """A number is not less than itself."""
+        if (
+            node.attrs["comparison_direction"] == "LT"
+            and operands[0] == operands[1]
+            and operands[0] in SPLATS
+        ):
+            return [self.splat("00", self.graph.type(node.results[0]))]
+        return self.results(node, node.name, operands, self.attrs(node))
 
     def select(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
-        """A scalar condition, broadcast."""
+        """A scalar condition, broadcast; one that is known."""
+        if operands[0] in SPLATS:
+            return [operands[1] if int(SPLATS[operands[0]], 16) else operands[2]]
         condition, type = self.graph.type(node.operands[0]), self.graph.type(node.results[0])
         if condition.shape != type.shape:
             thin = condition.with_shape((1,) * type.rank)
             wide = condition.with_shape(type.shape)
             operands[0] = self.stretched(self.reshaped(operands[0], condition, thin), thin, wide)
         return self.results(node, node.name, operands)
+
+    def chain(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
+        """a & (b & c) is (a & b) & c."""
+        links: list[int] = []
+        for value in operands:
+            name, inner = CHAINS.get(value, ("", ()))
+            links += inner if name == node.name else (value,)
+        return [self.linked(node.name, links, self.graph.type(node.results[0]))]
+
+    def linked(self, name: str, links: list[int], type: TensorType) -> int:
+        made = self.intern(name, tuple(links), type)
+        CHAINS[made] = name, tuple(links)
+        return made
 
     def loop(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
         cond, body = node.regions
@@ -165,9 +200,9 @@ class Canonical:
             if arg == result:
                 args.append(operands[i])
             elif found is not None and i == found.index:
-                args.append(self.intern("counter", self.depth))
+                args.append(self.intern("counter", self.depth, self.graph.type(arg)))
             else:
-                args.append(self.intern("carried", self.depth, len(moving)))
+                args.append(self.intern("carried", self.depth, len(moving), self.graph.type(arg)))
                 moving.append(i)
         test = None if found else self.region(cond, {**env, **dict(zip(cond.args, args, strict=True))})
         step = self.region(body, {**env, **dict(zip(body.args, args, strict=True))})
@@ -206,12 +241,15 @@ class Canonical:
 TABLE: dict[tuple[object, ...], int] = {}
 SPLATS: dict[int, str] = {}
 RESHAPED: dict[int, tuple[int, TensorType]] = {}
+CHAINS: dict[int, tuple[str, tuple[int, ...]]] = {}
 CONVERTED: dict[int, int] = {}
 
 SPECIAL: dict[str, Callable[..., list[int]]] = {
+    **dict.fromkeys(("stablehlo.and", "stablehlo.or", "stablehlo.xor"), Canonical.chain),
     "stablehlo.constant": Canonical.constant,
     "stablehlo.reshape": Canonical.reshape,
     "stablehlo.broadcast_in_dim": Canonical.broadcast,
+    "stablehlo.compare": Canonical.compare,
     "stablehlo.select": Canonical.select,
     "stablehlo.while": Canonical.loop,
     "stablehlo.case": Canonical.choice,
