@@ -35,7 +35,8 @@ from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 from xdsl.passes import ModulePass
 
 from shardc.check.communication import SAID
-from shardc.check.flow import PARTIAL_KIND, PARTIAL_OVER
+from shardc.check.flow import PARTIAL_OVER
+from shardc.check.partials import PARTIAL_KIND
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate

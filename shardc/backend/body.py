@@ -272,13 +272,22 @@ class Body:
     def _assign(self, value: int, term: Term, node: Node | None) -> None:
         if term.comment:
             self.writer.comment(term.comment)
+        declared = self.declaration(value)
+        if declared and term.shape != self.type(value).shape:
+            term = self._whole(value, term)
         variable = self.fresh(value, _WISHES.get(node.name, "t") if node else "t")
         whole = term.shape == self.type(value).shape != ()
-        declared = self.declaration(value)
         left = f"{variable}: {declared}" if declared else variable
         self.writer.statement(f"{left} = ", term.expr, self.note(value) if whole and not declared else None)
         self.lines += [Assign((variable,), (value,), (term.shape,)), Bind(variable, value)]
         self._remember(value, Term(name(variable), term.shape, free=True))
+
+    def _whole(self, value: int, term: Term) -> Term:
+        """A term of the shape that the value has."""
+        self._remember(value, term)
+        expr = self.expr(value)
+        self._forget(value)
+        return Term(expr, self.type(value).shape)
 
     def _assign_all(self, node: Node, printed: Several) -> None:
         named = any(source_name(self.graph.values[value].loc) for value in node.results)

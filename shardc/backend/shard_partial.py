@@ -47,5 +47,4 @@ def _over(node: Node, mesh: EmittedMesh) -> tuple[Axis, ...]:
 
 
 def _kind(graph: Graph, node: Node) -> str:
-    declared = node.attrs.get("kind" if node.name == "spmd.as_partial" else "shardc.partial_kind")
-    return str(declared) if declared else natural_kind(graph, node)
+    return str(node.attrs["kind"]) if node.name == "spmd.as_partial" else natural_kind(graph, node)

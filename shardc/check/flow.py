@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shardc.check.partials import natural_kind
+from shardc.check.partials import PARTIAL_KIND, natural_kind
 from shardc.check.site import Site
 from shardc.check.state import REDUCERS, State
 from shardc.explain.diagnostics import ShardcError
@@ -15,9 +15,6 @@ from shardc.rules.table import rule_of
 
 PARTIAL_OVER = "shardc.partial_over"
 """The attribute of an operation whose local results are partial results: the axes over which, as text."""
-
-PARTIAL_KIND = "shardc.partial_kind"
-"""The kind that the program declares them to have, if it does."""
 
 
 def plain(site: Site) -> list[State]:

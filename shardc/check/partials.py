@@ -14,17 +14,20 @@ from shardc.layout import Axis
 from shardc.layout.sharding import KINDS
 from shardc.rules.table import rule_of
 
+PARTIAL_KIND = "shardc.partial_kind"
+"""The attribute of an operation with the kind that the program declares its results to have, if it does."""
+
 ENDS = ("spmd.all_reduce", "spmd.reduce_scatter")
 
 
 def natural_kind(graph: Graph, node: Node) -> str:
-    """The kind of the local results of an operation: a reduction's own; else one device has each element.
+    """The kind of the partial results of an operation: a reduction's own, else what the program declares.
 
-    The others hold zeros then.
+    Without either one device has each element, and the others hold zeros.
     """
     rule = rule_of(graph.op(node))
     rest = "max" if graph.type(node.results[0]).dtype == "bool" else "sum"
-    return (rule and rule.reduction) or rest
+    return (rule and rule.reduction) or str(node.attrs.get(PARTIAL_KIND, rest))
 
 
 class Paths:

@@ -23,7 +23,7 @@ from corpus.round_trip import assert_round_trip  # noqa: E402
 from shardc.explain.diagnostics import ShardcError  # noqa: E402
 
 QUICK = (
-    "tfm_fwd_sp decode_gqa_heads moe_ep_fwd concat_sharded argmax_vocab "
+    "skip_bad_steps power_iteration decode_gqa_heads moe_ep_fwd concat_sharded argmax_vocab "
     "uneven_batch_train decode_loop_sequence rnn_train_tp cond "
     "fori_reads fori_writes layer_norm mixture_of_experts product scan_gradient sort top_k uneven "
     "while_data histogram searchsorted pairs dynamic_update_two triangle fft qr partial_types "
