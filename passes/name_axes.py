@@ -102,6 +102,9 @@ class _Body:
 
     def _replace(self, node: Node) -> None:
         op = self.snap.ops[node.id]
+        if self.mesh is None and _stays(node):
+            Rewriter.replace_op(op, [], list(op.operands))
+            return
         if self.mesh is None:
             raise ShardcError(
                 f"{title(node)} between numbered devices outside per-device code",
@@ -114,6 +117,20 @@ class _Body:
             site = Site(self, node, self.mesh, self.builder)
             made = COLLECTIVES[node.name](site, list(op.operands))
         Rewriter.replace_op(op, [], made)
+
+
+def _stays(node: Node) -> bool:
+    """Whether every device is a group of its own, or sends to itself: over an axis of size 1, JAX prints no
+    per-device code around the collective."""
+    if node.name == "stablehlo.collective_permute":
+        pairs = _numbers(node, "source_target_pairs").reshape(-1, 2)
+        return len(pairs) > 0 and pairs.tolist() == [[i, i] for i in range(len(pairs))]
+    return _numbers(node, "replica_groups").shape[-1] == 1
+
+
+def _numbers(node: Node, key: str) -> Numbers:
+    value = node.attrs[key]
+    return np.array(value.array() if isinstance(value, Dense) else value, np.int64)
 
 
 @dataclass(frozen=True)
@@ -130,8 +147,7 @@ class Site:
 
     def positions(self, key: str) -> Numbers:
         """The positions in the mesh of the devices in an attribute."""
-        value = self.node.attrs[key]
-        numbers = np.array(value.array() if isinstance(value, Dense) else value, np.int64)
+        numbers = _numbers(self.node, key)
         if not ((0 <= numbers) & (numbers < self.mesh.size)).all():
             raise self.error(f"{title(self.node)} names devices that mesh {self.mesh} does not have")
         return np.argsort(self.mesh.devices.reshape(-1))[numbers]
@@ -211,7 +227,7 @@ def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
 
 
 def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
-    """Blocks sent along pairs."""
+    """Blocks sent along pairs; without any, everyone gets zeros."""
     pairs = tuple((int(a), int(b)) for a, b in site.positions("source_target_pairs").reshape(-1, 2))
     found = axes_of_pairs(site.mesh, pairs, site.body.manual)
     if found is None:
@@ -221,10 +237,10 @@ def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
             "devices that differ only along other axes must send alike, and not to each other",
         )
     axes, own = found
-    if not axes and own:
-        return operands
-    axes = axes or tuple(map(site.mesh.axis, site.body.manual))
-    return [site.builder.one("spmd.collective_permute", operands[0], axes=axes, pairs=own)]
+    (x,) = operands
+    if not own:
+        return [scalar(site.builder, 0, site.builder.type_of(x))]
+    return [site.builder.one("spmd.collective_permute", x, axes=axes, pairs=own) if axes else x]
 
 
 def collective_broadcast(site: Site, operands: list[SSAValue]) -> list[SSAValue]:

@@ -19,8 +19,16 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from tests.unit.shard_map.conftest import filled
 
-SIZES = ({"x": 2, "y": 2}, {"x": 2, "y": 4}, {"x": 4, "y": 2}, {"x": 2, "y": 2, "z": 2})
-SHAPES = ((8,), (16,), (8, 8), (16, 8), (8, 16), (8, 8, 8))
+SIZES = (
+    {"x": 2, "y": 2},
+    {"x": 2, "y": 4},
+    {"x": 4, "y": 2},
+    {"x": 2, "y": 2, "z": 2},
+    {"x": 4},
+    {"x": 1, "y": 4},
+)
+SHAPES = ((), (8,), (16,), (8, 8), (16, 8), (8, 16), (8, 8, 8))
+DTYPES = ("float32", "float32", "float32", "int32")
 
 Axes = tuple[str, ...]
 Body = Callable[..., Any]
@@ -198,15 +206,14 @@ def _draw(random: Random) -> Program | None:
         axis_types=(jax.sharding.AxisType.Auto,) * len(sizes),
         devices=jax.devices()[: int(np.prod(list(sizes.values())))],
     )
-    manual = (
-        names if random.random() < 0.65 else tuple(random.sample(names, random.randint(1, len(names) - 1)))
-    )
+    some = random.sample(names, random.randint(1, max(1, len(names) - 1)))
+    manual = names if random.random() < 0.65 else tuple(some)
     kind = random.choice(tuple(BODIES))
     count, make = BODIES[kind]
     body = make(random, manual)
     shapes = [random.choice(SHAPES) for _ in range(count)]
-    arguments = tuple(filled(*shape) for shape in shapes)
-    in_specs = tuple(_spec(random, len(shape), _subset(random, manual)) for shape in shapes)
+    arguments = tuple(filled(*shape, dtype=random.choice(DTYPES)) for shape in shapes)
+    in_specs = tuple(_spec(random, len(shape), _subset(random, manual) if shape else ()) for shape in shapes)
     out_specs = _out_specs(random, mesh, body, arguments, in_specs, manual)
     if out_specs is None:
         return None

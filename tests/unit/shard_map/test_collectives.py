@@ -39,6 +39,7 @@ PROGRAMS = {
     "all_to_all in place": (lambda v: lax.all_to_all(v, "y", 0, 0, tiled=True), BOTH),
     "ppermute": (lambda v: lax.ppermute(v, "y", [(0, 1), (1, 2)]), BOTH),
     "ppermute over both": (lambda v: lax.ppermute(v, ("y", "x"), RING), BOTH),
+    "ppermute of nothing": (lambda v: v + lax.ppermute(v, "y", []), BOTH),
     "pshuffle": (lambda v: lax.pshuffle(v, "y", [1, 0, 3, 2]), BOTH),
     "axis_index": (lambda v: v * lax.axis_index("x") + lax.axis_index(("y", "x")), BOTH),
     "axis_index of another type": (
@@ -88,6 +89,17 @@ def test_axes_of_one_device(agree: Any) -> None:
 
     specs = (X, P("x", ("z", "y")))
     agree(jax.shard_map(body, mesh=mesh, in_specs=P("x", "z"), out_specs=specs), filled(8, 16))
+
+
+def test_per_device_of_an_axis_of_one_device(agree: Any) -> None:
+    """JAX prints the collectives in automatic code then."""
+    mesh = jax.make_mesh((1, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+    def body(v: Any) -> Any:
+        sent = lax.ppermute(v, "x", [(0, 0)]) * (1 + lax.axis_index("x"))
+        return lax.psum(v, "x") + sent + lax.all_gather(v, "x", tiled=True)
+
+    agree(jax.shard_map(body, mesh=mesh, in_specs=X, out_specs=X, axis_names={"x"}), filled(8, 16))
 
 
 def test_groups_that_lie_along_no_axis(agree: Any) -> None:
