@@ -9,6 +9,7 @@ from typing import cast
 from shardc.explain.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region
 from shardc.layout import Sharding
+from shardc.propagation.constraints import BESIDE_EDGE
 from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
@@ -180,12 +181,17 @@ class _Builder:
             for result in results:
                 result.made_by = link
             link.tensors = tuple(value.place for value in (*operands, *results))
-            self._links.append(link)
+            self._insert(link, operands)
             types = self._graph.types(node.operands)
             wide = [value for value, type in zip(operands, types, strict=True) if type.rank]
             self._reads.append((link, operands, wide))
         if node.regions and edges_of(node, self._graph) is not None:
             self._bodies(node, scope)
+
+    def _insert(self, link: Link, operands: list[_Value]) -> None:
+        edge = operands[0].made_by if BESIDE_EDGE in link.node.attrs else None
+        place = len(self._links) if edge is None else self._links.index(edge) + 1
+        self._links.insert(place, link)
 
     def _bodies(self, node: Node, scope: _Scope) -> None:
         """The regions of an operation that could have edges and has none: what the edges would tie together

@@ -19,6 +19,9 @@ from shardc.propagation.manual import complete
 _CONSTRAINT = "sdy.sharding_constraint"
 _MANUAL = "sdy.manual_computation"
 
+BESIDE_EDGE = "shardc.beside_edge"
+"""Marks a constraint that is visited right behind its operand's edge, before the operation's other edges."""
+
 
 def apply_constraints(editor: Editor, uses: Uses) -> None:
     """Apply every constraint, inner bodies first."""
@@ -62,6 +65,7 @@ def _apply(value: int, sharding: Sharding, uses: Uses, constraint: Callable[[], 
         return
     if value in uses.owner:
         made = constraint()
+        made.attrs = {**made.attrs, BESIDE_EDGE: True}
         uses.redirect(value, made.results[0], lambda node: node is not made)
         if sharding.unreduced:
             partial = replace(unconstrained(sharding.mesh, sharding.rank), unreduced=sharding.unreduced)

@@ -13,7 +13,7 @@ from typing import cast
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.manual import inside
-from shardc.layout import Sharding
+from shardc.layout import Sharding, unconstrained
 from shardc.propagation.manual import Border, complete
 
 
@@ -146,7 +146,18 @@ def _call(node: Node, graph: Graph) -> Edges:
     given = [graph.values[result].sharding for result in node.results]
     declared = function.result_shardings
     outputs = [here or there for here, there in zip(given, declared, strict=True)]
-    return _inlined(node, function.body, inputs, outputs)
+    return _inlined(
+        node, function.body, _all(function.body.args, inputs, graph), _all(node.results, outputs, graph)
+    )
+
+
+def _all(values: Sequence[int], shardings: Sequence[Sharding | None], graph: Graph) -> list[Sharding | None]:
+    """Where one value of a call has a sharding, the others are open, as Shardy has it."""
+    known = next((sharding for sharding in shardings if sharding is not None), None)
+    if known is None:
+        return list(shardings)
+    ranks = [graph.type(value).rank for value in values]
+    return [s or unconstrained(known.mesh, rank) for s, rank in zip(shardings, ranks, strict=True)]
 
 
 def _inlined(

@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 LAYERS = ("basic", "aggressive", "op", "user")
-# Calls and meshes are apart: docs/shardy.md has the difference that they make together.
 FEATURES = {
     "plain": (),
     "priorities": ("priorities", "barrier"),
@@ -20,6 +19,7 @@ FEATURES = {
     "calls": ("calls", "constraint", "opt"),
     "manual": ("manual", "constraint", "while"),
     "meshes": ("meshes", "unreduced", "constraint"),
+    "meshes and calls": ("meshes", "calls", "constraint", "opt"),
     "all": ("while", "case", "opt", "constraint", "group", "calls", "barrier", "unreduced"),
 }
 
