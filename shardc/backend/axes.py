@@ -39,9 +39,14 @@ class EmittedMesh:
 
     def spec(self, dims: Sequence[Dim]) -> str:
         """P("data", None); P() for what no axis splits. To JAX a value on an axis of size 1 would vary."""
-        split = [tuple(axis for axis in dim.axes if axis.size > 1) for dim in dims]
+        split = [splitting(dim) for dim in dims]
         entries = [self.text(axes).text if axes else "None" for axes in split]
         return f"P({', '.join(entries)})" if any(e != "None" for e in entries) else "P()"
+
+
+def splitting(dim: Dim) -> tuple[Axis, ...]:
+    """The axes of a dimension that split it; those of size 1 don't."""
+    return tuple(axis for axis in dim.axes if axis.size > 1)
 
 
 def emitted_mesh(mesh: Mesh, axes: Iterable[Axis], loc: Location = UNKNOWN) -> EmittedMesh:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from shardc.backend.axes import EmittedMesh
+from shardc.backend.axes import EmittedMesh, splitting
 from shardc.backend.local import LocalProgram
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Axis, Sharding
@@ -46,7 +46,7 @@ def varying(program: LocalProgram) -> dict[int, Axes]:
 def _of(sharding: Sharding | None, mesh: EmittedMesh) -> Axes:
     if sharding is None:
         return _NONE
-    return frozenset(name for dim in sharding.dims for name in mesh.names(dim.axes))
+    return frozenset(name for dim in sharding.dims for name in mesh.names(splitting(dim)))
 
 
 class _Inference:

@@ -156,7 +156,10 @@ def _branch(random: Random, axes: Axes) -> Body:
 
 
 def _until(random: Random, axes: Axes) -> Body:
-    return lambda x: lax.while_loop(lambda c: lax.pmax(c.max(), axes) < 20.0, lambda c: c * 2, x)
+    def goes_on(carried: Any) -> Any:
+        return (carried[0] < 8) & (lax.pmax(carried[1].max(), axes) < 20)
+
+    return lambda x: lax.while_loop(goes_on, lambda c: (c[0] + 1, c[1] * 2), (0, x))[1]
 
 
 BODIES: dict[str, tuple[int, Callable[[Random, Axes], Body]]] = {

@@ -102,6 +102,18 @@ def test_per_device_of_an_axis_of_one_device(agree: Any) -> None:
     agree(jax.shard_map(body, mesh=mesh, in_specs=X, out_specs=X, axis_names={"x"}), filled(8, 16))
 
 
+def test_a_loop_beside_an_axis_of_one_device(agree: Any) -> None:
+    """What a loop carries does not come to vary over an axis of size 1 that an argument names."""
+    mesh = jax.make_mesh((1, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+    def body(v: Any) -> Any:
+        return lax.scan(lambda c, _: (jnp.sin(c) + lax.psum(c, "y"), c.sum()), v, None, length=3)[1][None]
+
+    split = jax.sharding.NamedSharding(mesh, P("x"))
+    function = jax.shard_map(body, mesh=mesh, in_specs=P(None, "y"), out_specs=Y, axis_names={"y"})
+    agree(function, filled(8, 16), in_shardings=(split,))
+
+
 def test_groups_that_lie_along_no_axis(agree: Any) -> None:
     groups = [[0, 3], [1, 2]]
     function = mapped(lambda v: lax.all_gather(v, "y", axis_index_groups=groups, tiled=True))
