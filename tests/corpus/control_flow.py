@@ -18,6 +18,14 @@ def _scan_mlp(x, ws):
     return lax.scan(lambda h, w: (jnp.tanh(h @ w), h.sum()), x, ws)
 
 
+def _rnn(x, w, u):
+    def cell(h, t):
+        h = jnp.tanh(t @ w + h @ u)
+        return h, h
+
+    return lax.scan(cell, jnp.zeros((8, 16)), x)[1]
+
+
 def _newton(x):
     return lax.while_loop(
         lambda c: jnp.max(jnp.abs(c * c - 2)) > 1e-3, lambda c: 0.5 * (c + 2 / c), jnp.abs(x) + 1
@@ -61,7 +69,7 @@ CASES = {
         lambda x: lax.scan(lambda c, a: (0.5 * c + a, c), x[0], x, reverse=True), "f32[8, 16@y]"
     ),
     "rnn": case(
-        lambda x, w, u: lax.scan(lambda h, t: (h := jnp.tanh(t @ w + h @ u), h), jnp.zeros((8, 16)), x)[1],
+        _rnn,
         "f32[5, 8@x, 4]",
         "f32[4, 16@y]",
         "f32[16, 16@y]",
