@@ -28,6 +28,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "check",
         "drop-unit-axes",
         "share-collectives",
+        "gather-late",
         "overlap",
         "outline-calls",
         "outline-repeats",
@@ -62,6 +63,12 @@ def _declare_partials() -> type[ModulePass]:
     from shardc.passes.declare_partials import DeclarePartials
 
     return DeclarePartials
+
+
+def _gather_late() -> type[ModulePass]:
+    from shardc.passes.gather_late import GatherLate
+
+    return GatherLate
 
 
 def _hoist_invariants() -> type[ModulePass]:
@@ -165,6 +172,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "drop-open-constraints": _drop_open_constraints,
     "drop-unit-axes": _drop_unit_axes,
     "declare-partials": _declare_partials,
+    "gather-late": _gather_late,
     "hoist-invariants": _hoist_invariants,
     "inline-calls": _inline_calls,
     "insert-reshards": _insert_reshards,

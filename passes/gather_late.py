@@ -1,0 +1,123 @@
+"""gather-late: a stack of layers gathered before a loop that takes one a turn -> a layer gathered each turn.
+
+    %0 = "spmd.all_gather"(%ws) {axes = ["data"], dim = 1}          // f32[24, 64, 256], all layers
+    stablehlo.while … do {
+      %1 = stablehlo.dynamic_slice %0, %i, %c, %c, sizes = [1, 64, 256]
+
+becomes
+
+    stablehlo.while … do {
+      %0 = stablehlo.dynamic_slice %ws, %i, %c, %c, sizes = [1, 16, 256]
+      %1 = "spmd.all_gather"(%0) {axes = ["data"], dim = 1}         // f32[1, 64, 256], one layer
+
+The bytes sent are the same, and a device has one whole layer at a time. A stack that something else needs as
+well, such as the loop of a gradient, is gathered once as before.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.locations import location_of
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.graph import Graph, Node, Region
+from shardc.graph.loops import Constants, counted
+from shardc.graph.program import own_attrs
+
+REASON = "shardc.reason"
+
+
+@dataclass(frozen=True)
+class GatherLate(ModulePass):
+    """Gather layers where they are used."""
+
+    name = "gather-late"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        snap = snapshot(op)
+        builder = IRBuilder(op)
+        for function in snap.graph.functions.values():
+            for gather, layer in _found(snap.graph, function.body):
+                _move(snap, builder, gather, layer)
+
+
+def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:
+    """Gathers, each with the one operation that uses it, which takes a layer in every turn of a loop."""
+    constants, users = Constants(graph), dict[int, list[tuple[Node, Node | None]]]()
+    gathers: list[tuple[Node, Region]] = []
+
+    def visit(region: Region, loop: Node | None) -> None:
+        for node in region.nodes:
+            for value in node.operands:
+                users.setdefault(value, []).append((node, loop))
+            if node.name == "spmd.all_gather":
+                gathers.append((node, region))
+            for inner in node.regions:
+                is_turn = node.name == "stablehlo.while" and inner is node.regions[1]
+                visit(inner, node if is_turn else None)
+
+    visit(body, None)
+    found: list[tuple[Node, Node]] = []
+    for gather, region in gathers:
+        users_here = users.get(gather.results[0], [])
+        if len(users_here) == 1 and users_here[0][1] in region.nodes:
+            layer, loop = users_here[0]
+            assert loop is not None
+            if _is_layer(graph, gather, layer) and _trips(loop, constants) == _layers(graph, gather):
+                found.append((gather, layer))
+    return found
+
+
+def _is_layer(graph: Graph, gather: Node, user: Node) -> bool:
+    shape = graph.type(gather.results[0]).shape
+    takes = user.name == "stablehlo.dynamic_slice" and user.operands[0] == gather.results[0]
+    return takes and gather.attrs["dim"] != 0 and user.attrs["slice_sizes"] == (1, *shape[1:])
+
+
+def _trips(loop: Node, constants: Constants) -> int:
+    found = counted(loop, constants)
+    return found.trips if found else 0
+
+
+def _layers(graph: Graph, gather: Node) -> int:
+    return graph.type(gather.results[0]).shape[0]
+
+
+def _move(snap: Snapshot, builder: IRBuilder, gather: Node, layer: Node) -> None:
+    """Take the layer of a block, without its dimension of size 1 where that goes next, and gather it."""
+    stack, last, attrs = snap.ssa[gather.operands[0]], snap.ops[layer.id], own_attrs(gather)
+    shape = builder.type_of(stack).shape
+    builder.before(last)
+    with builder.at(layer.loc):
+        part = builder.one(layer.name, stack, *last.operands[1:], slice_sizes=(1, *shape[1:]))
+        reshape = _reshape(builder, last)
+        if reshape is not None:
+            part = builder.one("stablehlo.reshape", part, result=builder.type_of(part).with_shape(shape[1:]))
+            attrs = {**attrs, "dim": cast(int, gather.attrs["dim"]) - 1}
+            last = reshape
+    why = f"{gather.attrs.get(REASON, 'a layer is needed whole')}, one layer a turn"
+    with builder.at(location_of(last.location)), builder.tagged({REASON: why}):
+        (whole,) = builder.op(gather.name, part, results=None, regions=(), **attrs)
+    whole.name_hint = last.results[0].name_hint
+    Rewriter.replace_op(last, [], [whole])
+    if reshape is not None:
+        Rewriter.erase_op(snap.ops[layer.id])
+    Rewriter.erase_op(snap.ops[gather.id])
+
+
+def _reshape(builder: IRBuilder, layer: Operation) -> Operation | None:
+    """The reshape that takes the leading dimension from a layer, where nothing else uses it."""
+    (value,) = layer.results
+    users = [use.operation for use in value.uses]
+    if len(users) != 1 or users[0].name != "stablehlo.reshape":
+        return None
+    shape = builder.type_of(users[0].results[0]).shape
+    return users[0] if shape == builder.type_of(value).shape[1:] else None
