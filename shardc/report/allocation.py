@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 from typing import cast
 
-from shardc.backend.ops_dot import is_einsum
+from shardc.backend.ops_dot import is_einsum, subscripts
 from shardc.graph import ConvDims, DotDims, Graph, Node
 from shardc.layout import Axis, size_of
 from shardc.report.storage import Buffer, View, fresh, runs_evenly
@@ -173,9 +173,37 @@ def product(call: Call) -> Outcome:
     lhs, rhs = call.operands
     if not is_einsum(call.node, [len(lhs.shape), len(rhs.shape)]):
         return Outcome(view)
+    view = _einsum_result(call, view)
     uneven = not all(runs_evenly(operand, fresh(None, operand.shape)) for operand in call.operands)
     terms = prod(call.shape) * prod(lhs.shape[d] for d in dims.lhs_contracting)
     return Outcome(view, 2 * min(BUFFER, terms) * call.itemsize if uneven else 0)
+
+
+def _einsum_result(call: Call, view: View) -> View:
+    """The result of an einsum: in memory, its dimensions follow the operands' as far as they agree.
+
+    NumPy's iterator inserts each dimension before those whose strides are smaller in an operand of both.
+    """
+    terms, _, out = subscripts(call.node, len(call.operands[0].shape), len(call.operands[1].shape)).partition(
+        "->"
+    )
+    strides = [
+        dict(zip(letters, operand.strides, strict=True))
+        for letters, operand in zip(terms.split(","), call.operands, strict=True)
+    ]
+    order: list[str] = []
+    for letter in out:
+        place = len(order)
+        for j in reversed(range(len(order))):
+            known = [(s[letter], s[order[j]]) for s in strides if s.get(letter) and s.get(order[j])]
+            if known and all(new > old for new, old in known):
+                place = j
+            elif known:
+                break
+        order.insert(place, letter)
+    sizes = dict(zip(out, call.shape, strict=True))
+    packed = fresh(view.buffer, [sizes[letter] for letter in order])
+    return packed.transposed([order.index(letter) for letter in out])
 
 
 def convolution(call: Call) -> Outcome:

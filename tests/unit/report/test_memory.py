@@ -99,6 +99,8 @@ BODIES = {
     "a product in bf16": "astype(astype(x, bf16) @ astype(transpose(x, (1, 0)), bf16), f32)",
     "cumsum": "cumsum(x, axis=1)",
     "sorting": "sort(x, axis=1)",
+    "an einsum into another order": 'reshape(transpose(einsum("abc,abd->dac", reshape(x, (64, 32, 512)), '
+    "reshape(x, (64, 32, 512))[:, :, 0:64]), (1, 0, 2)), (4096, 512)) * 2.0",
     "logistic": "sigmoid(x) * x",
 }
 
