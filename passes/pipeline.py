@@ -21,7 +21,13 @@ STAGES: dict[str, tuple[str, ...]] = {
         "keep-apart",
         "check",
     ),
-    "collectives": ("require-rules", "join-slices", "insert-reshards", "reshards-to-collectives"),
+    "collectives": (
+        "require-rules",
+        "join-slices",
+        "reduce-in-shape",
+        "insert-reshards",
+        "reshards-to-collectives",
+    ),
     "local": (
         "localize",
         "declare-partials",
@@ -137,6 +143,12 @@ def _propagate() -> type[ModulePass]:
     return Propagate
 
 
+def _reduce_in_shape() -> type[ModulePass]:
+    from shardc.passes.reduce_in_shape import ReduceInShape
+
+    return ReduceInShape
+
+
 def _require_rules() -> type[ModulePass]:
     from shardc.passes.require_rules import RequireRules
 
@@ -184,6 +196,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "outline-repeats": _outline_repeats,
     "overlap": _overlap,
     "propagate": _propagate,
+    "reduce-in-shape": _reduce_in_shape,
     "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
     "share-collectives": _share_collectives,
