@@ -39,7 +39,7 @@ from shardc.check.flow import PARTIAL_OVER
 from shardc.check.partials import PARTIAL_KIND
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
-from shardc.dialects.locations import locate
+from shardc.dialects.locations import locate, location_of
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
@@ -146,7 +146,8 @@ class _Localize:
             loc = self.graph.values[result].loc
             if value.name_hint is None:
                 _name(value, loc.name)
-                locate(value.op, loc)
+                made = location_of(value.op.location)
+                locate(value.op, made.named(loc.name) if made.file else loc)
             layout = self.localizer.layout(result)
             self._mark_partial(node, layout, value.op)
             if not layout.is_replicated and value.op.name not in REGION_OPS:
