@@ -48,17 +48,25 @@ class InsertReshards(ModulePass):
     name = "insert-reshards"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        fit_borders(op)
-        snap = snapshot(op)
-        if not snap.graph.meshes:
+        found = planned(op)
+        if found is None:
             return
-        function = snap.graph.main
-        problem = setup(snap.graph, function, mesh_of(snap.graph))
-        improve(problem)
+        snap, problem = found
         lost_splits(problem)
         padding(problem)
         _write_layouts(snap, problem)
         _Inserter(snap, problem).insert()
+
+
+def planned(op: ModuleOp) -> tuple[Snapshot, Problem] | None:
+    """The plan of the main function, which is not written yet; None if nothing names a mesh."""
+    fit_borders(op)
+    snap = snapshot(op)
+    if not snap.graph.meshes:
+        return None
+    problem = setup(snap.graph, snap.graph.main, mesh_of(snap.graph))
+    improve(problem)
+    return snap, problem
 
 
 def _write_layouts(snap: Snapshot, problem: Problem) -> None:

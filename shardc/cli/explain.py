@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.diagnostics import ShardcError, collecting
-from shardc.explain.show import overview_text, tables, value_text
-from shardc.explain.why import Explainer, Explanation
+from shardc.explain.show import overview_text, plan_text, tables, value_text
+from shardc.explain.why import Explainer, Explanation, PlanReport
 from shardc.layout import Sharding
+from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import PASSES, STAGES
 from shardc.passes.propagate import read_custom_rules
+from shardc.planning.gap import proof
+from shardc.planning.problem import Problem
 from shardc.propagation import propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
@@ -34,9 +37,10 @@ def explain_module(module: ModuleOp, name: str | None = None) -> Explanation:
     read_custom_rules(snap)
     recorder = Recorder()
     result = propagate(snap.graph, on_change=recorder)
-    explainer = Explainer(snap.graph, Provenance(result, recorder), _layouts(snap))
+    found = _planned(snap)
+    explainer = Explainer(snap.graph, Provenance(result, recorder), _layouts(snap, found) if found else {})
     if name is None:
-        return explainer.overview()
+        return replace(explainer.overview(), plan=_report(found[1]) if found else None)
     reports = explainer.named(name)
     if not reports:
         known = sorted({v.loc.name for v in snap.graph.values if v.loc.name})
@@ -47,21 +51,31 @@ def explain_module(module: ModuleOp, name: str | None = None) -> Explanation:
     return Explanation(values=reports)
 
 
-def _layouts(snap: Snapshot) -> dict[int, Sharding]:
-    """What the planner makes of each value; nothing if the program cannot be planned."""
-    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
+def _planned(snap: Snapshot) -> tuple[Snapshot, Problem] | None:
+    """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
         with collecting():
             PASSES["propagate"]()().apply(make_context(), snap.module)
-            PASSES["insert-reshards"]()().apply(make_context(), snap.module)
+            return planned(snap.module)
     except ShardcError:
-        return {}
-    planned = snapshot(snap.module)
-    return {
-        numbers[ssa]: value.sharding
-        for ssa, value in zip(planned.ssa, planned.graph.values, strict=True)
-        if ssa in numbers and value.sharding is not None
-    }
+        return None
+
+
+def _layouts(snap: Snapshot, found: tuple[Snapshot, Problem]) -> dict[int, Sharding]:
+    """The layout of each value under the plan."""
+    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
+    later, problem = found
+    given = {later.ssa[value]: problem.given(value) for value in problem.values}
+    return {numbers[ssa]: layout for ssa, layout in given.items() if ssa in numbers}
+
+
+def _report(problem: Problem) -> PlanReport:
+    """The plan's figures, and how far from the least they may be."""
+    moved, collectives = problem.total()[:2]
+    known = proof(problem)
+    if known is None:
+        return PlanReport(moved, collectives)
+    return PlanReport(moved, collectives, min(known.bytes, moved), known.method)
 
 
 def text(explanation: Explanation, format: str) -> str:
@@ -81,6 +95,8 @@ def show(explanation: Explanation, format: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
+    if explanation.plan:
+        Console().print(plan_text(explanation.plan))
     for title, header, rows in tables(explanation):
         table = Table(*header, title=title, title_justify="left")
         for row in rows:

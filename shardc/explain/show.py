@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.explain.why import Explanation, Origin, Step, Stopped, ValueReport
+from shardc.explain.why import Explanation, Origin, PlanReport, Step, Stopped, ValueReport
 
 LONGEST = 20
 """Rows that a table shows; it says how many more there are."""
@@ -52,8 +52,8 @@ def stopped_text(stopped: Stopped) -> str:
 
 
 def overview_text(explanation: Explanation) -> str:
-    """Both tables, plain."""
-    lines: list[str] = []
+    """The plan in a line, and both tables, plain."""
+    lines: list[str] = [plan_text(explanation.plan), ""] if explanation.plan else []
     for title, header, rows in tables(explanation):
         lines.append(title)
         shown = [header, *rows[:LONGEST]]
@@ -66,6 +66,19 @@ def overview_text(explanation: Explanation) -> str:
             lines.append(f"  … and {len(rows) - LONGEST} more")
         lines.append("")
     return "\n".join(lines).rstrip() + "\n"
+
+
+def plan_text(plan: PlanReport) -> str:
+    """What the plan sends, and how far that may be from the least."""
+    if not plan.bytes:
+        return "no bytes sent"
+    many = "" if plan.collectives == 1 else "s"
+    sent = f"{plan.bytes} bytes sent per device in {plan.collectives} collective{many}"
+    if plan.bound is None or plan.gap is None:
+        return f"{sent}; the program is too large to say how few could do"
+    if plan.bound == plan.bytes:
+        return f"{sent}: no plan sends fewer ({plan.method})"
+    return f"{sent}: no plan sends fewer than {plan.bound}, {plan.gap:.0%} less ({plan.method})"
 
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]

@@ -79,13 +79,35 @@ class ValueReport:
 
 
 @dataclass(frozen=True)
+class PlanReport:
+    """What a device sends under the plan: `bytes` in `collectives`, loops counted as often as they run.
+
+    No plan sends fewer than `bound` bytes, by `method`; None where the program is too large to know.
+    """
+
+    bytes: int
+    collectives: int
+    bound: int | None = None
+    method: str | None = None
+
+    @property
+    def gap(self) -> float | None:
+        """By what part of its bytes the plan may be above the least."""
+        if self.bound is None:
+            return None
+        return (self.bytes - self.bound) / self.bytes if self.bytes else 0.0
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Reports on the tensors asked for, or on all with something to tell: `conflicts` are the axes that
-    another annotation kept away, `replicated` the tensors that are whole on every device, largest first."""
+    another annotation kept away, `replicated` the tensors that are whole on every device, largest first, and
+    `plan` what is sent."""
 
     values: tuple[ValueReport, ...] = ()
     conflicts: tuple[Stopped, ...] = ()
     replicated: tuple[ValueReport, ...] = ()
+    plan: PlanReport | None = None
 
 
 @dataclass

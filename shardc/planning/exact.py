@@ -4,13 +4,14 @@ The search by single moves (planning/descent.py) is compared with the optimum. W
 bytes it is taken, unless it takes more collectives and does not save a quarter of the bytes; then the optimum
 among the plans with no more collectives than the search found is. Reshards are priced by a table of lower
 bounds first; those that a solution uses are then priced exactly, and the program is solved again until it
-uses none that is not. Deterministic: sizes decide what is solved, never time.
+uses none that is not. Larger programs are first solved without integrality, which proves most plans best.
+Deterministic: sizes decide what is solved, never time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import ceil, inf
+from math import inf
 
 import numpy as np
 
@@ -24,8 +25,10 @@ from shardc.planning.network import Network, network
 from shardc.planning.prices import Prices
 from shardc.planning.problem import Problem, Proof, Slot, Total, Variable, worth
 
-COLUMNS = 8_000  # an integer program of more is not solved; one of that size takes half a second
-ASSIGNMENTS = 1_500  # ways to run all the operations together; more would take too many columns
+SMALL = 8_000  # columns of an integer program that is always solved: half a second
+COLUMNS = 20_000  # of one that is solved if the linear program says that something can be gained: seconds
+RELAXED = 40_000  # of a linear program: a second or two
+ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
 ROUNDS = 8  # times that prices are corrected
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
@@ -54,11 +57,19 @@ def perfect(problem: Problem) -> None:
     net = whole(problem, before[0])
     if net is None:
         return
+    size = len(net.integral)
+    if size > SMALL:
+        relaxed = minimum(net.costs()[0], net.rows, [False] * size)
+        if relaxed is None:
+            return
+        problem.proof = Proof(min(before[0], relaxed.whole_bound), f"linear program of {size} columns")
+        if relaxed.whole_bound >= before[0] or size > COLUMNS:
+            return
     found = _cheapest(net)
     if found is None:
         return
     best, bound = found
-    problem.proof = Proof(bound, f"integer program of {len(net.integral)} columns")
+    problem.proof = Proof(bound, f"integer program of {size} columns")
     kept = Chosen({v: v.choice for v in net.options}, {slot: slot.layout() for slot in problem.slots})
     after = _apply(problem, net, best, kept)
     if after[1] > before[1] and after < before:
@@ -77,15 +88,15 @@ def perfect(problem: Problem) -> None:
 def whole(problem: Problem, limit: float = inf) -> Network | None:
     """The program of all open operations, for plans of up to `limit` bytes; None if it is too large."""
     try:
-        atoms, finer = _atoms(problem)
+        atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
-    net = network(problem, choices, Prices(finer), limit, COLUMNS)
-    return net if len(net.integral) <= COLUMNS else None
+    net = network(problem, choices, Prices(finer), limit, RELAXED)
+    return net if len(net.integral) <= RELAXED else None
 
 
-def _atoms(problem: Problem) -> tuple[Atoms, Atoms]:
+def atoms_of_program(problem: Problem) -> tuple[Atoms, Atoms]:
     """The mesh axes as layouts cut them, for choices; and as fine as reshards may cut them, for prices."""
     mesh = problem.mesh
     shardings = [*map(problem.layout, problem.values)]
@@ -108,7 +119,7 @@ def _cheapest(net: Network, most: int | None = None) -> tuple[Chosen, int] | Non
         least = minimum(moved, [*net.rows, *limits], net.integral)
         if least is None:
             break
-        bound = max(bound, ceil(least.bound - 1e-6 * least.value - 1e-3))
+        bound = max(bound, least.whole_bound)
         ties = [*limits, _at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
         solved = minimum(count, [*net.rows, *ties], net.integral) or least
         found = _chosen(net, solved.columns), bound

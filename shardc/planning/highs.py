@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import ceil
 
 import numpy as np
 
@@ -24,6 +25,13 @@ class Solved:
     value: float
     bound: float
 
+    @property
+    def whole_bound(self) -> int:
+        """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
+        slack = 1e-6 * self.value + 1e-3
+        least = self.value if self.value - self.bound <= slack else self.bound - slack
+        return max(0, ceil(least - 1e-9 * self.value - 1e-3))
+
 
 def minimum(costs: Vector, rows: Sequence[Row], integral: Sequence[bool]) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found."""
@@ -42,5 +50,8 @@ def minimum(costs: Vector, rows: Sequence[Row], integral: Sequence[bool]) -> Sol
     if result.x is None:
         return None
     columns: Vector = np.asarray(result.x)
+    value = float(costs @ columns)
+    if not any(integral):
+        return Solved(columns, value, value)
     bound = 0.0 if result.mip_dual_bound is None else float(result.mip_dual_bound) * scale / 1000
-    return Solved(columns, float(costs @ columns), bound)
+    return Solved(columns, value, bound)

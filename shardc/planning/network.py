@@ -9,7 +9,7 @@ only of layouts that some user needs. Both have linear relaxations that are exac
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -52,6 +52,7 @@ class Network:
     options: dict[Variable, list[Choice]]
     prices: Prices
     limit: float = inf
+    outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
     chosen: dict[Variable, list[int]] = field(default_factory=dict[Variable, list[int]])
     carried: dict[int, Options] = field(default_factory=dict[int, Options])
     tied: dict[tuple[Variable, int], Options] = field(default_factory=dict["tuple[Variable, int]", Options])
@@ -118,14 +119,7 @@ def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, 
     Plans that cost more than `limit` bytes may be missing. Building stops soon after `most` columns.
     """
     net = Network(problem, every.choices, prices, limit)
-    net.row([(net.column(), 1)], 1, 1)
-    for variable, choices in every.choices.items():
-        columns = [net.column(integral=True) for _ in choices]
-        net.chosen[variable] = columns
-        net.row([(column, 1) for column in columns], 1, 1)
-        for column, choice in zip(columns, choices, strict=True):
-            if choice.moved or choice.collectives:
-                net.forms[column] = (variable.trips * choice.moved, variable.trips * choice.collectives)
+    _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
     variables = [*every.choices, *(variable for slot in every.layouts for variable in (slot.loop, slot.end))]
@@ -133,6 +127,38 @@ def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, 
         if value not in problem.free and len(net.integral) <= most:
             _value(net, value)
     return net
+
+
+def part(
+    problem: Problem,
+    inside: Every,
+    outside: dict[Variable, list[Choice]],
+    values: Iterable[int],
+    prices: Prices,
+) -> Network:
+    """The program of the operations `inside`, which pays for the copies of some values.
+
+    Each use of other operations may choose for itself how they run.
+    """
+    net = Network(problem, inside.choices, prices, outside=outside)
+    _operations(net, inside.choices)
+    for slot, held in inside.layouts.items():
+        _slot(net, slot, held)
+    for value in values:
+        _value(net, value)
+    return net
+
+
+def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
+    """The column that is 1, and those of the operations."""
+    net.row([(net.column(), 1)], 1, 1)
+    for variable, choices in options.items():
+        columns = [net.column(integral=True) for _ in choices]
+        net.chosen[variable] = columns
+        net.row([(column, 1) for column in columns], 1, 1)
+        for column, choice in zip(columns, choices, strict=True):
+            if choice.moved or choice.collectives:
+                net.forms[column] = (variable.trips * choice.moved, variable.trips * choice.collectives)
 
 
 def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
@@ -174,11 +200,25 @@ def _options(net: Network, variable: Variable, index: int, operand: bool) -> Opt
     if (variable, index) in net.tied:
         return net.tied[variable, index]
     if variable not in net.options:
-        choice = variable.choice
-        return {(choice.operands if operand else choice.results)[index]: [ONE]}
+        choices = net.outside.get(variable, [variable.choice])
+        return _any(net, [_layouts(choice, operand)[index] for choice in choices])
     found: Options = {}
     for column, choice in zip(net.chosen[variable], net.options[variable], strict=True):
-        found.setdefault((choice.operands if operand else choice.results)[index], []).append(column)
+        found.setdefault(_layouts(choice, operand)[index], []).append(column)
+    return found
+
+
+def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
+    return choice.operands if operand else choice.results
+
+
+def _any(net: Network, layouts: Iterable[Sharding]) -> Options:
+    """Any one of some layouts, for whoever asks."""
+    distinct = list(dict.fromkeys(layouts))
+    if len(distinct) == 1:
+        return {distinct[0]: [ONE]}
+    found: Options = {layout: [net.column()] for layout in distinct}
+    net.row([(column, 1) for (column,) in found.values()], 1, 1)
     return found
 
 

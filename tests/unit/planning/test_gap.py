@@ -1,0 +1,60 @@
+"""What is said of plans that are too large to be proved best in one piece: never more than the least."""
+
+import pytest
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.frontend.text import read
+from shardc.passes.pipeline import PASSES, run_to
+from shardc.planning import exact, gap
+from shardc.planning.descent import improve
+from shardc.planning.meshes import mesh_of
+from shardc.planning.setup import setup
+
+MLP = """
+mesh pod[data=2, model=4]
+
+def main(x: f32[32@data, 64], w1: f32[64, 128@model], w2: f32[128@model, 64]) -> f32[32@data, 64]:
+    h = tanh(x @ w1)
+    return x + h @ w2
+"""
+LEAST = 2 * 3 * 16 * 64 * 4 // 4  # an all-reduce over model of the local result
+
+
+def planned():
+    with collecting():
+        module = read(MLP, "prog.shard", {}, None)
+        run_to(make_context(), module, "sharded")
+        for name in ("require-rules", "join-slices"):
+            PASSES[name]()().apply(make_context(), module)
+        graph = snapshot(module).graph
+        problem = setup(graph, graph.main, mesh_of(graph))
+        improve(problem)
+    return problem
+
+
+def test_one_linear_program(monkeypatch):
+    """Where the integer program is too large, the linear one may still be exact."""
+    monkeypatch.setattr(exact, "SMALL", 0)
+    monkeypatch.setattr(exact, "COLUMNS", 0)
+    problem = planned()
+    assert problem.total()[0] == problem.proof.bytes == LEAST
+    assert problem.proof.method.startswith("linear program")
+
+
+@pytest.mark.parametrize("window", [1, 60, 10_000])
+def test_parts(monkeypatch, window):
+    monkeypatch.setattr(exact, "RELAXED", 0)
+    monkeypatch.setattr(gap, "WINDOW", window)
+    problem = planned()
+    assert problem.proof is None
+    found = gap.proof(problem)
+    assert found.bytes <= LEAST
+    assert window < 10_000 or found.bytes == LEAST
+
+
+def test_nothing_is_known_of_what_is_too_large(monkeypatch):
+    monkeypatch.setattr(exact, "ASSIGNMENTS", 1)
+    monkeypatch.setattr(gap, "ASSIGNMENTS", 1)
+    assert gap.proof(planned()) is None
