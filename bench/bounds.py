@@ -22,7 +22,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import run_to
-from shardc.planning.descent import improve
+from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.setup import setup
 

@@ -31,7 +31,7 @@ from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
 from shardc.explain.reasons import lost_splits, padding, reason
 from shardc.layout import Sharding
 from shardc.passes.fit_borders import fit_borders
-from shardc.planning.descent import improve
+from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.problem import Problem
 from shardc.planning.setup import setup

@@ -3,7 +3,7 @@
 Descent by single operations stops at the first plan that no one operation can improve. Four moves go on from
 there, each kept only if it makes the plan cheaper:
 
-* *keep*: all operations that share a copy of a value take the value as it comes instead;
+* *meet*: all operations that share a copy of a value take it as it comes instead, or as another copy;
 * *carry*: a loop carries a partial sum, which is reduced once after it;
 * *flow*: a partial result flows through the whole region it can reach, up to the sums where it meets others;
 * *turn* (planning/turn.py): one operation runs in another way and its neighbours follow as far as they gain.
@@ -17,23 +17,21 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from shardc.forms.choice import Choice
+from shardc.layout import Sharding
 from shardc.planning.candidates import candidates
-from shardc.planning.exact import perfect
-from shardc.planning.problem import Problem, Slot, Variable, cheapest
+from shardc.planning.problem import Problem, Slot, Total, Variable, cheapest
 from shardc.planning.turn import turn
 
 SWEEPS = 8
 ALONE = 16  # operations that a single partial result is followed through
 
 
-def improve(problem: Problem) -> None:
+def descend(problem: Problem) -> None:
     """Change the problem's choices for cheaper ones until nothing tried is cheaper."""
     for _ in range(SWEEPS):
         settle(problem)
         if not turn(problem):
             break
-    perfect(problem)
-    follow(problem)
 
 
 def follow(problem: Problem) -> None:
@@ -51,10 +49,10 @@ def settle(problem: Problem) -> None:
     for sweep in range(SWEEPS):
         order = problem.variables if sweep % 2 == 0 else problem.variables[::-1]
         moved = [variable for variable in order if problem.open(variable) and _single(problem, variable)]
-        kept = [value for value in problem.values if _keep(problem, value)]
+        met = [value for value in problem.values if _meet(problem, value)]
         flowed = [region for region in _regions(problem) if _flow(problem, region)]
         carried = [slot for slot in problem.slots if _carry(problem, slot)]
-        if not moved and not kept and not flowed and not carried:
+        if not moved and not met and not flowed and not carried:
             return
 
 
@@ -66,25 +64,41 @@ def _single(problem: Problem, variable: Variable) -> bool:
     return changed
 
 
-def _keep(problem: Problem, value: int) -> bool:
-    """Let all consumers that share a copy of a value take it as it comes instead, if that is cheaper.
+def _meet(problem: Problem, value: int) -> bool:
+    """Let all consumers that share a copy of a value take it as it comes, or as they all can take it.
 
     None of them gains alone: the copy stays as long as one consumer needs it.
     """
     for need in problem.needs(value):
         users = problem.users(value, need)
         if len(users) > 1 and not any(variable.fixed for variable in users):
-            if _attempt(problem, users, lambda variable: _taking(problem, variable, value)):
-                return True
+            for layout in _common(problem, users, value, need):
+                if _attempt(problem, users, lambda variable: _taking(problem, variable, value, layout)):
+                    return True
     return False
 
 
-def _taking(problem: Problem, variable: Variable, value: int) -> Choice | None:
-    """The cheapest choice of an operation that takes `value` as it is given."""
+def _common(problem: Problem, users: list[Variable], value: int, need: Sharding) -> list[Sharding]:
+    """The layouts in which all users can take a value, but for `need`; as it comes first."""
+    ways = [
+        {c.operands[i]: None for c in candidates(problem, user) for i in _places(user, value)}
+        for user in users
+    ]
     given = problem.given(value)
-    places = [i for i, operand in enumerate(variable.node.operands) if operand == value]
-    options = candidates(problem, variable)
-    return cheapest(problem, variable, [c for c in options if all(c.operands[i] == given for i in places)])
+    shared = [
+        layout for layout in ways[0] if all(layout in way for way in ways) and layout not in (need, given)
+    ]
+    return [given, *shared]
+
+
+def _places(variable: Variable, value: int) -> list[int]:
+    return [i for i, operand in enumerate(variable.node.operands) if operand == value]
+
+
+def _taking(problem: Problem, variable: Variable, value: int, layout: Sharding) -> Choice | None:
+    """The cheapest choice of an operation that takes `value` in a layout."""
+    places, options = _places(variable, value), candidates(problem, variable)
+    return cheapest(problem, variable, [c for c in options if all(c.operands[i] == layout for i in places)])
 
 
 def _carry(problem: Problem, slot: Slot) -> bool:
@@ -111,8 +125,25 @@ def _carry(problem: Problem, slot: Slot) -> bool:
 
 
 def _flow(problem: Problem, region: list[Variable]) -> bool:
-    """Let partial results flow through a region, if that is cheaper all in all."""
-    return _attempt(problem, region, lambda variable: _partial(problem, variable))
+    """Let partial results flow through a region, as far as is cheapest; whether they get anywhere."""
+    before = [variable.choice for variable in region]
+    least = change = (0, 0, 0, 0, 0)
+    reached = 0
+    for count, variable in enumerate(region, start=1):
+        old = problem.cost([variable])
+        variable.choice = _partial(problem, variable) or variable.choice
+        new = problem.cost([variable])
+        change = _sum(change, _sum(new, old, -1))
+        if change < least:
+            least, reached = change, count
+    for variable, choice in zip(region[reached:], before[reached:], strict=True):
+        variable.choice = choice
+    return reached > 0
+
+
+def _sum(one: Total, other: Total, times: int = 1) -> Total:
+    moved, collectives, steps, work, late = (a + times * b for a, b in zip(one, other, strict=True))
+    return moved, collectives, steps, work, late
 
 
 def _attempt(problem: Problem, variables: list[Variable], other: Callable[[Variable], Choice | None]) -> bool:

@@ -123,7 +123,7 @@ def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, 
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
     variables = [*every.choices, *(variable for slot in every.layouts for variable in (slot.loop, slot.end))]
-    for value in dict.fromkeys(value for variable in variables for value in problem.touched(variable)):
+    for value in dict.fromkeys(value for variable in variables for value in variable.touched):
         if value not in problem.free and len(net.integral) <= most:
             _value(net, value)
     return net

@@ -40,6 +40,7 @@ class Variable:
     least_parts: int = 1  # work that annotations divide stays divided
     signature: int = -1  # the same for equal operations
     flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
+    touched: tuple[int, ...] = ()  # the values whose cost its choice may change
 
 
 @dataclass(eq=False)
@@ -85,10 +86,14 @@ class Problem:
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
     manual: dict[int, Names] = field(default_factory=dict[int, Names])  # of values in per-device code
     proof: Proof | None = None
+    layouts: dict[int, Sharding] = field(
+        default_factory=dict[int, Sharding]
+    )  # instead of what propagation gave
+    made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
 
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""
-        known = self.graph.values[value].sharding
+        known = self.layouts.get(value) if self.layouts else self.graph.values[value].sharding
         return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
 
     def given(self, value: int) -> Sharding:
@@ -135,7 +140,9 @@ class Problem:
 
     def trips(self, value: int) -> int:
         """How often the value is made."""
-        return self.arguments[value][1] if value in self.arguments else self.producer[value][0].trips
+        if value in self.arguments:
+            return self.arguments[value][1]
+        return self.made.get(value) or self.producer[value][0].trips
 
     def value_cost(self, value: int) -> tuple[int, int, int]:
         """Bytes, collectives and steps of all reshards of one value."""
@@ -154,13 +161,9 @@ class Problem:
         """How to make each needed layout of a value."""
         return copies(self.graph.type(value), self.given(value), needs, self.manual.get(value, NONE))
 
-    def touched(self, variable: Variable) -> list[int]:
-        """The values whose cost a change of this variable may change."""
-        return list(dict.fromkeys(variable.node.operands + variable.node.results))
-
     def cost(self, variables: list[Variable]) -> Total:
         """The cost of some variables and of all values they touch."""
-        values = dict.fromkeys(v for variable in variables for v in self.touched(variable))
+        values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
         costs += [_inner_cost(variable) for variable in variables]
         work = sum(variable.trips * _work(variable) for variable in variables)

@@ -20,7 +20,7 @@ from shardc.frontend.text import read
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning.descent import improve
+from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.reshard import program_plan
 from shardc.planning.setup import setup

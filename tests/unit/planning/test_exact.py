@@ -5,7 +5,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning.descent import improve
+from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.setup import setup
 

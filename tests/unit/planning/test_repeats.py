@@ -1,0 +1,44 @@
+"""Equal operations in equal surroundings are planned as one, at exactly the same cost."""
+
+from __future__ import annotations
+
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.passes.pipeline import PASSES, STAGES
+from shardc.planning.descent import descend
+from shardc.planning.meshes import mesh_of
+from shardc.planning.problem import Problem
+from shardc.planning.repeats import Repeats, repeats_of
+from shardc.planning.setup import setup
+
+LAYERS = 40
+
+
+def chain(layers: int) -> Problem:
+    """Layers of two products, the second over a split dimension."""
+    body = "".join(f"    x = tanh(relu(x @ a{i}) @ b{i})\n" for i in range(layers))
+    weights = "".join(f", a{i}: f32[16, 64@m], b{i}: f32[64@m, 16]" for i in range(layers))
+    text = f"mesh pod[d=2, m=4]\n\ndef main(x: f32[8@d, 16]{weights}) -> f32[8@d, 16]:\n{body}    return x\n"
+    from shardc.dialects.context import make_context
+
+    module, context = read(text, "chain.shard"), make_context()
+    for stage in ("sharded",):
+        for name in STAGES[stage]:
+            PASSES[name]()().apply(context, module)
+    graph = snapshot(module).graph
+    return setup(graph, graph.main, mesh_of(graph))
+
+
+def test_classes_cost_what_their_members_do() -> None:
+    problem = chain(LAYERS)
+    repeats = Repeats(problem)
+    assert len(repeats.problem.variables) < len(problem.variables) // 2
+    assert repeats.problem.total()[:4] == problem.total()[:4]
+    descend(repeats.problem)
+    repeats.write_back()
+    assert repeats.problem.total()[:4] == problem.total()[:4]
+    assert problem.total()[1] == LAYERS  # one all-reduce in each
+
+
+def test_few_operations_are_planned_one_by_one() -> None:
+    assert repeats_of(chain(3)) is None
