@@ -47,11 +47,12 @@ class RequireRules(ModulePass):
         if self.fallback not in FALLBACKS:
             raise ShardcError(f"{self.fallback} is no fallback; they are {', '.join(FALLBACKS)}")
         graph = snapshot(op).graph
-        _check_types(graph)
         for function in graph.functions.values():
             for node in walk(function.body):
                 _check_effects(node)
-            if graph.meshes:
+        _check_types(graph)
+        if graph.meshes:
+            for function in graph.functions.values():
                 _Rules(graph, self.fallback).region(function.body)
 
 

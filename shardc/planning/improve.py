@@ -6,6 +6,8 @@ propagation would find if data came before state (planning/data_first.py).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.candidates import build, wishes
@@ -22,13 +24,17 @@ def improve(problem: Problem) -> None:
     if repeats is None:
         descend(problem)
         perfect(problem)
-        if problem.proof is None:
+        if not _proved_best(problem):
             _start_again(problem)
     else:
         descend(repeats.problem)
         _start_again(repeats.problem)
         repeats.write_back()
     follow(problem)
+
+
+def _proved_best(problem: Problem) -> bool:
+    return problem.proof is not None and problem.proof.bytes >= problem.total()[0]
 
 
 def _start_again(problem: Problem) -> None:
@@ -40,6 +46,8 @@ def _start_again(problem: Problem) -> None:
         descend(problem)
         if first.cost <= problem.total():
             first.restore()
+        elif problem.proof is not None:
+            problem.proof = replace(problem.proof, bytes=min(problem.proof.bytes, problem.total()[0]))
 
 
 class _Plan:

@@ -86,9 +86,7 @@ class Problem:
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
     manual: dict[int, Names] = field(default_factory=dict[int, Names])  # of values in per-device code
     proof: Proof | None = None
-    layouts: dict[int, Sharding] = field(
-        default_factory=dict[int, Sharding]
-    )  # instead of what propagation gave
+    layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
     made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
 
     def layout(self, value: int) -> Sharding:

@@ -39,6 +39,7 @@ class Made:
         self.values = []  # (name, shape, layout of an argument)
         self.ops = []
         self.lines = []
+        self.results = []
 
     def annotation(self, shape):
         """A layout: axes per dimension."""

@@ -8,7 +8,7 @@ from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning import exact, gap
-from shardc.planning.descent import improve
+from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
 from shardc.planning.setup import setup
 
@@ -39,6 +39,7 @@ def test_one_linear_program(monkeypatch):
     monkeypatch.setattr(exact, "SMALL", 0)
     monkeypatch.setattr(exact, "COLUMNS", 0)
     problem = planned()
+    assert problem.proof is not None
     assert problem.total()[0] == problem.proof.bytes == LEAST
     assert problem.proof.method.startswith("linear program")
 
@@ -50,7 +51,7 @@ def test_parts(monkeypatch, window):
     problem = planned()
     assert problem.proof is None
     found = gap.proof(problem)
-    assert found.bytes <= LEAST
+    assert found is not None and found.bytes <= LEAST
     assert window < 10_000 or found.bytes == LEAST
 
 
