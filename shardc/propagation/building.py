@@ -13,6 +13,7 @@ from shardc.propagation.constraints import BESIDE_EDGE
 from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
+from shardc.propagation.groups import stating
 from shardc.propagation.links import Rules, link_of, no_rule
 from shardc.propagation.priorities import EDGE
 
@@ -131,7 +132,7 @@ class _Builder:
         peers: dict[int, tuple[int, ...]] = {}
         for members in self._groups.values():
             places = list(dict.fromkeys(member.place for member in members))
-            stated = [sharding for place in places if (sharding := self._start[place]) is not None]
+            stated = stating(self._start[place] for place in places)
             if stated and all(sharding == stated[0] for sharding in stated):
                 for place in places:
                     self._start[place] = stated[0]

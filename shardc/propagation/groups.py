@@ -6,12 +6,12 @@ don't, a warning says so, and each member is followed by an open constraint that
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import cast
 
 from shardc.explain.diagnostics import Diagnostic, ShardcError
 from shardc.graph import Graph, Node, Region
-from shardc.layout import unconstrained
+from shardc.layout import Sharding, unconstrained
 from shardc.propagation.editing import Editor, Uses
 
 _GROUP = "sdy.sharding_group"
@@ -27,6 +27,12 @@ def import_groups(editor: Editor, uses: Uses) -> list[Diagnostic]:
         _check(members, editor.graph)
         conflicts.extend(_settle(members, editor, uses))
     return conflicts
+
+
+def stating(shardings: Iterable[Sharding | None]) -> list[Sharding]:
+    """Those that say something: some dimension is split or closed. Shardy's groups go by these alone."""
+    known = [sharding for sharding in shardings if sharding is not None]
+    return [sharding for sharding in known if any(dim.axes or not dim.open for dim in sharding.dims)]
 
 
 def _nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
@@ -88,7 +94,7 @@ def _check(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
 
 def _settle(members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses) -> Iterator[Diagnostic]:
     values = list(dict.fromkeys(node.operands[0] for node, _ in members))
-    stated = [sharding for value in values if (sharding := uses.sharding(value)) is not None]
+    stated = stating(map(uses.sharding, values))
     if not stated:
         return
     if all(sharding == stated[0] for sharding in stated):
