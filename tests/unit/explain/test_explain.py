@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -160,7 +162,7 @@ def test_the_overview() -> None:
 
 
 def test_the_package_can_be_called() -> None:
-    assert shardc.explain(MLP, "h", file="prog.shard").values == (report(MLP, "h"),)  # pyright: ignore
+    assert shardc.explain(MLP, "h", file="prog.shard").values == (report(MLP, "h"),)
 
 
 def test_an_unknown_name() -> None:
@@ -180,3 +182,11 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     data = json.loads(capsys.readouterr().out)
     assert data["values"][0]["origins"][0]["annotated"] == "x"
     assert main([str(file), "--explain", "zz"]) == 1
+
+
+def test_explain_needs_no_import_of_its_own() -> None:
+    program = (
+        "import shardc; print(shardc.explain('def main(x: f32[4]) -> f32[4]:\\n    return x\\n').conflicts)"
+    )
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert (ran.stdout, ran.stderr) == ("()\n", "")
