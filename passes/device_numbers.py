@@ -37,6 +37,12 @@ NUMBER = "stablehlo.partition_id"
 _LIMIT = 2**31
 
 
+def device_numbers(node: Node, key: str) -> Numbers:
+    """The numbers of devices in an attribute of a collective."""
+    value = node.attrs[key]
+    return np.array(value.array() if isinstance(value, Dense) else value, np.int64)
+
+
 def name_positions(
     snap: Snapshot, builder: IRBuilder, node: Node, mesh: Mesh, manual: tuple[str, ...]
 ) -> None:

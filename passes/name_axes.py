@@ -36,11 +36,12 @@ from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.diagnostics import ShardcError
 from shardc.forms.localize import replay
 from shardc.forms.site import INDEX, compare, scalar, spread
-from shardc.graph import Dense, Node, Region, walk
+from shardc.graph import Node, Region, walk
 from shardc.graph.manual import own_axes
 from shardc.layout import Axis, Mesh, Sharding, text_of
 from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
-from shardc.passes.device_numbers import name_positions, open_number
+from shardc.passes.device_numbers import NUMBER, device_numbers, name_positions, open_number
+from shardc.passes.one_device import replace_alone
 from shardc.rules.build import partial_kind
 
 Axes = tuple[Axis, ...]
@@ -55,7 +56,7 @@ class NameAxes(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         snap = snapshot(op)
         for function in snap.graph.functions.values():
-            if any(node.name in COLLECTIVES or own_axes(node) for node in walk(function.body)):
+            if any(n.name in COLLECTIVES or n.name == NUMBER or own_axes(n) for n in walk(function.body)):
                 _Body(snap, IRBuilder(op)).region(function.body)
 
 
@@ -73,8 +74,10 @@ class _Body:
         for node in region.nodes:
             if node.name == "sdy.manual_computation":
                 self._enter(node)
-            elif node.name in COLLECTIVES:
-                self._replace(node)
+            elif self.mesh is None and (node.name in COLLECTIVES or node.name == NUMBER):
+                replace_alone(self.snap, self.builder, node)
+            elif self.mesh and node.name in COLLECTIVES:
+                self._replace(node, self.mesh)
             elif node.name not in COMBINING:
                 for inner in node.regions:
                     self.region(inner)
@@ -100,37 +103,14 @@ class _Body:
         if self.manual:
             open_number(self.snap.ops[node.id])
 
-    def _replace(self, node: Node) -> None:
+    def _replace(self, node: Node, mesh: Mesh) -> None:
         op = self.snap.ops[node.id]
-        if self.mesh is None and _stays(node):
-            Rewriter.replace_op(op, [], list(op.operands))
-            return
-        if self.mesh is None:
-            raise ShardcError(
-                f"{title(node)} between numbered devices outside per-device code",
-                node.loc,
-                "write it in a sdy.manual_computation, as jax.shard_map does",
-            )
         notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
         self.builder.before(op)
         with self.builder.at(node.loc), self.builder.tagged(notes):
-            site = Site(self, node, self.mesh, self.builder)
+            site = Site(self, node, mesh, self.builder)
             made = COLLECTIVES[node.name](site, list(op.operands))
         Rewriter.replace_op(op, [], made)
-
-
-def _stays(node: Node) -> bool:
-    """Whether every device is a group of its own, or sends to itself: over an axis of size 1, JAX prints no
-    per-device code around the collective."""
-    if node.name == "stablehlo.collective_permute":
-        pairs = _numbers(node, "source_target_pairs").reshape(-1, 2)
-        return len(pairs) > 0 and pairs.tolist() == [[i, i] for i in range(len(pairs))]
-    return _numbers(node, "replica_groups").shape[-1] == 1
-
-
-def _numbers(node: Node, key: str) -> Numbers:
-    value = node.attrs[key]
-    return np.array(value.array() if isinstance(value, Dense) else value, np.int64)
 
 
 @dataclass(frozen=True)
@@ -147,7 +127,7 @@ class Site:
 
     def positions(self, key: str) -> Numbers:
         """The positions in the mesh of the devices in an attribute."""
-        numbers = _numbers(self.node, key)
+        numbers = device_numbers(self.node, key)
         if not ((0 <= numbers) & (numbers < self.mesh.size)).all():
             raise self.error(f"{title(self.node)} names devices that mesh {self.mesh} does not have")
         return np.argsort(self.mesh.devices.reshape(-1))[numbers]

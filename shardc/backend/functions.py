@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from shardc.backend.barriers import apart
 from shardc.backend.body import Body
 from shardc.backend.context import Context
 from shardc.backend.expressions import index, several
@@ -30,7 +31,8 @@ def write_body(
     The results with numbers in `stacked` get a dimension in front. `function` is the callee's name, None for
     device_main.
     """
-    folded = fold(context.graph, region, context.constants, context.target.table)
+    divided = apart(region, context.varying)
+    folded = fold(context.graph, divided, context.constants, context.target.table)
     uses = usage(folded)
     uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
     region = folded

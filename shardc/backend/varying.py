@@ -100,6 +100,10 @@ class _Inference:
         results = [self.region(region, []) for region in node.regions]
         return [choice.union(*axes) for axes in zip(*results, strict=True)]
 
+    def each(self, node: Node) -> list[Axes]:
+        """barriers.py makes one of each kind."""
+        return self.of(node.operands)
+
     def call(self, node: Node) -> list[Axes]:
         return self.region(self.graph.functions[str(node.attrs["callee"])].body, self.of(node.operands))
 
@@ -108,5 +112,6 @@ _SPECIAL: dict[str, Callable[[_Inference, Node], list[Axes]]] = {
     "stablehlo.while": _Inference.loop,
     "stablehlo.case": _Inference.branches,
     "stablehlo.if": _Inference.branches,
+    "stablehlo.optimization_barrier": _Inference.each,
     "func.call": _Inference.call,
 }

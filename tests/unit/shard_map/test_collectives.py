@@ -96,10 +96,32 @@ def test_per_device_of_an_axis_of_one_device(agree: Any) -> None:
     mesh = jax.make_mesh((1, 4), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
 
     def body(v: Any) -> Any:
-        sent = lax.ppermute(v, "x", [(0, 0)]) * (1 + lax.axis_index("x"))
+        sent = lax.ppermute(v, "x", [(0, 0)]) * (1 + lax.axis_index("x")) - lax.ppermute(v, "x", [])
         return lax.psum(v, "x") + sent + lax.all_gather(v, "x", tiled=True)
 
     agree(jax.shard_map(body, mesh=mesh, in_specs=X, out_specs=X, axis_names={"x"}), filled(8, 16))
+
+
+def test_on_one_device(agree: Any) -> None:
+    """JAX prints no mesh then, and the device's number all the same."""
+    one = jax.make_mesh((1, 1), ("x", "y"), axis_types=(jax.sharding.AxisType.Auto,) * 2)
+
+    def body(v: Any) -> Any:
+        return lax.cond(lax.axis_index(("x", "y")) == 0, jnp.sin, jnp.cos, v) * (1 + lax.axis_index("y"))
+
+    agree(jax.shard_map(body, mesh=one, in_specs=BOTH, out_specs=BOTH), filled(4, 4))
+
+
+def test_a_barrier_of_what_varies_and_of_what_does_not(agree: Any) -> None:
+    """As remat puts one. In JAX's types, each result of one barrier varies as all of its operands do."""
+
+    def body(v: Any) -> Any:
+        same, rows, blocks = lax.optimization_barrier((lax.psum(v, ("x", "y")), lax.psum(v, "y"), v))
+        return same, rows + same, blocks * same
+
+    specs = (P(), X, BOTH)
+    agree(mapped(body, specs, check_vma=False), filled(8, 16))
+    agree(lambda v: jax.checkpoint(mapped(body, specs, check_vma=False))(v), filled(8, 16))
 
 
 def test_a_loop_beside_an_axis_of_one_device(agree: Any) -> None:

@@ -82,3 +82,13 @@ def test_outside_of_per_device_code() -> None:
     text = "func.func @main(%b: tensor<4xf32>) -> tensor<4xf32> {\n%1 = SUM\nreturn %1 : tensor<4xf32>\n}"
     with pytest.raises(ShardcError, match="between numbered devices outside per-device code"):
         shardc.compile(text.replace("SUM", SUM.replace("GROUPS", "[[0, 2], [1, 3]]")))
+
+
+def test_the_number_outside_of_per_device_code() -> None:
+    text = """sdy.mesh @m = <["x"=2]>
+func.func @main() -> tensor<ui32> {
+  %0 = stablehlo.partition_id : tensor<ui32>
+  return %0 : tensor<ui32>
+}"""
+    with pytest.raises(ShardcError, match="3:3: error: the device's number outside per-device code"):
+        shardc.compile(text, file="f.mlir")

@@ -1,0 +1,45 @@
+"""Systematic shard_map programs (systematic.py), compiled for both targets, against their references.
+
+A failure names the seed: `case(seed)` makes the program again.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shardc
+
+jax = pytest.importorskip("jax")
+
+from tests.unit.shard_map.systematic import case  # noqa: E402
+
+QUICK, ALL = 30, 1500
+
+
+def check(seed: int) -> None:
+    drawn = case(seed)
+    try:
+        want = jax.tree.leaves(jax.jit(drawn.reference)(*drawn.arguments))
+        for target in ("jax", "numpy"):
+            program = shardc.from_jax(drawn.function, *drawn.arguments, target=target)
+            got = jax.tree.leaves(program.main(*drawn.arguments))
+            for one, other in zip(got, want, strict=True):
+                assert (np.shape(one), one.dtype) == (np.shape(other), other.dtype)
+                have, expected = (np.asarray(x).astype(np.float64) for x in (one, other))
+                np.testing.assert_allclose(have, expected, 1e-4, 1e-4, err_msg=target)
+    except Exception as error:
+        error.add_note(f"seed {seed}: {drawn.text}")
+        raise
+
+
+@pytest.mark.parametrize("seed", range(QUICK))
+def test_a_case(seed: int) -> None:
+    check(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(QUICK, ALL, 30))
+def test_many_cases(first: int) -> None:
+    for seed in range(first, first + 30):
+        check(seed)
