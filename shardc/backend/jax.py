@@ -5,6 +5,8 @@ emit(graph) -> the text of a Python file that needs jax and numpy only.
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
+
 from shardc.backend import demo, local
 from shardc.backend.context import Context, Target
 from shardc.backend.expressions import Expr, call, index, integers, method, name, raw, tuple_of
@@ -57,10 +59,22 @@ def _header(program: LocalProgram, text: str) -> str:
         writer.line("from jax import lax")
     if program.mesh is not None:
         writer.line("from jax.sharding import Mesh, PartitionSpec as P")
-    if program.dtypes & _WIDE:
+    if _wide_borders(program):
         writer.blank()
         writer.line('jax.config.update("jax_enable_x64", True)')
     return writer.text() + "\n\n"
+
+
+def _wide_borders(program: LocalProgram) -> bool:
+    """Whether main takes or returns 64-bit arrays."""
+    return any(array.type.dtype in _WIDE for array in (*program.params, *program.results))
+
+
+def _wide_inside(writer: Writer, program: LocalProgram) -> AbstractContextManager[None]:
+    """Where only the inside of main has 64-bit values: what is written runs in a JAX with them."""
+    if program.dtypes & _WIDE and not _wide_borders(program):
+        return writer.indented("with jax.enable_x64(True):")
+    return nullcontext()
 
 
 def _mesh(writer: Writer, program: LocalProgram) -> None:
@@ -93,7 +107,8 @@ def _main(writer: Writer, program: LocalProgram) -> None:
             _pad(writer, param)
         writer.statement("run = ", _shard_map(program))
         done = call("run", *(name(param.name) for param in program.params))
-        _return(writer, program, done)
+        with _wide_inside(writer, program):
+            _return(writer, program, done)
 
 
 def _stacked(program: LocalProgram) -> set[int]:
@@ -170,7 +185,8 @@ def _single_device_main(context: Context, program: LocalProgram) -> None:
     context.writer.line("@jax.jit")
     with context.writer.definition("main", names):
         describe_main(context.writer, program)
-        write_body(context, program.body, names)
+        with _wide_inside(context.writer, program):
+            write_body(context, program.body, names)
 
 
 def _demonstration(writer: Writer, program: LocalProgram) -> None:

@@ -190,3 +190,12 @@ def test_a_transposed_product_is_one_einsum(check):
 def test_a_matmul_is_an_operator(check):
     text, _ = check(lambda x, w: x @ w + 1.0, f(4, 3), f(3, 2))
     assert "    return x @ w + 1.0\n" in text
+
+
+def test_64_bits_inside_leave_the_callers_jax_as_it_is(check):
+    def dropout(key, x):
+        return x * jax.random.bernoulli(jax.random.wrap_key_data(key), 0.5, x.shape)
+
+    jax_text, _ = check(dropout, np.array([1, 2], np.uint32), np.ones((8, 4), np.float32))
+    assert "uint64" in jax_text and "with jax.enable_x64(True):" in jax_text
+    assert jnp.arange(3).dtype == np.int32
