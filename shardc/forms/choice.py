@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from shardc.forms.cost import cost
 from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op
-from shardc.layout import Axis, Mesh, Sharding, replicated, size_of
+from shardc.layout import Axis, Mesh, Sharding, replicated, shared, size_of
 from shardc.rules import FactorRule
 from shardc.rules.assign import Assignment, legal, operand_shardings, result_shardings
 
@@ -93,4 +93,4 @@ def _layouts(
         results = tuple(replace(r, unreduced=r.unreduced + lost, kind=kind) for r in results)
     parts = size_of(axis for axes in assignment for axis in axes)
     sent = (0, 0) if form.name == "plain" else cost(form.build, op, operands, results)
-    return Choice(operands, results, form.name, parts, *sent)
+    return Choice(tuple(map(shared, operands)), tuple(map(shared, results)), form.name, parts, *sent)

@@ -2,7 +2,7 @@
 
 from shardc.layout.axes import Axis, cut, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
-from shardc.layout.sharding import KINDS, Dim, Sharding, replicated, text_of, unconstrained
+from shardc.layout.sharding import KINDS, Dim, Sharding, replicated, shared, text_of, unconstrained
 
 __all__ = [
     "KINDS",
@@ -14,6 +14,7 @@ __all__ = [
     "cut",
     "merge",
     "replicated",
+    "shared",
     "size_of",
     "text_of",
     "unconstrained",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from shardc.layout.axes import Axis, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
@@ -30,7 +31,7 @@ class Dim:
         return size_of(self.axes)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sharding:
     """A tensor's layout on `mesh`.
 
@@ -44,7 +45,7 @@ class Sharding:
     replicated: tuple[Axis, ...] = ()
     unreduced: tuple[Axis, ...] = ()
     kind: str = "sum"
-    _hash: int = field(default=0, init=False, repr=False, compare=False)
+    _hash: int = field(default=0, init=False, repr=False)
 
     def __post_init__(self) -> None:
         for name in ("replicated", "unreduced"):
@@ -53,11 +54,18 @@ class Sharding:
                 object.__setattr__(self, name, merge(sorted(axes, key=self.mesh.order)))
         if not self.unreduced:
             object.__setattr__(self, "kind", "sum")
-        parts = (self.mesh, self.dims, self.replicated, self.unreduced, self.kind)
-        object.__setattr__(self, "_hash", hash(parts))
+        object.__setattr__(self, "_hash", hash(self._parts()))
+
+    def _parts(self) -> tuple[object, ...]:
+        return (self.mesh, self.dims, self.replicated, self.unreduced, self.kind)
 
     def __hash__(self) -> int:
         return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        if self is other:
+            return True
+        return isinstance(other, Sharding) and self._hash == other._hash and self._parts() == other._parts()
 
     def check(self) -> Sharding:
         """Itself, if known axes are used once each, priorities are of something, and the kind is known.
@@ -126,6 +134,12 @@ class Sharding:
         dims = ", ".join(_dim_text(dim, self.mesh) for dim in self.dims)
         partial = ", ".join(text_of(axis, self.mesh) for axis in self.unreduced)
         return f"[{dims}]" + (f" partial({self.kind}: {partial})" if partial else "")
+
+
+@lru_cache(maxsize=65536)
+def shared(sharding: Sharding) -> Sharding:
+    """An equal sharding, the same object for equal ones: so that comparing them is quick."""
+    return sharding
 
 
 def replicated(mesh: Mesh, rank: int) -> Sharding:

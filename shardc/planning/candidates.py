@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
+from typing import NamedTuple
 
 from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
@@ -88,24 +89,49 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
     rule = variable.rule
     if rule is None:
         return []
-    passing = [None, *_carried(problem, variable)]
-    wish_lists = dict.fromkeys([*_wish_lists(problem, variable), *_displaced(problem, variable)])
-    ways = [form.name for form in forms_of(variable.node.name)]
-    return _distinct(
-        variable,
-        (
+    around = _Around.of(problem, variable)
+    key = (variable.signature, around)
+    if key not in problem.asked:
+        passing = [None, *_carried(variable, around.given)]
+        wish_lists = dict.fromkeys(
+            [*_wish_lists(problem, variable, around), *_displaced(problem, variable, around.given)]
+        )
+        ways = [form.name for form in forms_of(variable.node.name)]
+        problem.asked[key] = _distinct(
             build(problem, variable, pairs, carried, way)
             for pairs in wish_lists
             for carried in passing
             for way in ways
-        ),
-    )
+        )
+    return _others(variable, problem.asked[key])
 
 
-def _distinct(variable: Variable, choices: Iterable[Choice | None]) -> list[Choice]:
-    """The choices that may be taken, each once, without the current one."""
-    found = {id(choice): choice for choice in choices if choice is not None and choice is not variable.choice}
-    return [choice for choice in found.values() if choice.parts >= variable.least_parts]
+class _Around(NamedTuple):
+    """The layouts around an operation: of its operands as they come, of its results as they are needed, and
+    of all of them as propagation has it."""
+
+    given: tuple[Sharding, ...]
+    wanted: tuple[Sharding, ...]
+    propagated: tuple[Sharding, ...]
+
+    @staticmethod
+    def of(problem: Problem, variable: Variable) -> _Around:
+        node = variable.node
+        return _Around(
+            tuple(map(problem.given, node.operands)),
+            tuple([_first_need(problem, v) for v in node.results]),
+            tuple(map(problem.layout, (*node.operands, *node.results))),
+        )
+
+
+def _distinct(choices: Iterable[Choice | None]) -> list[Choice]:
+    return list({id(choice): choice for choice in choices if choice is not None}.values())
+
+
+def _others(variable: Variable, choices: Iterable[Choice]) -> list[Choice]:
+    """The choices that may be taken, without the current one."""
+    now, least = variable.choice, variable.least_parts
+    return [choice for choice in choices if choice is not now and choice.parts >= least]
 
 
 def turned(problem: Problem, variable: Variable) -> list[Choice]:
@@ -117,26 +143,22 @@ def turned(problem: Problem, variable: Variable) -> list[Choice]:
     now = wishes(problem, variable, layouts, range(len(layouts)))
     axes = dict.fromkeys(axis for _, axis in now)
     moved = [((factor, axis), *now) for factor in range(len(rule.factors)) for axis in axes]
-    return _distinct(
-        variable,
-        (
-            build(problem, variable, pairs, special=form.name)
-            for form in forms_of(variable.node.name)
-            for pairs in (*_shared_out(problem, variable), *moved)
-        ),
+    choices = _distinct(
+        build(problem, variable, pairs, special=form.name)
+        for form in forms_of(variable.node.name)
+        for pairs in (*_shared_out(problem, variable), *moved)
     )
+    return _others(variable, choices)
 
 
-def _wish_lists(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
+def _wish_lists(problem: Problem, variable: Variable, around: _Around) -> Iterator[tuple[Wish, ...]]:
     """Everybody's wishes, in orders that let each tensor be first, and each tensor's alone; last, none."""
     node = variable.node
     count = len(node.operands)
-    given = [problem.given(v) for v in node.operands]
-    wanted = [_first_need(problem, v) for v in node.results]
-    propagated = [problem.layout(v) for v in (*node.operands, *node.results)]
+    given, wanted, propagated = around
     mixes = (
         (*given, *wanted),
-        tuple(propagated),
+        propagated,
         (*propagated[:count], *wanted),
         (*given, *propagated[count:]),
     )
@@ -150,12 +172,11 @@ def _wish_lists(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ..
     yield ()
 
 
-def _displaced(problem: Problem, variable: Variable) -> Iterator[tuple[Wish, ...]]:
+def _displaced(problem: Problem, variable: Variable, given: Sequence[Sharding]) -> Iterator[tuple[Wish, ...]]:
     """Axes that an operand comes with and that cannot stay where they are, on every other factor."""
-    rule, node = variable.rule, variable.node
+    rule = variable.rule
     assert rule is not None
-    layouts = [problem.given(v) for v in node.operands]
-    own = [wish for i, layout in enumerate(layouts) for wish in _wishes(problem, variable, i, layout)]
+    own = [wish for i, layout in enumerate(given) for wish in _wishes(problem, variable, i, layout)]
     for factor, axis in dict.fromkeys(own):
         alone = build(problem, variable, ((factor, axis),))
         if alone is None or alone.parts == 1:
@@ -186,9 +207,8 @@ def _first_need(problem: Problem, value: int) -> Sharding:
     return needs[0] if needs else problem.given(value)
 
 
-def _carried(problem: Problem, variable: Variable) -> Iterator[Carried]:
+def _carried(variable: Variable, given: Sequence[Sharding]) -> Iterator[Carried]:
     """The ways partial operands could flow through: per group, all axes some member is partial over."""
-    given = [problem.given(v) for v in variable.node.operands]
     if not any(layout.unreduced for layout in given):
         return
     for kind, group in variable.flows:

@@ -13,13 +13,16 @@ Deterministic: program order, first best wins.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from heapq import heappop, heappush
+from itertools import islice
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.candidates import candidates
-from shardc.planning.problem import Problem, Slot, Total, Variable, cheapest
+from shardc.planning.cheapest import cheapest
+from shardc.planning.problem import Problem, Slot, Total, Variable
 from shardc.planning.turn import turn
 
 SWEEPS = 8
@@ -162,29 +165,32 @@ def _attempt(problem: Problem, variables: list[Variable], other: Callable[[Varia
 def _regions(problem: Problem) -> list[list[Variable]]:
     """What the partial results at hand could flow through: for each one alone, then where several meet."""
     sources = [v for v in problem.variables if any(result.unreduced for result in v.choice.results)]
-    alone = [_reach(problem, [source])[:ALONE] for source in sources]
-    together = _reach(problem, sources)
+    place = {variable: number for number, variable in enumerate(problem.variables)}
+    alone = [list(islice(_reach(problem, place, [source]), ALONE)) for source in sources]
+    together = list(_reach(problem, place, sources))
     regions = [region for region in alone if region]
     meeting = [region for region in _connected(together) if region not in regions]
     return regions + meeting
 
 
-def _reach(problem: Problem, sources: list[Variable]) -> list[Variable]:
+def _reach(problem: Problem, place: dict[Variable, int], sources: Iterable[Variable]) -> Iterator[Variable]:
     """The operations that partial results of the sources could flow through, in program order."""
-    partial: set[int] = set()
-    reached: list[Variable] = []
-    begun = {id(source) for source in sources}
-    for variable in problem.variables:
-        if _flows(variable, partial):
-            reached.append(variable)
-            partial.update(variable.node.results)
-        elif id(variable) in begun:
-            partial.update(variable.node.results)
-    return reached
-
-
-def _flows(variable: Variable, partial: set[int]) -> bool:
-    return any(variable.node.operands[i] in partial for _, group in variable.flows for i in group)
+    coming = sorted(place[source] for source in sources)  # a heap
+    reached: set[int] = set()
+    last = -1
+    while coming:
+        now = heappop(coming)
+        if now == last:
+            continue
+        last, variable = now, problem.variables[now]
+        if now in reached:
+            yield variable
+        for user, index in (
+            pair for value in variable.node.results for pair in problem.consumers.get(value, [])
+        ):
+            if place[user] > now and any(index in group for _, group in user.flows):
+                reached.add(place[user])
+                heappush(coming, place[user])
 
 
 def _connected(variables: list[Variable]) -> list[list[Variable]]:

@@ -11,16 +11,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from itertools import product
 
 from shardc.forms.choice import Choice
-from shardc.graph import Graph, Node, Op, Region, TensorType
+from shardc.graph import Graph, Node, Op, Region
 from shardc.graph.manual import NONE, Names
-from shardc.layout import Axis, Mesh, Sharding, replicated
-from shardc.planning.reshard import Plan, program_plan
+from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.planning.copies import Copy, copies, price
 from shardc.rules import FactorRule
 
 Total = tuple[int, int, int, int, int]
+
+End = tuple[int, list[int], list[int]]
+"""A value, the operands of one operation that it is, and the results."""
 
 CREATION = frozenset({"stablehlo.constant", "sdy.constant", "stablehlo.iota"})
 DOTS = frozenset({"stablehlo.dot_general", "stablehlo.convolution"})
@@ -40,6 +42,7 @@ class Variable:
     least_parts: int = 1  # work that annotations divide stays divided
     signature: int = -1  # the same for equal operations
     flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
+    size: int = 0  # elements of its operands and results
     touched: tuple[int, ...] = ()  # the values whose cost its choice may change
 
 
@@ -81,6 +84,8 @@ class Problem:
         default_factory=dict[object, tuple[tuple[int, Axis], ...]]
     )
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
@@ -92,7 +97,7 @@ class Problem:
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""
         known = self.layouts.get(value) if self.layouts else self.graph.values[value].sharding
-        return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
+        return _closed(known) if known else replicated(self.mesh, self.graph.type(value).rank)
 
     def given(self, value: int) -> Sharding:
         """The layout a value is produced in, under the current choices; a free one as it is needed."""
@@ -131,6 +136,10 @@ class Problem:
         pairs = self.consumers.get(value, [])
         return list(dict.fromkeys(variable for variable, i in pairs if variable.choice.operands[i] == need))
 
+    def uses(self, variable: Variable) -> list[tuple[Variable, int]]:
+        """Who uses what an operation makes, as which operand."""
+        return [use for value in variable.node.results for use in self.consumers.get(value, [])]
+
     @property
     def values(self) -> list[int]:
         """Every value, in program order."""
@@ -147,13 +156,24 @@ class Problem:
         needs = self.needs(value)
         if not needs:
             return (0, 0, 0)
+        given, manual = self.given(value), self.manual.get(value, NONE)
+        moved, collectives, steps = price(self.graph.type(value), given, tuple(needs), manual)
         trips = self.trips(value)
-        plans = [p for _, _, p in self.copies(value, needs)]
-        return (
-            trips * sum(p.cost.bytes for p in plans),
-            trips * sum(p.cost.steps for p in plans),
-            trips * sum(len(p.steps) for p in plans),
-        )
+        return (trips * moved, trips * collectives, trips * steps)
+
+    def ends(self, variable: Variable) -> list[End]:
+        """The values that an operation's choice may change the cost of, with where it makes or uses each."""
+        if variable not in self.ends_of:
+            uses, makes = self.consumers, self.producer
+            self.ends_of[variable] = [
+                (
+                    value,
+                    [i for user, i in uses.get(value, []) if user is variable],
+                    [i for maker, i in [makes[value]] if maker is variable] if value in makes else [],
+                )
+                for value in variable.touched
+            ]
+        return self.ends_of[variable]
 
     def copies(self, value: int, needs: list[Sharding]) -> list[Copy]:
         """How to make each needed layout of a value."""
@@ -163,8 +183,8 @@ class Problem:
         """The cost of some variables and of all values they touch."""
         values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
-        costs += [_inner_cost(variable) for variable in variables]
-        work = sum(variable.trips * _work(variable) for variable in variables)
+        costs += [inner_cost(variable) for variable in variables]
+        work = sum(variable.trips * work_of(variable) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
         moved, collectives, steps = (
             (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
@@ -176,6 +196,11 @@ class Problem:
         return self.cost(self.variables)
 
 
+@lru_cache(maxsize=65536)
+def _closed(sharding: Sharding) -> Sharding:
+    return shared(sharding.layout())
+
+
 def worth(before: Total, after: Total) -> bool:
     """Whether another plan is cheaper; and if it takes more collectives, by a quarter of the bytes at least.
 
@@ -184,88 +209,16 @@ def worth(before: Total, after: Total) -> bool:
     return after < before and (after[1] <= before[1] or 4 * after[0] <= 3 * before[0])
 
 
-def _inner_cost(variable: Variable) -> tuple[int, int, int]:
+def inner_cost(variable: Variable) -> tuple[int, int, int]:
     """Bytes, collectives and steps of what an operation's form itself sends."""
     count = variable.trips * variable.choice.collectives
     return (variable.trips * variable.choice.moved, count, count)
-
-
-Copy = tuple[Sharding, Sharding, Plan]
-
-
-def copies(type: TensorType, given: Sharding, needs: list[Sharding], manual: Names = NONE) -> list[Copy]:
-    """How to make each needed layout, from the given one or from copies: (from, to, plan); the cheapest tree.
-
-    With more than EXACT needs, each is made in turn from whichever copy there is already that costs least.
-    """
-    return list(_copies(type, given, tuple(needs), manual))
-
-
-EXACT = 3
-
-
-@lru_cache(maxsize=65536)
-def _copies(
-    type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: Names
-) -> tuple[Copy, ...]:
-    if len(needs) == 1 or len(needs) > EXACT:
-        return tuple(_greedy(type, given, needs, manual))
-    trees = product([given, *needs], repeat=len(needs))
-    made = (_tree(type, given, dict(zip(needs, sources, strict=True)), manual) for sources in trees)
-    return min((tree for tree in made if tree), key=_cost_of)
-
-
-def _cost_of(made: tuple[Copy, ...]) -> tuple[int, int]:
-    return sum(p.cost.bytes for _, _, p in made), sum(p.cost.steps for _, _, p in made)
-
-
-def _tree(
-    type: TensorType, given: Sharding, sources: dict[Sharding, Sharding], manual: Names
-) -> tuple[Copy, ...]:
-    """The copies in an order in which each is there before it is used; none if they go in circles."""
-    have, made, left = {given}, list[Copy](), dict(sources)
-    while left:
-        target = next((target for target, source in left.items() if source in have), None)
-        if target is None:
-            return ()
-        source = left.pop(target)
-        made.append((source, target, program_plan(type, source, target, manual)))
-        have.add(target)
-    return tuple(made)
-
-
-def _greedy(type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: Names) -> list[Copy]:
-    have, made, left = [given], list[Copy](), list(needs)
-    while left:
-        options = (
-            (p.cost.bytes, p.cost.steps, order, target, source, p)
-            for order, target in enumerate(left)
-            for source in have
-            for p in (program_plan(type, source, target, manual),)
-        )
-        _, _, _, target, source, best = min(options, key=lambda option: option[:3])
-        made.append((source, target, best))
-        have.append(target)
-        left.remove(target)
-    return made
 
 
 def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
     return (*layouts[:index], layout, *layouts[index + 1 :])
 
 
-def cheapest(problem: Problem, variable: Variable, options: list[Choice]) -> Choice | None:
-    """The option that costs least under the others' choices; the first of equals, None of none."""
-    current, best, least = variable.choice, None, None
-    for choice in options:
-        variable.choice = choice
-        cost = problem.cost([variable])
-        if least is None or cost < least:
-            best, least = choice, cost
-    variable.choice = current
-    return best
-
-
-def _work(variable: Variable) -> int:
-    types = variable.op.operands + variable.op.results
-    return 0 if variable.fixed else sum(type.size for type in types) // variable.choice.parts
+def work_of(variable: Variable) -> int:
+    """Elements that one device reads and writes."""
+    return 0 if variable.fixed else variable.size // variable.choice.parts

@@ -115,8 +115,15 @@ class _Numbers:
         for value in problem.values:
             maker = problem.producer.get(value)
             made = (number[maker[0]], maker[1]) if maker else self._argument(value)
-            used = sorted((number[user], index) for user, index in problem.consumers.get(value, []))
+            users = problem.consumers.get(value, [])
+            used = sorted((number[user], self._place(user, index)) for user, index in users)
             self.of_value[value] = self._number((made, tuple(used)))
+
+    def _place(self, user: Variable, index: int) -> int:
+        """Which operand it is; for the function's results, of which there may be many, which layout it has."""
+        if user.node is self.problem.graph.main.body.nodes[-1]:
+            return self._number(user.choice.operands[index])
+        return index
 
     def _argument(self, value: int) -> Hashable:
         """Equal for equal arguments of the function; those of loops differ from all others."""

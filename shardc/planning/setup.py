@@ -152,6 +152,7 @@ def _variable(
     if variable.rule is not None:
         variable.signature = problem.signatures.setdefault(op.key(), len(problem.signatures))
         variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
+    variable.size = sum(type.size for type in op.operands + op.results)
     variable.touched = tuple(dict.fromkeys((*node.operands, *node.results)))
     problem.variables.append(variable)
     for index, value in enumerate(node.operands):

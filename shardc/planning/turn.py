@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator
 
 from shardc.forms.choice import Choice
 from shardc.planning.candidates import candidates, turned
-from shardc.planning.problem import DOTS, Problem, Variable, cheapest, worth
+from shardc.planning.cheapest import cheapest
+from shardc.planning.problem import DOTS, Problem, Variable, worth
 
 COSTLY = 12  # values whose copies are looked at, costliest first
 REACH = 48  # operations that may follow one turn

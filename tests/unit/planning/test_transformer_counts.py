@@ -24,7 +24,7 @@ def transformer() -> Any:
     return module
 
 
-CASES = [("block", "bp", 2), ("block", "mp", 1), ("block", "z3", 1), ("lm", "bp", 1), ("lm", "z3", 1)]
+CASES = [("block", "bp", 2), ("block", "mp", 1), ("block", "z3", 1), ("lm", "bp", 1), ("lm", "z3", 1), ("lm", "z3", 6)]
 
 
 @pytest.mark.parametrize(("model", "schedule", "layers"), CASES)
