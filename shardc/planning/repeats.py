@@ -120,7 +120,7 @@ class _Numbers:
             self.of_value[value] = self._number((made, tuple(used)))
 
     def _place(self, user: Variable, index: int) -> int:
-        """Which operand it is; for the function's results, of which there may be many, which layout it has."""
+        """Which operand it is; for the function's results, which layout it has, since they may be many."""
         if user.node is self.problem.graph.main.body.nodes[-1]:
             return self._number(user.choice.operands[index])
         return index

@@ -24,7 +24,8 @@ def transformer() -> Any:
     return module
 
 
-CASES = [("block", "bp", 2), ("block", "mp", 1), ("block", "z3", 1), ("lm", "bp", 1), ("lm", "z3", 1), ("lm", "z3", 6)]
+CASES = [("block", "bp", 2), ("block", "mp", 1), ("block", "z3", 1), ("lm", "bp", 1), ("lm", "z3", 1)]
+CASES += [("lm", "z3", 6)]  # more than a thousand operations
 
 
 @pytest.mark.parametrize(("model", "schedule", "layers"), CASES)
