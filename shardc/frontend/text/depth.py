@@ -65,6 +65,9 @@ def children(expr: s.Expr | s.Slice) -> Iterator[s.Expr | s.Slice]:
             yield from (part for part in (expr.start, expr.stop, expr.step) if part is not None)
         case s.Sequence():
             yield from expr.items
+        case s.Comprehension():
+            yield expr.item
+            yield expr.source
         case s.Record():
             yield from (entry.value for entry in expr.entries)
         case s.Name() | s.Number() | s.String() | s.Dots():

@@ -11,6 +11,7 @@ from shardc.frontend.text.builtins.indexing import Range, Subscript, index
 from shardc.frontend.text.builtins.operators import BINARY, UNARY
 from shardc.frontend.text.builtins.shapes import transpose
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.comprehensions import comprehension
 from shardc.frontend.text.invocations import call, did_you_mean
 from shardc.frontend.text.scope import CONSTANTS, Scope
 from shardc.frontend.text.values import Dots, Dtype, Fields, Operand, Scalar, Tensor, Value, describe
@@ -176,6 +177,7 @@ _EVALUATE: dict[type, Callable[[Scope, Any], Value]] = {
     s.String: _string,
     s.Dots: _dots,
     s.Sequence: _sequence,
+    s.Comprehension: comprehension,
     s.Record: _record,
     s.Unary: _unary,
     s.Binary: _binary,

@@ -51,7 +51,7 @@ def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
 
 
 _ELSEWHERE = {
-    "range": "range(N) stands in loops: for i in range(N) carrying x:",
+    "range": "range(N) stands in loops and lists: for i in range(N) carrying x:",
     "len": "x.shape[0] is the size of the first dimension",
     "print": "programs print nothing; --run --outputs saves the results",
 }

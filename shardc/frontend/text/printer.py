@@ -122,6 +122,9 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
             return "...", []
         case s.Sequence():
             return "tuple", list(node.items)
+        case s.Comprehension():
+            names = ", ".join(target.name for target in node.targets)
+            return f"list for {names} in", [node.source, node.item]
         case s.Record():
             return "record", list(node.entries)
         case s.Unary():

@@ -37,7 +37,7 @@ class Scope:
     """The values of a function's body so far.
 
     `lost` are names that a loop assigned and did not carry, with the place; `manual` is set in per-device
-    code.
+    code, `listing` in the items of a list that is being made.
     """
 
     program: ProgramReader
@@ -45,6 +45,7 @@ class Scope:
     names: dict[str, Value] = field(default_factory=dict[str, Value])
     lost: dict[str, Pos] = field(default_factory=dict[str, Pos])
     manual: DeviceScope | None = None
+    listing: bool = False
 
     def value(self, expr: s.Expr) -> Value:
         """The value of an expression here."""

@@ -61,6 +61,16 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Comprehension:
+    """`[item for targets in source]`."""
+
+    pos: Pos
+    item: Expr
+    targets: tuple[Target, ...]
+    source: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Record:
     """`{name=value, …}`: the attributes of op(…)."""
 
@@ -126,7 +136,18 @@ class Index:
 
 
 Expr: TypeAlias = (
-    Name | Number | String | Dots | Sequence | Record | Unary | Binary | Attribute | Call | Index
+    Name
+    | Number
+    | String
+    | Dots
+    | Sequence
+    | Comprehension
+    | Record
+    | Unary
+    | Binary
+    | Attribute
+    | Call
+    | Index
 )
 
 # ---- types

@@ -206,6 +206,11 @@ class TreeBuilder(Transformer[Token, s.Program]):
     def bracketed(self, bracket: Token, *items: s.Expr | None) -> s.Sequence:
         return s.Sequence(pos_of(bracket), _present(items))
 
+    def comprehension(
+        self, bracket: Token, item: s.Expr, targets: tuple[s.Target, ...], source: s.Expr
+    ) -> s.Comprehension:
+        return s.Comprehension(pos_of(bracket), item, targets, source)
+
     def record(self, bracket: Token, *entries: s.Keyword | None) -> s.Record:
         return s.Record(pos_of(bracket), _present(entries))
 

@@ -316,6 +316,17 @@ IJ = "mesh pod[i=4, j=2]\n@shard_map\n"
             "return x * axis_index(i) + axis_size((i, j))",
             lambda x: x * np.repeat(np.arange(4), 3)[:, None] + 8,
         ),
+        (
+            "x: f32[12@i, 12]) -> f32[12@i, 12]",
+            "return ppermute(x, i, [(k, (k + 1) % axis_size(i)) for k in range(axis_size(i))])",
+            lambda x: np.roll(x, 3, 0),
+        ),
+        (
+            "x: f32[12, 12]) -> f32[2, 12, 12]",
+            "return stack([x * a + b for a, b in ((1, 2), (3, 4))]"
+            " ) * stack([x - k for k in range(4, 0, -2)])",
+            lambda x: np.stack((x + 2, x * 3 + 4)) * np.stack((x - 4, x - 2)),
+        ),
     ],
 )
 def test_per_device_code(header: str, body: str, expected) -> None:  # type: ignore[no-untyped-def]

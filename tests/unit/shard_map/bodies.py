@@ -158,7 +158,7 @@ KINDS: dict[str, Kind] = {
     "chain": _free(lambda x: jnp.tanh(jnp.exp(-x) * 3 + x) / (1 + x * x)),
     "pair": _free(lambda x, y: {"sum": x + y, "product": x * jnp.cos(y)}, 2, _alike),
     "along": _free(lambda x: (jax.nn.softmax(x, 0), jnp.cumsum(x, -1), x.mean(0, keepdims=True))),
-    "moved": _free(lambda x: (jnp.flip(x, 0), jnp.roll(x, 1, -1), jnp.pad(x, 1), x[..., None])),
+    "moved": _free(lambda x: (jnp.roll(x, 1, -1), jnp.pad(x, 1), x[..., None])),
     "half": _free(lambda x: jnp.round(8 * x).astype(jnp.bfloat16) * 2 + 1),
     "small": _free(lambda x: ((x * 9).astype(jnp.int8) // 2, x > 0.5, jnp.argmax(x, -1)[..., None])),
     "made": _free(lambda x: x + jnp.arange(x.shape[-1]) * jnp.ones_like(x)),
