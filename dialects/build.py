@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
@@ -22,7 +22,8 @@ from xdsl.irdl import IRDLOperation
 from shardc.dialects.context import make_context
 from shardc.dialects.convert import attribute_of, sdy_axes, spmd_axes
 from shardc.dialects.locations import locate
-from shardc.dialects.shardings import PARTIAL, SHARDING, attr_of, mesh_attr, partial_of, partials_of
+from shardc.dialects.shardings import mesh_attr
+from shardc.dialects.sidecars import set_function_shardings, sidecar
 from shardc.dialects.types import attr_of_type, type_of
 from shardc.dialects.verify import enclosing_mesh, module_meshes
 from shardc.graph.builder import Body
@@ -31,12 +32,6 @@ from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
 
 Value = SSAValue
-_PARTIALS = {
-    "sharding": PARTIAL,
-    "out_sharding": PARTIAL,
-    "in_shardings": "shardc.partial_in",
-    "out_shardings": "shardc.partial_out",
-}
 
 
 class IRBuilder:
@@ -182,7 +177,7 @@ class IRBuilder:
             else:
                 known = ", ".join([*definition.properties, *definition.attributes]) or "none"
                 raise ValueError(f"{name} has no attribute {key}; it has {known}")
-            attributes.update(_sidecar(key, value))
+            attributes.update(sidecar(key, value))
         return properties, attributes
 
     def _attribute(self, name: str, key: str, value: object, attrs: Mapping[str, object]) -> Attribute:
@@ -302,41 +297,3 @@ class IRBuilder:
             )
         finally:
             self._manual_mesh = old
-
-
-def _sidecar(key: str, value: object) -> dict[str, Attribute]:
-    """What stands beside a sharding that sdy cannot express."""
-    partial: Attribute | None = None
-    if isinstance(value, Sharding):
-        partial = partial_of(value)
-    elif key in ("in_shardings", "out_shardings"):
-        partial = partials_of(value)  # pyright: ignore[reportArgumentType]
-    return {} if partial is None else {_PARTIALS[key]: partial}
-
-
-def set_function_shardings(
-    func: FuncOp,
-    arguments: Sequence[Sharding | None] | None,
-    results: Sequence[Sharding | None] | None,
-) -> None:
-    """Set the shardings of a function's arguments and results; None leaves all of them as they are."""
-    for key, shardings in (("arg_attrs", arguments), ("res_attrs", results)):
-        if shardings is None:
-            continue
-        old = func.properties.get(key)
-        dicts = [attr.data for attr in old.data] if isinstance(old, ArrayAttr) else [{} for _ in shardings]  # pyright: ignore
-        new = [_with_sharding(data, sharding) for data, sharding in zip(dicts, shardings, strict=True)]
-        if any(new):
-            func.properties[key] = ArrayAttr([DictionaryAttr(data) for data in new])
-        else:
-            func.properties.pop(key, None)
-
-
-def _with_sharding(data: Mapping[str, Attribute], sharding: Sharding | None) -> dict[str, Attribute]:
-    new = {key: attr for key, attr in data.items() if key not in (SHARDING, PARTIAL)}
-    if sharding is not None:
-        new[SHARDING] = attr_of(sharding)
-        partial = partial_of(sharding)
-        if partial is not None:
-            new[PARTIAL] = partial
-    return new

@@ -45,8 +45,8 @@ from shardc.dialects.shardings import (
     axis_ref,
     per_value,
     sharding_of,
-    with_partial,
 )
+from shardc.dialects.sidecars import SIDECARS, apply_sidecars
 from shardc.dialects.stablehlo.attributes import ConvAttr, DotAttr, GatherAttr, ScatterAttr
 from shardc.dialects.stablehlo.enums import (
     ComparisonDirectionAttr,
@@ -136,24 +136,10 @@ def python_attrs(
     for name, attr in attributes.items():
         if name in own:
             attrs[name] = value_of(name, attr, meshes, mesh)
-        elif name.startswith("shardc.") and name not in _SIDECARS:
+        elif name.startswith("shardc.") and name not in SIDECARS:
             attrs[name] = python_of(attr)
-    for sidecar, names in _SIDECARS.items():
-        if sidecar in attributes:
-            _apply_partials(attrs, names, attributes[sidecar])
+    apply_sidecars(attrs, attributes)
     return attrs
-
-
-def _apply_partials(attrs: dict[str, object], names: tuple[str, ...], partial: Attribute) -> None:
-    """Give shardings among `attrs` the kinds of partial result that stand beside them."""
-    for name in names:
-        value = attrs.get(name)
-        if isinstance(value, Sharding):
-            attrs[name] = with_partial(value, partial)
-        elif isinstance(value, tuple) and isinstance(partial, ArrayAttr):
-            shardings = cast("tuple[Sharding, ...]", value)
-            partials = cast("ArrayAttr[Attribute]", partial)
-            attrs[name] = tuple(with_partial(s, p) for s, p in zip(shardings, partials, strict=True))
 
 
 # Writing
@@ -237,12 +223,6 @@ def spmd_axes(value: tuple[Axis, ...], mesh: Mesh) -> Attribute:
 
 _AXES = frozenset(("axes",))
 _BYTE = IntegerType(8, Signedness.UNSIGNED)
-_SIDECARS = {
-    "shardc.partial": ("sharding", "out_sharding"),
-    "shardc.partial_in": ("in_shardings",),
-    "shardc.partial_out": ("out_shardings",),
-}
-
 _READERS: list[tuple[type[Attribute], Callable[[Any], object]]] = [
     (DenseArrayBase, _array),
     (IntegerAttr, _integer),

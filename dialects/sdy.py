@@ -51,10 +51,9 @@ from shardc.dialects.sdy_attributes import (
     MeshAttr,
     ShardingAttr,
     ShardingPerValueAttr,
-    parse_shardings,
-    shardings_text,
 )
 from shardc.dialects.sdy_collectives import COLLECTIVES, SAME_TYPE, SameType, ShardingOp
+from shardc.dialects.sdy_refs import parse_shardings, shardings_text
 from shardc.dialects.shardings import attr_of, sharding_of
 from shardc.dialects.verify import verify_blocks, verify_types
 

@@ -1,175 +1,27 @@
-"""The attributes of sdy, as they are written: meshes, axis references, shardings.
-
-They hold names, not meshes, so `#sdy.sharding<@pod, [{"x":(1)2, ?}p1, {}], unreduced={"y"}>` can be read
-before `@pod` is known. `shardings.py` turns them into `layout.Sharding` and back.
-"""
+"""The attributes of sdy. What they hold is read and printed by `sdy_refs.py`."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 from xdsl.ir import Attribute, Data, OpaqueSyntaxAttribute
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
-from xdsl.utils.mlir_lexer import MLIRLexer
 
+from shardc.dialects.sdy_refs import (
+    AllToAll,
+    AxisRef,
+    MeshRef,
+    ShardingRef,
+    axes_text,
+    parse_all_to_all,
+    parse_axes,
+    parse_axis_lists,
+    parse_mesh,
+    parse_sharding,
+    parse_shardings,
+    shardings_text,
+)
 from shardc.dialects.stablehlo.enums import TextAttr
-
-
-@dataclass(frozen=True, slots=True)
-class AxisRef:
-    """`"x"`, or the part `"x":(pre)size` of it."""
-
-    name: str
-    pre: int = 1
-    size: int | None = None
-
-    def __str__(self) -> str:
-        part = "" if self.size is None else f":({self.pre}){self.size}"
-        return f'"{self.name}"{part}'
-
-
-@dataclass(frozen=True, slots=True)
-class DimRef:
-    """`{"x", "y", ?}p1`: one dimension's axes, whether it is open, its priority."""
-
-    axes: tuple[AxisRef, ...] = ()
-    open: bool = False
-    priority: int | None = None
-
-    def __str__(self) -> str:
-        words = [*map(str, self.axes), *(["?"] if self.open else [])]
-        return f"{{{', '.join(words)}}}" + ("" if self.priority is None else f"p{self.priority}")
-
-
-@dataclass(frozen=True, slots=True)
-class MeshRef:
-    """`<["x"=4, "y"=2], device_ids=[…]>`: axes and, unless they count up, the device numbers."""
-
-    axes: tuple[tuple[str, int], ...]
-    device_ids: tuple[int, ...] | None = None
-
-    def __str__(self) -> str:
-        axes = ", ".join(f'"{name}"={size}' for name, size in self.axes)
-        ids = "" if self.device_ids is None else f", device_ids={list(self.device_ids)}"
-        return f"<[{axes}]{ids}>"
-
-
-@dataclass(frozen=True, slots=True)
-class ShardingRef:
-    """A tensor's sharding. `mesh` is a symbol's name or the mesh itself."""
-
-    mesh: str | MeshRef
-    dims: tuple[DimRef, ...]
-    replicated: tuple[AxisRef, ...] = ()
-    unreduced: tuple[AxisRef, ...] = ()
-
-    def __str__(self) -> str:
-        mesh = f"mesh{self.mesh}" if isinstance(self.mesh, MeshRef) else f"@{symbol_text(self.mesh)}"
-        parts = [mesh, f"[{', '.join(map(str, self.dims))}]"]
-        parts += [f"replicated={axes_text(self.replicated)}"] if self.replicated else []
-        parts += [f"unreduced={axes_text(self.unreduced)}"] if self.unreduced else []
-        return f"<{', '.join(parts)}>"
-
-
-def axes_text(axes: tuple[AxisRef, ...]) -> str:
-    """`{"x", "y":(1)2}`."""
-    return f"{{{', '.join(map(str, axes))}}}"
-
-
-def symbol_text(name: str) -> str:
-    """A symbol's name without the @, quoted if it has to be."""
-    return name if MLIRLexer.bare_identifier_regex.fullmatch(name) else f'"{name}"'
-
-
-# Reading
-
-
-def parse_axis(parser: AttrParser) -> AxisRef:
-    """Read `"x"` or `"x":(1)2`."""
-    name = parser.parse_str_literal(" for a mesh axis")
-    if parser.parse_optional_punctuation(":") is None:
-        return AxisRef(name)
-    parser.parse_punctuation("(")
-    pre = parser.parse_integer()
-    parser.parse_punctuation(")")
-    return AxisRef(name, pre, parser.parse_integer())
-
-
-def parse_axes(parser: AttrParser) -> tuple[AxisRef, ...]:
-    """Read `{"x", "y"}`."""
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: parse_axis(parser)))
-
-
-def parse_axis_lists(parser: AttrParser) -> tuple[tuple[AxisRef, ...], ...]:
-    """Read `[{"x"}, {}]`."""
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_axes(parser)))
-
-
-def parse_dim(parser: AttrParser) -> DimRef:
-    """Read `{"x", ?}p1`."""
-    words = parser.parse_comma_separated_list(parser.Delimiter.BRACES, lambda: _axis_or_open(parser))
-    if None in words[:-1]:
-        parser.raise_error("? stands at the end of a dimension's axes")
-    return DimRef(
-        tuple(axis for axis in words if axis is not None), words[-1:] == [None], _parse_priority(parser)
-    )
-
-
-def _axis_or_open(parser: AttrParser) -> AxisRef | None:
-    return None if parser.parse_optional_punctuation("?") else parse_axis(parser)
-
-
-def _parse_priority(parser: AttrParser) -> int | None:
-    word = parser.parse_optional_identifier()
-    if word is None:
-        return None
-    if word[0] != "p" or not word[1:].isdigit():
-        parser.raise_error(f"{word} is no priority; priorities are p0, p1, …")
-    return int(word[1:])
-
-
-def parse_mesh(parser: AttrParser) -> MeshRef:
-    """Read `<["x"=4], device_ids=[1, 0]>`."""
-    with parser.in_angle_brackets():
-        axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_mesh_axis(parser))
-        ids = None
-        if parser.parse_optional_punctuation(",") is not None:
-            parser.parse_keyword("device_ids")
-            parser.parse_punctuation("=")
-            ids = tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parser.parse_integer))
-    return MeshRef(tuple(axes), ids)
-
-
-def _parse_mesh_axis(parser: AttrParser) -> tuple[str, int]:
-    name = parser.parse_str_literal(" for a mesh axis")
-    parser.parse_punctuation("=")
-    return name, parser.parse_integer()
-
-
-def parse_sharding(parser: AttrParser) -> ShardingRef:
-    """Read `<@mesh, [{"x"}, {?}], replicated={"y"}, unreduced={"z"}>`."""
-    with parser.in_angle_brackets():
-        symbol = parser.parse_optional_symbol_name()
-        if symbol is None:
-            parser.parse_keyword("mesh")
-        mesh = parse_mesh(parser) if symbol is None else symbol.data
-        parser.parse_punctuation(",")
-        dims = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_dim(parser))
-        axes: dict[str, tuple[AxisRef, ...]] = {}
-        while parser.parse_optional_punctuation(","):
-            key = parser.parse_identifier()
-            if key not in ("replicated", "unreduced"):
-                parser.raise_error(
-                    f"a sharding has no {key}; after the dimensions stand replicated, unreduced"
-                )
-            parser.parse_punctuation("=")
-            axes[key] = parse_axes(parser)
-    return ShardingRef(mesh, tuple(dims), axes.get("replicated", ()), axes.get("unreduced", ()))
-
-
-# Attributes
 
 
 @irdl_attr_definition
@@ -215,16 +67,6 @@ class ShardingPerValueAttr(Data[tuple[ShardingRef, ...]]):
         printer.print_string(f"<{shardings_text(self.data)}>")
 
 
-def parse_shardings(parser: AttrParser) -> tuple[ShardingRef, ...]:
-    """Read `[<@mesh, [{"x"}]>, <@mesh, [{}]>]`."""
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_sharding(parser)))
-
-
-def shardings_text(shardings: tuple[ShardingRef, ...]) -> str:
-    """`[<@mesh, [{"x"}]>, <@mesh, [{}]>]`."""
-    return f"[{', '.join(map(str, shardings))}]"
-
-
 @irdl_attr_definition
 class ManualAxesAttr(Data[tuple[str, ...]], OpaqueSyntaxAttribute):
     """`#sdy<manual_axes{"x", "y"}>`."""
@@ -268,9 +110,6 @@ class AxisListsAttr(Data[tuple[tuple[AxisRef, ...], ...]], OpaqueSyntaxAttribute
         printer.print_string(f"[{', '.join(map(axes_text, self.data))}]")
 
 
-AllToAll = tuple[tuple[AxisRef, ...], int, int]
-
-
 @irdl_attr_definition
 class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
     """`#sdy<all_to_all_param_list[{"x"}: 0->1]>`: axes, and the dimensions they leave and enter."""
@@ -280,20 +119,12 @@ class AllToAllParamsAttr(Data[tuple[AllToAll, ...]], OpaqueSyntaxAttribute):
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> tuple[AllToAll, ...]:
         return tuple(
-            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_all_to_all(parser))
+            parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_all_to_all(parser))
         )
 
     def print_parameter(self, printer: Printer) -> None:
         params = (f"{axes_text(axes)}: {source}->{target}" for axes, source, target in self.data)
         printer.print_string(f"[{', '.join(params)}]")
-
-
-def _parse_all_to_all(parser: AttrParser) -> AllToAll:
-    axes = parse_axes(parser)
-    parser.parse_punctuation(":")
-    source = parser.parse_integer()
-    parser.parse_punctuation("->")
-    return axes, source, parser.parse_integer()
 
 
 @irdl_attr_definition

@@ -13,15 +13,8 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 
-from shardc.dialects.sdy_attributes import (
-    AxisRef,
-    DimRef,
-    MeshAttr,
-    MeshRef,
-    ShardingAttr,
-    ShardingPerValueAttr,
-    ShardingRef,
-)
+from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
 
 PARTIAL = "shardc.partial"

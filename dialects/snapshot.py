@@ -16,11 +16,11 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
-from shardc.dialects.build import set_function_shardings
 from shardc.dialects.convert import python_attrs
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value, sharding_of
+from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
 from shardc.explain.diagnostics import ShardcError

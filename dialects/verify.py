@@ -13,7 +13,8 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from shardc.dialects.convert import python_attrs
-from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import mesh_of, sharding_of
 from shardc.dialects.types import type_of
 from shardc.graph.infer import INFER, ShapeError, infer

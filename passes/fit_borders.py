@@ -18,7 +18,8 @@ from math import prod
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.sdy import ManualComputationOp
-from shardc.dialects.sdy_attributes import DimRef, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.sdy_attributes import ShardingPerValueAttr
+from shardc.dialects.sdy_refs import DimRef, ShardingRef
 from shardc.dialects.shardings import axis_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import enclosing_mesh

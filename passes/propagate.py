@@ -42,6 +42,7 @@ from shardc.passes.separate_calls import separate_calls
 from shardc.propagation import STRATEGIES, Options, Result, propagate
 from shardc.propagation.custom import check_rule, parse_rule, unlike_dimensions
 from shardc.propagation.edges import Edge, edges_of
+from shardc.propagation.editing import without_unit_axes
 
 RULE = "sdy.sharding_rule"
 
@@ -117,7 +118,7 @@ def write_result(snap: Snapshot, before: Graph, result: Result) -> None:
     shardings: dict[int, Sharding | None] = {}
     for body in result.bodies:
         for value, sharding in body.shardings.items():
-            if not _is_as_written(value, sharding, before, result.graph):
+            if not _is_as_written(value, sharding, before):
                 shardings[value] = sharding
     for function in result.graph.functions.values():
         for node in walk(function.body):
@@ -137,11 +138,10 @@ def write_result(snap: Snapshot, before: Graph, result: Result) -> None:
     write_shardings(snap, {v: s for v, s in shardings.items() if s is not None}, results)
 
 
-def _is_as_written(value: int, found: Sharding | None, before: Graph, prepared: Graph) -> bool:
+def _is_as_written(value: int, found: Sharding | None, before: Graph) -> bool:
     """Whether propagation adds nothing to a value's annotation (which may name axes of size 1)."""
-    if value >= len(before.values) or before.values[value].sharding is None:
-        return False
-    return prepared.values[value].sharding == found
+    written = before.values[value].sharding if value < len(before.values) else None
+    return written is not None and without_unit_axes(written) == found
 
 
 def _write_node(snap: Snapshot, node: Node, shardings: dict[int, Sharding | None]) -> None:

@@ -19,7 +19,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ReshardOp
-from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import SHARDING, Meshes, ref_of, sharding_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes

@@ -14,7 +14,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.dialects.sdy_attributes import DimRef, ShardingAttr, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import DimRef, ShardingRef
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.types import type_of
 from shardc.passes.sdy_export import drop_unused_functions

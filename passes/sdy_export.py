@@ -26,15 +26,12 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from shardc.dialects.dense import dense_attr
 from shardc.dialects.sdy import ManualComputationOp, MeshOp
 from shardc.dialects.sdy_attributes import (
-    AxisRef,
-    DimRef,
     ManualAxesAttr,
     MeshAttr,
-    MeshRef,
     ShardingAttr,
     ShardingPerValueAttr,
-    ShardingRef,
 )
+from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.graph.attrs import Dense
 
 Change = Callable[[ShardingRef], ShardingRef]

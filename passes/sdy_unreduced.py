@@ -16,8 +16,9 @@ from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.locations import locate, location_of
-from shardc.dialects.sdy_attributes import AxesAttr, AxisRef, ShardingAttr, ShardingRef
+from shardc.dialects.sdy_attributes import AxesAttr, ShardingAttr
 from shardc.dialects.sdy_collectives import AllReduceOp, CollectiveOp, ReplicatedToUnreducedOp
+from shardc.dialects.sdy_refs import AxisRef, ShardingRef
 from shardc.dialects.shardings import SHARDING
 from shardc.passes.sdy_values import ref_of_value
 

@@ -8,7 +8,8 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from shardc.dialects.sdy import ManualComputationOp
-from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr, ShardingRef
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.stablehlo.control_flow import WhileOp
 

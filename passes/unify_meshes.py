@@ -25,14 +25,9 @@ from xdsl.passes import ModulePass
 
 from shardc.dialects.convert import spmd_axes
 from shardc.dialects.sdy import MeshOp
-from shardc.dialects.sdy_attributes import (
-    AxisRef,
-    ManualAxesAttr,
-    ShardingAttr,
-    ShardingPerValueAttr,
-    ShardingRef,
-)
+from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_collectives import CollectiveOp
+from shardc.dialects.sdy_refs import AxisRef, ShardingRef
 from shardc.dialects.shardings import PARTIAL, axis_named, axis_of, axis_ref
 from shardc.dialects.verify import enclosing_mesh, module_meshes
 from shardc.layout import LayoutError, Mesh

@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import ModuleOp
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.explain.records import Explanation, PlanReport
 from shardc.explain.show import overview_text, plan_text, tables, value_text
-from shardc.explain.why import Explainer, Explanation, PlanReport
+from shardc.explain.why import Explainer
 from shardc.layout import Sharding
 from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import PASSES, STAGES

@@ -9,7 +9,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shardc.explain.why import Explanation
+    from shardc.explain.records import Explanation
 
 
 def explain(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.explain.why import Explanation, Origin, PlanReport, Step, Stopped, ValueReport
+from shardc.explain.records import Explanation, Origin, PlanReport, Step, Stopped, ValueReport
 
 LONGEST = 20
 """Rows that a table shows; it says how many more there are."""

@@ -29,7 +29,7 @@ class Editor:
     @staticmethod
     def of(graph: Graph) -> Editor:
         """An editor of a copy of `graph`, without axes of size 1."""
-        change = _without_unit_axes if any(1 in m.sizes.values() for m in graph.meshes.values()) else _same
+        change = without_unit_axes if any(1 in m.sizes.values() for m in graph.meshes.values()) else _same
         functions = {
             f.name: Function(
                 f.name,
@@ -206,7 +206,8 @@ def _same(sharding: Sharding) -> Sharding:
     return sharding
 
 
-def _without_unit_axes(sharding: Sharding) -> Sharding:
+def without_unit_axes(sharding: Sharding) -> Sharding:
+    """The same, not naming axes of size 1."""
     return replace(
         sharding,
         dims=tuple(Dim(_wide(dim.axes), dim.open, dim.priority) for dim in sharding.dims),

@@ -19,7 +19,8 @@ from shardc.backend.local import Array, LocalProgram
 from shardc.backend.trace import Assign, Bind, Choice, FunctionTrace, Line, Loop, Printed, Return, Same, Trace
 from shardc.backend.usage import usage
 from shardc.graph import UNKNOWN, Graph, Location, Node
-from shardc.report.allocation import RULES, Call, Outcome, array, takes_numbers
+from shardc.report.allocation import RULES, takes_numbers
+from shardc.report.calls import Call, Outcome, array
 from shardc.report.storage import Buffer, View, fresh
 from shardc.report.traffic import place
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
@@ -13,13 +12,14 @@ from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Types, Uneven, close_match
 from shardc.frontend.text.builder import SourceBuilder
-from shardc.frontend.text.depth import children
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
 from shardc.frontend.text.invocations import Misfit
 from shardc.frontend.text.manual import OPTIONS, allows_uneven, device_scope, manual_of, names_axes
+from shardc.frontend.text.order import ordered
 from shardc.frontend.text.parser import parse
 from shardc.frontend.text.scope import DeviceScope, Scope
+from shardc.frontend.text.signature import Signature
 from shardc.frontend.text.statements import results_of, run
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import FunctionName, Tensor
@@ -42,22 +42,6 @@ def read(
     """
     program = parse(text, file)
     return ProgramReader(program, dict(defines or {})).module(entry)
-
-
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """What callers see of a function. `annotated`: it has shardings, or is a @shard_map function; `manual` is
-    set for a @per_device function. `axes` are those that shardings in it and in what it calls name, and those
-    that it is manual over if it is a @shard_map function (`mapped`).
-    """
-
-    names: tuple[str, ...]
-    parameters: list[TensorType]
-    results: list[TensorType]
-    annotated: bool
-    manual: DeviceScope | None = None
-    axes: frozenset[str] = frozenset()
-    mapped: bool = False
 
 
 class ProgramReader:
@@ -85,7 +69,7 @@ class ProgramReader:
         if not self.functions:
             raise self.e.error("the program has no function", "def main(x: f32[4]) -> f32[4]:", Pos(1, 1))
         chosen = self._entry(entry)
-        for function in self._ordered():
+        for function in ordered(self.functions, self.e):
             self._build(function, function.name == chosen)
         self.builder.keep_reachable(chosen, list(self.functions))
         return self.builder.module
@@ -105,8 +89,6 @@ class ProgramReader:
             hint = close_match(entry, tuple(self.functions), "the functions are")
             raise ShardcError(f"the program has no function {entry}", Location(), hint)
         return entry
-
-    # ---- declarations
 
     def _declare_sizes(self, defines: Mapping[str, int]) -> None:
         names = tuple(size.name for size in self.program.sizes)
@@ -168,46 +150,6 @@ class ProgramReader:
             raise self.e.error(f"{name} is a size of this program", "choose another name", pos)
         if name in self.functions:
             raise self.e.error(f"{name} is a function of this program", "choose another name", pos)
-
-    # ---- the order of functions
-
-    def _ordered(self) -> list[s.Function]:
-        """All functions, callees before callers. Recursion is an error."""
-        done: dict[str, s.Function] = {}
-        for root in self.functions.values():
-            path: list[tuple[s.Function, list[s.Name]]] = [(root, self._mentions(root))]
-            while path:
-                function, names = path[-1]
-                if function.name in done or not names:
-                    done[function.name] = function
-                    path.pop()
-                    continue
-                name = names.pop(0)
-                if any(name.id == outer.name for outer, _ in path):
-                    through = " -> ".join([*(outer.name for outer, _ in path), name.id])
-                    raise self.e.error(f"functions cannot be recursive: {through}", pos=name.pos)
-                if name.id not in done:
-                    callee = self.functions[name.id]
-                    path.append((callee, self._mentions(callee)))
-        return list(done.values())
-
-    def _mentions(self, function: s.Function) -> list[s.Name]:
-        """Where a function names functions of the program."""
-        found: list[s.Name] = []
-        stack: list[s.Expr | s.Slice | s.Statement] = list(reversed(function.body))
-        while stack:
-            node = stack.pop()
-            if isinstance(node, s.Name) and node.id in self.functions:
-                found.append(node)
-            elif isinstance(node, s.For):
-                stack += [*reversed(node.body), node.stacks]
-            elif isinstance(node, s.Assign | s.Return):
-                stack.append(node.value)
-            else:
-                stack += reversed(list(children(node)))
-        return found
-
-    # ---- functions
 
     def signature(self, name: str) -> Signature:
         """The signature of a function that is built."""

@@ -13,7 +13,7 @@ import shardc
 from shardc.cli.shardc import main
 from shardc.explain import explain
 from shardc.explain.diagnostics import ShardcError
-from shardc.explain.why import Stopped, ValueReport
+from shardc.explain.records import Stopped, ValueReport
 
 MLP = """mesh pod[data=2, model=4]
 
