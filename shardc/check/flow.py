@@ -98,8 +98,9 @@ def _mixed(site: Site, axis: Axis, holder: int, group: frozenset[int]) -> Shardc
             hint += f", or declare {name} partial({kind}: {over}) if its blocks are terms of the same {kind}"
         else:
             other = "a whole value"
+            spoken = "…" if " " in name else name
             many = "" if kind == "sum" else f', kind="{kind}"'
-            hint += f", or let one device alone count {name}: to_partial({name}, {over}{many})"
+            hint += f", or let one device alone count {name}: to_partial({spoken}, {over}{many})"
     return site.error(
         f"{site.op_name} combines a partial {kind} over {over} with {other}: {site.operands()}", hint
     )

@@ -20,6 +20,8 @@ CALLED = {
     "spmd.collective_permute": "ppermute",
     "spmd.vary": "pcast",
     "stablehlo.case": "switch",
+    "stablehlo.compare": "a comparison",
+    "stablehlo.convert": "astype",
     "stablehlo.cosine": "cos",
     "stablehlo.dot_general": "a product",
     "stablehlo.exponential": "exp",
@@ -54,6 +56,8 @@ class Site:
     def op_name(self) -> str:
         """What a program calls the operation: the function it is a part of, else its name without dialect."""
         group = str(self.node.attrs.get("shardc.group", "")).partition("#")[0]
+        if self.node.name == "stablehlo.reduce" and not group:
+            group = self.graph.op(self.node).combiner or ""
         return group or CALLED.get(self.node.name) or self.node.name.partition(".")[2]
 
     def axes(self, key: str = "axes") -> frozenset[Axis]:

@@ -88,11 +88,20 @@ _collected: ContextVar[list[Diagnostic] | None] = ContextVar("shardc_diagnostics
 
 
 def warn(message: str, loc: Location = UNKNOWN, hint: str | None = None) -> None:
-    """Say something that does not stop the compilation. It goes to the innermost `collecting`."""
+    """Say something that does not stop the compilation. It goes to the innermost `collecting`.
+
+    What stands before a colon says it; what differs only after it, at the same place, is said once.
+    """
     sink = _collected.get()
     diagnostic = Diagnostic("warning", message, loc, hint)
-    if sink is not None and diagnostic not in sink:
+    if sink is not None and not any(_alike(diagnostic, other) for other in sink):
         sink.append(diagnostic)
+
+
+def _alike(one: Diagnostic, other: Diagnostic) -> bool:
+    if one.loc == UNKNOWN or (one.loc, one.hint) != (other.loc, other.hint):
+        return one == other
+    return one.message.partition(": ")[0] == other.message.partition(": ")[0]
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from functools import cache
 
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, FunctionName, Operand, Tensor, Value, describe
+from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Tensor, Value, describe
 
 MESH_AXES = "MeshAxes"
 """The kind of an argument that is a bare axis name or a tuple of them, and is never evaluated."""
@@ -86,6 +86,16 @@ def _operands(e: Emitter, value: Value) -> object:
     return tuple(operands) if len(operands) == len(value) else _WRONG
 
 
+def _blocks(e: Emitter, value: Value) -> object:
+    if not isinstance(value, tuple):
+        return _operand(e, value)
+    return _WRONG if any(_blocks(e, item) is _WRONG for item in value) else value
+
+
+def _placed(e: Emitter, value: Value) -> object:
+    return Placed(value, e.loc)
+
+
 def _int(e: Emitter, value: Value) -> object:
     return value if isinstance(value, int) and not isinstance(value, bool) else _WRONG
 
@@ -155,5 +165,7 @@ _KINDS: dict[str, tuple[str, _Converter]] = {
     "Dtype | None": (f"a dtype ({', '.join(DTYPES)})", _optional(_dtype)),
     "FunctionName": ("a function of the program", _function),
     "tuple[FunctionName, ...]": ("a tuple of functions of the program", _functions),
+    "Blocks": ("a tensor or a tuple of them", _blocks),
+    "Placed": ("a value", _placed),
     "Value": ("a value", _value),
 }

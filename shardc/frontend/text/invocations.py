@@ -198,11 +198,12 @@ def _check_shardings(scope: Scope, manual: DeviceScope, name: str, pos: s.Pos) -
     taken = [axis for axis in axes if axis in callee.axes]
     if not taken and (free or not callee.annotated):
         return
-    if callee.mapped and free:
+    if callee.mapped:
+        own = f"@per_device above {name} makes it a function of blocks, its types those of blocks"
+        leaves = f"@shard_map(axes=({', '.join(free)}{',' * (len(free) == 1)})) above {name} leaves "
         raise scope.e.error(
-            f"{name} is written per device of {', '.join(taken)}, and so is this place already",
-            f"@shard_map(axes=({', '.join(free)}{',' * (len(free) == 1)})) above {name} leaves "
-            f"{', '.join(taken)} to its callers",
+            f"{name} is written per device of {', '.join(taken or axes)}, and so is this place already",
+            f"{leaves}{', '.join(taken)} to its callers" if free else own,
             pos,
         )
     raise scope.e.error(

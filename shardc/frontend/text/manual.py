@@ -128,12 +128,23 @@ def _option(e: Emitter, decorator: s.Decorator, name: str) -> s.Expr | None:
     unknown = [keyword for keyword in decorator.keywords if keyword.name not in known]
     if decorator.args or unknown:
         takes = " and ".join(f"{option}=…" for option in known)
-        raise e.error(f"@{decorator.name} takes {takes} only", pos=decorator.pos)
+        hint = next((INSTEAD[keyword.name] for keyword in unknown if keyword.name in INSTEAD), None)
+        place = unknown[0] if unknown else decorator.args[0]
+        raise e.error(f"@{decorator.name} takes {takes} only", hint, place.pos)
     return next((keyword.value for keyword in decorator.keywords if keyword.name == name), None)
 
 
 OPTIONS = {"shard_map": ("axes", "uneven"), "per_device": ("axes",)}
 """The decorators of the language, and what they take."""
+
+INSTEAD = {
+    "mesh": "a mesh is declared above: mesh pod[data=2, model=4]",
+    "in_specs": "the types of the parameters say it: x: f32[8@i, 16]",
+    "out_specs": "the types of the results say it: -> f32[8@i, 16]",
+    "axis_names": "axes=(i,) names the axes that the function is written per device of",
+    "check_vma": "what the types promise is always checked; psum makes a value the same",
+}
+"""What jax.shard_map is told otherwise."""
 
 
 def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:

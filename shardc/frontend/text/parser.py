@@ -176,6 +176,8 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
     if token.type == "AT" and {"INT", "RSQB"} <= expected:
         return "a dimension's size stands before its axes: 16@j"
+    if token.type == "DOT" and "LPAR" in expected and "_NL" in expected and len(expected) == 2:
+        return "decorators have no module in front: @shard_map"
     if expected == {"LSQB"}:
         return "the type of a scalar is written with brackets: f32[]"
     return None

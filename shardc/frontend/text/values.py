@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from shardc.graph.types import TensorType
+from shardc.graph.types import Location, TensorType
 from shardc.layout import Sharding
 from shardc.layout.axes import Axis
 
@@ -79,6 +79,18 @@ Known: TypeAlias = (
 
 Value: TypeAlias = "Known | tuple[Value, ...]"
 """What an expression may be worth."""
+
+
+Blocks: TypeAlias = "Operand | tuple[Blocks, ...]"
+"""What a collective takes: a tensor, or a tuple of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """An argument, with its place for errors."""
+
+    value: Value
+    loc: Location
 
 
 def describe(value: Value) -> str:

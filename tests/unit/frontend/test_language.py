@@ -322,6 +322,11 @@ IJ = "mesh pod[i=4, j=2]\n@shard_map\n"
             lambda x: np.roll(x, 3, 0),
         ),
         (
+            "x: f32[12@i, 12]) -> f32[3, 12]",
+            "return psum((x, (2 * x)[None]), i)[1][0] / psum(1, i)",
+            lambda x: x.reshape(4, 3, 12).sum(0) / 2,
+        ),
+        (
             "x: f32[12, 12]) -> f32[2, 12, 12]",
             "return stack([x * a + b for a, b in ((1, 2), (3, 4))]"
             " ) * stack([x - k for k in range(4, 0, -2)])",

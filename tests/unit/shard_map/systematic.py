@@ -88,7 +88,7 @@ def _loss(function: Body) -> Body:
     return number
 
 
-def _gradients(mapped: Mapped, function: Body) -> Made:
+def _gradients(mapped: Mapped, function: Body, right: Body | None = None) -> Made:
     every = tuple(range(len(mapped.arguments)))
 
     def first(of: Body) -> Body:
@@ -98,7 +98,7 @@ def _gradients(mapped: Mapped, function: Body) -> Made:
         return lambda *args: jax.jvp(jax.grad(_loss(of), every), args, jax.tree.map(jnp.cos, args))
 
     order = mapped.random.choice((first, second))
-    return order(function), mapped.arguments, order(_right(mapped))
+    return order(function), mapped.arguments, order(right or _right(mapped))
 
 
 def _gradient(mapped: Mapped) -> Made:
@@ -106,7 +106,12 @@ def _gradient(mapped: Mapped) -> Made:
 
 
 def _gradient_unchecked(mapped: Mapped) -> Made:
-    return _gradients(mapped, lambda *args: mapped(*args, check_vma=False))
+    """JAX's own where the body communicates: it is another one than the checked body's."""
+
+    def unchecked(*args: Any) -> Any:
+        return mapped(*args, check_vma=False)
+
+    return _gradients(mapped, unchecked, unchecked if mapped.kind.talks else None)
 
 
 def _remat(mapped: Mapped) -> Made:

@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.text.builtins.elementwise import numeric
 from shardc.frontend.text.builtins.reductions import axis_of
 from shardc.frontend.text.builtins.shapes import expand_dims
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.values import MeshAxes, Operand, Tensor, Value
+from shardc.frontend.text.values import Blocks, MeshAxes, Placed, Tensor, Value, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import size_of
 from shardc.layout.sharding import KINDS
+
+
+def of_each(lower: Callable[..., Tensor]) -> Callable[..., Value]:
+    """The collective of a tensor, or of each tensor of a tuple."""
+
+    def of_all(e: Emitter, x: Blocks, *args: Any, **keywords: Any) -> Value:
+        if isinstance(x, tuple):
+            return tuple(of_all(e, item, *args, **keywords) for item in x)
+        return lower(e, e.tensor(x), *args, **keywords)
+
+    whole = inspect.signature(lower)
+    emitter, blocks, *rest = whole.parameters.values()
+    form = whole.replace(parameters=[emitter, blocks.replace(annotation="Blocks"), *rest])
+    setattr(of_all, "__signature__", form)
+    return of_all
+
+
+def psum(e: Emitter, x: Blocks, axis_name: MeshAxes) -> Value:
+    """The sum of all devices' blocks. Of a number, so many times the number: psum(1, i) is the size of i."""
+    if isinstance(x, tuple):
+        return tuple(psum(e, item, axis_name) for item in x)
+    return _sum(e, x, axis_name) if isinstance(x, Tensor) else x * size_of(axis_name)
 
 
 def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
@@ -23,6 +47,9 @@ def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
         return e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind=kind)
 
     return lower
+
+
+_sum = reduction("sum")
 
 
 def pmean(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
@@ -110,23 +137,47 @@ def _all_to_all(
     return e.op("spmd.all_to_all", x, result=result, axes=axes, split_dim=split, concat_dim=concat)
 
 
-def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Value) -> Tensor:
+def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Placed) -> Tensor:
     """Send blocks from source to destination for each (source, destination) pair; others receive zeros."""
-    count = size_of(axis_name)
+    pairs = _pairs(perm)
+    ends = ("source", "sends"), ("destination", "receives")
+    for (end, does), numbers in zip(ends, zip(*pairs, strict=True), strict=False):
+        _check_numbers(perm, axis_name, end, does, numbers)
+    return e.op("spmd.collective_permute", x, result=x.type, axes=axis_name, pairs=pairs)
+
+
+def _pairs(perm: Placed) -> tuple[tuple[int, int], ...]:
     pairs: list[tuple[int, int]] = []
-    for item in perm if isinstance(perm, tuple) else (perm,):
+    for item in perm.value if isinstance(perm.value, tuple) else (perm.value,):
         match item:
             case (int() as source, int() as destination):
                 pairs.append((source, destination))
             case _:
-                raise e.error("perm is a list of (source, destination) pairs")
-    for end, numbers in zip(("source", "destination"), zip(*pairs, strict=True), strict=False):
-        for number in numbers:
-            if not 0 <= number < count:
-                raise e.error(f"perm names the {end} {number}, and there are devices 0 to {count - 1}")
-            if numbers.count(number) > 1:
-                raise e.error(f"perm names the {end} {number} twice")
-    return e.op("spmd.collective_permute", x, result=x.type, axes=axis_name, pairs=tuple(pairs))
+                raise ShardcError(
+                    f"perm is a list of (source, destination) pairs, not of {describe(item)}",
+                    perm.loc,
+                    "[(0, 1), (1, 0)], or [(k, (k + 1) % 4) for k in range(4)]",
+                )
+    return tuple(pairs)
+
+
+def _check_numbers(perm: Placed, axes: MeshAxes, end: str, does: str, numbers: Sequence[int]) -> None:
+    """An error unless each number is a position along the axes, and there once."""
+    count, over, seen = size_of(axes), ", ".join(axis.name for axis in axes), set[int]()
+    for number in numbers:
+        if not 0 <= number < count:
+            raise ShardcError(
+                f"perm names the {end} {number}, and the devices along {over} are 0 to {count - 1}",
+                perm.loc,
+                f"% {count} goes round: [(k, (k + 1) % {count}) for k in range({count})]",
+            )
+        if number in seen:
+            raise ShardcError(
+                f"perm names the {end} {number} twice",
+                perm.loc,
+                f"in one ppermute a device {does} once; all_gather gives everyone everything",
+            )
+        seen.add(number)
 
 
 def axis_index(e: Emitter, axis_name: MeshAxes) -> Tensor:
@@ -139,13 +190,12 @@ def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
     return size_of(axis_name)
 
 
-def pvary(e: Emitter, x: Operand, axis_name: MeshAxes) -> Tensor:
+def pvary(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
     """jax.lax.pcast(x, axes, to="varying"): the same block, typed as differing between devices."""
-    tensor = e.tensor(x)
-    return e.op("spmd.vary", tensor, result=tensor.type, axes=axis_name)
+    return e.op("spmd.vary", x, result=x.type, axes=axis_name)
 
 
-def pcast(e: Emitter, x: Operand, axis_name: MeshAxes, to: str) -> Tensor:
+def pcast(e: Emitter, x: Tensor, axis_name: MeshAxes, to: str) -> Tensor:
     """The same block, typed as differing between devices."""
     if to != "varying":
         raise e.error(f'pcast has no to="{to}"', 'the only one is to="varying"; psum gives what is the same')
