@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +21,7 @@ from shardc.passes.pipeline import PASSES, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.gap import proof
 from shardc.planning.problem import Problem
+from shardc.planning.returned import left_split, unsaid
 from shardc.propagation import propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
@@ -73,10 +75,19 @@ def _layouts(snap: Snapshot, found: tuple[Snapshot, Problem]) -> dict[int, Shard
 def _report(problem: Problem) -> PlanReport:
     """The plan's figures, and how far from the least they may be."""
     moved, collectives = problem.total()[:2]
-    known = proof(problem)
+    known, left = proof(problem), tuple(_left(problem))
     if known is None:
-        return PlanReport(moved, collectives)
-    return PlanReport(moved, collectives, min(known.bytes, moved), known.method)
+        return PlanReport(moved, collectives, left=left)
+    return PlanReport(moved, collectives, min(known.bytes, moved), known.method, left)
+
+
+def _left(problem: Problem) -> Iterator[str]:
+    """What is said of results that the planner leaves split."""
+    partners, main = unsaid(problem), problem.graph.main
+    for index, layout in left_split(problem).items():
+        number = main.body.args.index(partners[index])
+        name = problem.graph.values[partners[index]].loc.name or f"argument {number}"
+        yield f"result {index} is left {layout}, as {name} is: propagation does not split it"
 
 
 def text(explanation: Explanation, format: str) -> str:
@@ -97,7 +108,7 @@ def show(explanation: Explanation, format: str) -> None:
     from rich.table import Table
 
     if explanation.plan:
-        Console().print(plan_text(explanation.plan))
+        Console().print(plan_text(explanation.plan), markup=False)
     for title, header, rows in tables(explanation):
         table = Table(*header, title=title, title_justify="left")
         for row in rows:

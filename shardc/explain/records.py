@@ -66,13 +66,15 @@ class ValueReport:
 class PlanReport:
     """What a device sends under the plan: `bytes` in `collectives`, loops counted as often as they run.
 
-    No plan sends fewer than `bound` bytes, by `method`; None where the program is too large to know.
+    No plan sends fewer than `bound` bytes, by `method`; None where the program is too large to know. `left`
+    says of results that propagation left whole how they are split, as an argument of their type is.
     """
 
     bytes: int
     collectives: int
     bound: int | None = None
     method: str | None = None
+    left: tuple[str, ...] = ()
 
     @property
     def gap(self) -> float | None:

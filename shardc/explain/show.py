@@ -69,7 +69,11 @@ def overview_text(explanation: Explanation) -> str:
 
 
 def plan_text(plan: PlanReport) -> str:
-    """What the plan sends, and how far that may be from the least."""
+    """What the plan sends, how far that may be from the least, and what it does to results."""
+    return "\n".join([_sent_text(plan), *plan.left])
+
+
+def _sent_text(plan: PlanReport) -> str:
     if not plan.bytes:
         return "no bytes sent"
     many = "" if plan.collectives == 1 else "s"

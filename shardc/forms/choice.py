@@ -7,6 +7,7 @@ flow through, it fixes the layout that every operand must have and every result 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from shardc.forms.cost import cost
 from shardc.forms.table import After, Form, forms_of
@@ -26,7 +27,7 @@ class Choice:
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
     form: str = "plain"
-    parts: int = 1  # into how many the work is divided
+    parts: int | Fraction = 1  # of equal work, as large as what the busiest device has of it
     moved: int = 0
     collectives: int = 0
 
@@ -91,6 +92,18 @@ def _layouts(
         if any(r.unreduced and r.kind != kind for r in results):
             return None
         results = tuple(replace(r, unreduced=r.unreduced + lost, kind=kind) for r in results)
-    parts = size_of(axis for axes in assignment for axis in axes)
+    parts = _parts(rule, assignment)
     sent = (0, 0) if form.name == "plain" else cost(form.build, op, operands, results)
     return Choice(tuple(map(shared, operands)), tuple(map(shared, results)), form.name, parts, *sent)
+
+
+def _parts(rule: FactorRule, assignment: Assignment) -> int | Fraction:
+    """Into how many the work is divided: 6 heads over 4 devices, two on the busiest, are 3 parts."""
+    parts: int | Fraction = 1
+    for factor, axes in zip(rule.factors, assignment, strict=True):
+        devices = size_of(axes)
+        if factor.size % devices == 0:
+            parts *= devices
+        else:
+            parts *= Fraction(factor.size, -(-factor.size // devices))
+    return parts

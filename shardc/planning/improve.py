@@ -6,6 +6,7 @@ propagation would find if data came before state (planning/data_first.py).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from shardc.forms.choice import Choice
@@ -14,23 +15,35 @@ from shardc.planning.candidates import build, wishes
 from shardc.planning.data_first import data_first
 from shardc.planning.descent import descend, follow
 from shardc.planning.exact import perfect
-from shardc.planning.problem import Problem, Variable
+from shardc.planning.problem import Problem, Variable, worth
 from shardc.planning.repeats import repeats_of
+from shardc.planning.returned import give, like_arguments
 
 
 def improve(problem: Problem) -> None:
     """Change the problem's choices for cheaper ones."""
     repeats = repeats_of(problem)
     if repeats is None:
-        descend(problem)
-        perfect(problem)
-        if not _proved_best(problem):
-            _start_again(problem)
+        _improve(problem, perfect)
     else:
-        descend(repeats.problem)
-        _start_again(repeats.problem)
+        _improve(repeats.problem, lambda problem: None)
         repeats.write_back()
     follow(problem)
+
+
+def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
+    descend(problem)
+    prove(problem)
+    if not _proved_best(problem):
+        _start_again(problem)
+    layouts = like_arguments(problem)
+    if layouts:
+        first = _Plan(problem)
+        give(problem, layouts)
+        descend(problem)
+        prove(problem)
+        if not worth(first.cost, problem.total()):
+            first.restore()
 
 
 def _proved_best(problem: Problem) -> bool:
@@ -54,13 +67,13 @@ class _Plan:
     """All choices of a problem, to come back to."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, self.cost = problem, problem.total()
+        self.problem, self.cost, self.proof = problem, problem.total(), problem.proof
         self.choices: dict[Variable, Choice] = {v: v.choice for v in problem.variables}
         self.arguments: dict[int, tuple[Sharding, int]] = dict(problem.arguments)
 
     def restore(self) -> None:
         """Make the choices the current ones again."""
-        self.problem.arguments = self.arguments
+        self.problem.arguments, self.problem.proof = self.arguments, self.proof
         for variable, choice in self.choices.items():
             variable.choice = choice
 

@@ -10,6 +10,7 @@ for reducing late.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import lru_cache
 
 from shardc.forms.choice import Choice
@@ -39,7 +40,7 @@ class Variable:
     fixed: bool
     trips: int
     region: Region
-    least_parts: int = 1  # work that annotations divide stays divided
+    least_parts: int | Fraction = 1  # work that annotations divide stays divided
     signature: int = -1  # the same for equal operations
     flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
     size: int = 0  # elements of its operands and results

@@ -1,0 +1,86 @@
+"""Results that propagation says nothing of, and work that an uneven split divides less than it seems."""
+
+from fractions import Fraction
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.frontend.text import read
+from shardc.passes.pipeline import run_to
+from shardc.planning.improve import improve
+from shardc.planning.meshes import mesh_of
+from shardc.planning.returned import left_split
+from shardc.planning.setup import setup
+
+
+def planned(text):
+    with collecting():
+        module = read(text, "prog.shard", {}, None)
+        run_to(make_context(), module, "sharded")
+        graph = snapshot(module).graph
+        problem = setup(graph, graph.main, mesh_of(graph))
+        improve(problem)
+    return problem
+
+
+SCORES = """
+mesh m[x=4]
+
+def main(q: f32[16@x, 8], k: f32[16@x, 8]){}:
+    s = exp(q @ k.T)
+    return s @ k, s.T @ q
+"""
+
+
+def test_a_result_is_left_split_as_its_argument():
+    """k is gathered (384 bytes), and the partial sums of the second result are scattered (384), as k is."""
+    problem = planned(SCORES.format(""))
+    assert problem.total()[:2] == (768, 2)
+    assert [str(layout) for layout in left_split(problem).values()] == ["[x, -]"]
+
+
+def test_an_annotation_binds():
+    problem = planned(SCORES.format(" -> (f32[16@x, 8], f32[16, 8] replicated)"))
+    assert left_split(problem) == {}
+    assert [str(layout) for layout in problem.variables[-1].choice.operands] == ["[x, -]", "[-, -]"]
+
+
+def test_without_a_partner_a_result_is_whole():
+    """There are two results of the type and one argument: neither can be told to replace it."""
+    problem = planned(
+        """
+mesh m[x=4]
+
+def main(x: f32[16@x, 16]):
+    return x.T @ x, tanh(x.T @ x)
+"""
+    )
+    assert left_split(problem) == {}
+
+
+ATTENTION = """
+mesh m[x=8]
+
+def main(q: f32[1, 16@x, {heads}, 8], k: f32[1, 16@x, {heads}, 8]) -> f32[1, {heads}, 16@x, 16]:
+    return exp(einsum("bshk,bthk->bhst", q, k))
+"""
+
+
+def test_four_heads_on_eight_devices_are_four_parts():
+    """Splitting the four heads would send less than gathering k, and double the work of half the devices."""
+    problem = planned(ATTENTION.format(heads=4))
+    product = next(v for v in problem.variables if v.node.name == "stablehlo.dot_general")
+    assert product.choice.parts == 8
+
+
+def test_an_uneven_split_has_as_many_parts_as_the_busiest_device_has_work():
+    problem = planned(
+        """
+mesh m[x=4]
+
+def main(x: f32[6@x, 8], w: f32[8, 8]) -> f32[6@x, 8]:
+    return x @ w
+"""
+    )
+    product = next(v for v in problem.variables if v.node.name == "stablehlo.dot_general")
+    assert product.choice.parts == Fraction(3)
