@@ -6,6 +6,7 @@ Equal operations are checked once: the answer is remembered by name, types and p
 from __future__ import annotations
 
 from functools import lru_cache
+from itertools import pairwise
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
@@ -89,11 +90,23 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
         if len(types) != len(locals_):
             raise VerifyException(f"{op.name} has {len(types)} {what}s, but its body has {len(locals_)}")
         for index, (type, local, ref) in enumerate(zip(types, locals_, refs, strict=True)):
+            _check_manual_first(sharding_of(ref, meshes), manual)
             expected = _block_type(type_of(type), sharding_of(ref, meshes), manual)
             if type_of(local) != expected:
                 raise VerifyException(
                     f"the block of {what} {index} is {expected}, not {type_of(local)}: that is the part of "
                     f"{type_of(type)} sharded as {sharding_of(ref, meshes)} that a device has"
+                )
+
+
+def _check_manual_first(sharding: Sharding, manual: frozenset[str]) -> None:
+    """Blocks over the manual axes are cut first, so that each of them is one piece."""
+    for number, dim in enumerate(sharding.dims):
+        for before, axis in pairwise(dim.axes):
+            if axis.name in manual and before.name not in manual:
+                raise VerifyException(
+                    f"in dimension {number} of {sharding}, {axis.name}, which is manual, stands behind "
+                    f"{before.name}, which is left to the compiler; manual axes come first"
                 )
 
 

@@ -78,6 +78,12 @@ def test_free_axes_do_not_split_local_blocks():
     read(manual(local="tensor<8x4xf32>", axes='{"y"}'))
 
 
+def test_manual_axes_come_first():
+    text = manual(local="tensor<4x4xf32>", axes='{"x"}').replace('{"x"}, {}', '{"y", "x"}, {}')
+    with pytest.raises(ShardcError, match="x, which is manual, stands behind y, which is left to"):
+        read(text, "a.mlir")
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [
