@@ -10,6 +10,7 @@ spellings:
     parts of axes                              =  the axes of the emitted mesh
     a case over a converted bool               =  an if
     where(0 < 0, a, b)                         =  b
+    the region of a reduction                  =  what it picks: argmax, of integers too, which are never NaN
     a & (b & c), broadcast                     =  (a & b) & c of broadcast values
 """
 
@@ -74,7 +75,8 @@ class Canonical:
         special = SPECIAL.get(node.name)
         if special is not None:
             return special(self, node, operands, env)
-        bodies = [self.scalar_region(region, env) for region in node.regions]
+        named = self.graph.op(node).combiner if node.name == "stablehlo.reduce" else None
+        bodies = named or [self.scalar_region(region, env) for region in node.regions]
         return self.results(node, node.name, operands, self.attrs(node), bodies)
 
     def results(self, node: Node, *key: object) -> list[int]:

@@ -1,4 +1,5 @@
-"""Systematic shard_map programs (systematic.py), compiled for both targets, against their references.
+"""Systematic shard_map programs (systematic.py), compiled for both targets, against their references, and
+printed by --emit shard and compiled again.
 
 A failure names the seed: `case(seed)` makes the program again.
 """
@@ -12,9 +13,10 @@ import shardc
 
 jax = pytest.importorskip("jax")
 
+from tests.corpus.round_trip import assert_round_trip  # noqa: E402
 from tests.unit.shard_map.systematic import case  # noqa: E402
 
-QUICK, ALL = 30, 1500
+QUICK, ALL = 15, 1500
 
 
 def check(seed: int) -> None:
@@ -41,5 +43,18 @@ def test_a_case(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(QUICK, ALL, 30))
 def test_many_cases(first: int) -> None:
-    for seed in range(first, first + 30):
+    for seed in range(first, min(first + 30, ALL)):
         check(seed)
+
+
+@pytest.mark.parametrize("seed", range(QUICK))
+def test_a_round_trip(seed: int) -> None:
+    drawn = case(seed)
+    assert_round_trip(jax.jit(drawn.function).lower(*drawn.arguments).as_text(debug_info=True), "p.mlir")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(QUICK, ALL, 30))
+def test_many_round_trips(first: int) -> None:
+    for seed in range(first, min(first + 30, ALL)):
+        test_a_round_trip(seed)
