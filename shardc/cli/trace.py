@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli.run import TOLERANCE, distance
+from shardc.cli.shown import operation, sender, summary
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import ShardcError
@@ -63,6 +64,11 @@ def trace_graphs(whole: Graph, local: Graph, arrays: Sequence[Array], devices: S
         print(wrong)
         return 1
     print(f"{tracer.count} operations, {tracer.compared} compared with the single-device program: all right")
+    if tracer.own:
+        print(
+            f"{tracer.own} of these stand in per-device code, which is its own reference: a wrong collective "
+            "there shows in the values above only"
+        )
     return 0
 
 
@@ -85,7 +91,7 @@ class _Recorded:
 class _Tracer:
     def __init__(self, graph: Graph, recorded: _Recorded, mesh: Mesh, devices: Sequence[int]) -> None:
         self.graph, self.recorded, self.mesh, self.devices = graph, recorded, mesh, devices
-        self.count = self.compared = 0
+        self.count = self.compared = self.own = 0
         self._turns: dict[int, int] = {}
         self._manual = manual_axes(recorded.localizer.graph)
         numbers = mesh.devices.reshape(-1).tolist()
@@ -101,7 +107,7 @@ class _Tracer:
         for result, number, blocks in zip(node.results, numbers, values, strict=True):
             print(self._title(node, result, number))
             for device, position in zip(self.devices, self._positions, strict=True):
-                print(f"    device {device}: {summary(blocks[position])}")
+                print(f"    device {device}{sender(node, self.mesh, position)}: {summary(blocks[position])}")
             if number >= 0:
                 self._check(node, number, blocks)
 
@@ -114,7 +120,7 @@ class _Tracer:
         if number in self.recorded.values and not is_complete(self.mesh, self._manual.get(number, NONE)):
             whole = self._type(number)
             type += f" of {sharded_text(whole, self.recorded.localizer.layout(number))}"
-        return f"{place}{name}{node.name.partition('.')[2]}, {type}"
+        return f"{place}{name}{operation(node, self.mesh)}, {type}"
 
     def _type(self, number: int) -> TensorType:
         return self.recorded.localizer.graph.type(number)
@@ -127,6 +133,7 @@ class _Tracer:
         if turn >= len(history):
             return
         self.compared += 1
+        self.own += bool(self._manual.get(number, NONE))
         bound = TOLERANCE.get(self._type(number).dtype, 0)
         apart = self._distances(number, history[turn], blocks, bound)
         wrong = {position: far for position, far in apart.items() if far > bound}
@@ -176,21 +183,3 @@ def _apart(want: Array, blocks: Blocks, layout: Sharding, bound: float) -> dict[
     inside = cut(np.ones(want.shape, np.bool_), layout)
     parts = zip(cut(want, layout), blocks, inside, strict=True)
     return {i: distance(part[mask], block[mask]) for i, (part, block, mask) in enumerate(parts)}
-
-
-def summary(array: Array) -> str:
-    """What a block holds: the number, or the range and the mean; NaN and infinity are counted."""
-    if array.size == 0:
-        return "no elements"
-    if array.size == 1:
-        return str(array.reshape(-1)[0])
-    if array.dtype == np.bool_:
-        return f"{int(array.sum())} of {array.size} true"
-    if array.dtype.kind == "c":
-        return f"magnitudes {summary(np.abs(array))}"
-    numbers = array.astype(np.float64)
-    finite = numbers[np.isfinite(numbers)]
-    lost = "" if finite.size == array.size else f", {array.size - finite.size} not finite"
-    if finite.size == 0:
-        return f"nothing finite of {array.size}"
-    return f"{finite.min():.4g} to {finite.max():.4g}, mean {finite.mean():.4g}{lost}"

@@ -11,7 +11,8 @@ import pytest
 
 from shardc.cli.run import random_inputs
 from shardc.cli.shardc import main as shardc
-from shardc.cli.trace import summary, trace_graphs
+from shardc.cli.shown import summary
+from shardc.cli.trace import trace_graphs
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import ShardcError, collecting
@@ -62,6 +63,31 @@ def test_shows_names_types_and_blocks(tmp_path: Path, capsys: pytest.CaptureFixt
         "    device 7: 0 to 0, mean 0\n"
     ) in shown
     assert shown.count("line 6: y = ") == 3 * shown.count("line 4: dot_general")
+
+
+SHIFT = """
+mesh m[i=4, j=2] devices [7, 6, 5, 4, 3, 2, 1, 0]
+@shard_map
+def shift(a: f32[8@i, 16]) -> f32[8@i, 16]:
+    last = ppermute(a[1:], i, [(0, 1), (1, 2), (2, 3)])
+    return concatenate((last, a[:1]), axis=0)
+def main(x: f32[8, 16], w: f32[16, 16@j]) -> f32[8, 16]:
+    return shift(tanh(x @ w))
+"""
+
+
+def test_shows_who_sends(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """In code that is written per device, the last device of a ring that is none receives nothing."""
+    program = tmp_path / "shift.shard"
+    program.write_text(SHIFT)
+    assert shardc([str(program), "--run", "--trace", "7,4"]) == 0
+    shown = capsys.readouterr().out
+    assert (
+        "line 5: last = ppermute over i, f32[1, 16]\n    device 7, from none: 0 to 0, mean 0\n"
+        "    device 4, from device 6: "
+    ) in shown
+    assert "all_gather over j, f32[2, 16] of f32[8@i, 16]" in shown
+    assert "4 of these stand in per-device code, which is its own reference" in shown
 
 
 @pytest.mark.parametrize(
@@ -119,7 +145,7 @@ def test_a_lost_reduction(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert _traced(lose) == 1
     *_, title, _, last = capsys.readouterr().out.splitlines()
-    assert "all_reduce" in title
+    assert "psum over model:(1)2" in title
     assert last.startswith("mlp.shard:") and "all devices together DIFFER" in last
 
 
