@@ -5,13 +5,14 @@ What binds stays fixed: arguments, results, constraints, what a loop carries, an
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from shardc.forms.choice import Choice, replicated_choice
 from shardc.graph import REGION_OPS, Function, Graph, Node, Region
 from shardc.graph.loops import Constants, counted
 from shardc.graph.manual import NONE, Names, inside, is_complete, manual_axes, own_axes
-from shardc.layout import KINDS, Mesh, Sharding, replicated
+from shardc.layout import KINDS, Axis, Mesh, Sharding, replicated, shared
 from shardc.planning.candidates import build, made, wishes
 from shardc.planning.problem import CREATION, DOTS, Problem, Slot, Variable
 from shardc.rules.table import rule_of
@@ -22,14 +23,35 @@ def setup(graph: Graph, function: Function, mesh: Mesh) -> Problem:
     problem = Problem(graph, mesh, manual=manual_axes(graph))
     constants = Constants(graph)
     for value in function.body.args:
-        problem.arguments[value] = (problem.layout(value), 1)
+        problem.arguments[value] = (_border(problem, value, graph.values[value].sharding), 1)
     results = tuple(
-        s.layout() if s else problem.layout(v)
-        for s, v in zip(function.result_shardings, function.body.results, strict=True)
+        _border(problem, v, s) for s, v in zip(function.result_shardings, function.body.results, strict=True)
     )
     _region(problem, constants, function.body, 1, results)
     _mark_free(problem)
     return problem
+
+
+def _border(problem: Problem, value: int, sharding: Sharding | None) -> Sharding:
+    """The layout of an argument or result of main: what is open is split evenly or not at all.
+
+    Arrays that JAX is given or gives are never uneven, so a result would be gathered anyway. An argument that
+    nobody says to split comes whole, and each device takes its block.
+    """
+    if sharding is None:
+        return problem.layout(value)
+    sizes = zip(sharding.dims, problem.graph.type(value).shape, strict=True)
+    dims = tuple(replace(dim, axes=_dividing(dim.axes, size)) if dim.open else dim for dim, size in sizes)
+    return shared(replace(sharding, dims=dims).layout())
+
+
+def _dividing(axes: tuple[Axis, ...], size: int) -> tuple[Axis, ...]:
+    """The axes up to the first that does not divide what is left of the size."""
+    for place, axis in enumerate(axes):
+        if size % axis.size:
+            return axes[:place]
+        size //= axis.size
+    return axes
 
 
 def _mark_free(problem: Problem) -> None:
@@ -112,10 +134,20 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
         operands = [problem.given(v) for v in node.operands]
         order = _results_first(len(operands), len(results))
         pairs = wishes(problem, variable, (*operands, *results), order)
-        built = build(problem, variable, pairs)
-        variable.choice = built or variable.choice
+        variable.choice = build(problem, variable, pairs) or variable.choice
         if node.name in DOTS:
-            variable.least_parts = variable.choice.parts
+            _as_divided(problem, variable, results, order)
+
+
+def _as_divided(
+    problem: Problem, variable: Variable, results: list[Sharding], order: tuple[int, ...]
+) -> None:
+    """Divide a product's work as propagation does, also where an operand does not come as that says."""
+    operands = [problem.layout(v) for v in variable.node.operands]
+    built = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
+    if built is not None and built.parts > variable.choice.parts:
+        variable.choice = built
+    variable.least_parts = variable.choice.parts
 
 
 def _results_first(operands: int, results: int) -> tuple[int, ...]:

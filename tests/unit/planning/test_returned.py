@@ -1,4 +1,4 @@
-"""Results that propagation says nothing of, and work that an uneven split divides less than it seems."""
+"""The borders of main, where propagation says nothing or splits unevenly, and how far work is divided."""
 
 from fractions import Fraction
 
@@ -84,3 +84,35 @@ def main(x: f32[6@x, 8], w: f32[8, 8]) -> f32[6@x, 8]:
     )
     product = next(v for v in problem.variables if v.node.name == "stablehlo.dot_general")
     assert product.choice.parts == Fraction(3)
+
+
+def arguments(problem):
+    return [str(problem.arguments[value][0]) for value in problem.graph.main.body.args]
+
+
+def test_an_argument_that_nobody_splits_unevenly_comes_whole():
+    text = """
+mesh m[x=4]
+
+def main(a: f32[{n}, 8], b: f32[{n}@x, 8]):
+    return a + b
+"""
+    assert arguments(planned(text.format(n=8))) == ["[x, -]", "[x, -]"]
+    problem = planned(text.format(n=6))
+    assert arguments(problem) == ["[-, -]", "[x, -]"]
+    assert str(problem.variables[-1].choice.operands[0]) == "[-, -]"
+
+
+def test_a_product_is_as_divided_as_its_annotated_weight():
+    """18 heads come in two parts, x:(1)2, of 6 each; the product with w is still divided by four."""
+    problem = planned(
+        """
+mesh m[x=4]
+
+def main(a: f32[8, 72@x], w: f32[72@x, 8]) -> f32[8, 8]:
+    heads = reshape(a, (8, 18, 4))
+    return reshape(exp(heads), (8, 72)) @ w
+"""
+    )
+    product = next(v for v in problem.variables if v.node.name == "stablehlo.dot_general")
+    assert product.choice.parts == 4
