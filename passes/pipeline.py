@@ -34,6 +34,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "check",
         "drop-unit-axes",
         "share-collectives",
+        "regather",
         "gather-late",
         "overlap",
         "outline-calls",
@@ -43,7 +44,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
-BY_OPTION = ("overlap",)
+BY_OPTION = ("overlap", "regather")
 """Passes that run only where there are options for them."""
 
 
@@ -149,6 +150,12 @@ def _reduce_in_shape() -> type[ModulePass]:
     return ReduceInShape
 
 
+def _regather() -> type[ModulePass]:
+    from shardc.passes.regather import Regather
+
+    return Regather
+
+
 def _require_rules() -> type[ModulePass]:
     from shardc.passes.require_rules import RequireRules
 
@@ -197,6 +204,7 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "overlap": _overlap,
     "propagate": _propagate,
     "reduce-in-shape": _reduce_in_shape,
+    "regather": _regather,
     "require-rules": _require_rules,
     "reshards-to-collectives": _reshards_to_collectives,
     "share-collectives": _share_collectives,

@@ -25,6 +25,8 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.dialects.stablehlo.control_flow import Fresh
+
 COLLECTIVES = {
     "spmd.all_reduce",
     "spmd.all_gather",
@@ -75,7 +77,7 @@ class _Sharer:
     def key(self, op: Operation, inside: dict[SSAValue, Hashable]) -> Hashable:
         """Equal for operations that compute the same. `inside` numbers what the regions around it make."""
         return (
-            op.name,
+            op if op.has_trait(Fresh) else op.name,
             tuple(inside[v] if v in inside else self.number(v) for v in op.operands),
             tuple(op.result_types),
             frozenset(op.properties.items()),

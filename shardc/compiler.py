@@ -81,12 +81,13 @@ def compile(
     machine: str | None = None,
     links: Mapping[str, str] | None = None,
     memory_limit: int | None = None,
+    regather: bool = False,
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
 
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
-    command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine`, `links` and
-    `memory_limit` are its options.
+    command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine`, `links`,
+    `memory_limit` and `regather` are its options.
     """
     from shardc.dialects.context import make_context
     from shardc.dialects.snapshot import snapshot
@@ -97,7 +98,7 @@ def compile(
         raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
     with collecting() as warnings:
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links, memory_limit)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather)
         run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
@@ -117,6 +118,7 @@ def cost(
     fallback: str = "error",
     overlap: str = "off",
     memory_limit: int | None = None,
+    regather: bool = False,
 ) -> Cost:
     """What a program costs each device; the arguments are those of `compile` and of `shardc --cost`.
 
@@ -126,7 +128,7 @@ def cost(
 
     with collecting():
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links, memory_limit)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather)
         return cost_module(module, options, machine_of(machine, dict(links or {})), tries)
 
 
@@ -136,16 +138,18 @@ def _pass_options(
     machine: str | None,
     links: Mapping[str, str] | None,
     memory_limit: int | None,
+    regather: bool,
 ) -> dict[str, dict[str, Any]]:
     from shardc.cli.cost import machine_of
     from shardc.report.overlap import pass_options
 
     on = machine_of(machine, dict(links or {}))
-    return {
+    found: dict[str, dict[str, Any]] = {
         "require-rules": {"fallback": fallback},
         "reshards-to-collectives": {"memory_limit": memory_limit},
         "overlap": pass_options(overlap, on),
     }
+    return {**found, "regather": {}} if regather else found
 
 
 def _read(
@@ -169,6 +173,7 @@ def from_jax(
     fallback: str = "error",
     overlap: str = "off",
     memory_limit: int | None = None,
+    regather: bool = False,
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
@@ -186,6 +191,7 @@ def from_jax(
         fallback=fallback,
         overlap=overlap,
         memory_limit=memory_limit,
+        regather=regather,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_op_definition,
@@ -16,7 +16,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure
+from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind
 
 from shardc.dialects.stablehlo.base import HloOp
 from shardc.dialects.stablehlo.type_syntax import PairwiseOpType
@@ -121,6 +121,14 @@ class IfOp(HloOp):
     false_branch = region_def("single_block")
 
 
+class Fresh(MemoryEffect):
+    """Results that are not those of an equal operation: they stand for memory of their own."""
+
+    @classmethod
+    def get_effects(cls, op: Operation) -> set[EffectInstance]:
+        return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}
+
+
 @irdl_op_definition
 class OptimizationBarrierOp(HloOp):
     """`stablehlo.optimization_barrier %0, %1 : tensor<4xf32>, tensor<2xf32>`: nothing moves across it."""
@@ -128,7 +136,7 @@ class OptimizationBarrierOp(HloOp):
     name = "stablehlo.optimization_barrier"
     operand = var_operand_def()
     results_ = var_result_def()
-    traits = traits_def(Pure())
+    traits = traits_def(Fresh())
     assembly_format = (
         "attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($results_))):(`(` `)`)?"
     )

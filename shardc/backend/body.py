@@ -14,6 +14,7 @@ from shardc.backend.expressions import Expr, call, integers, name, several
 from shardc.backend.items import Items
 from shardc.backend.literals import filled, typed
 from shardc.backend.names import Names, source_name
+from shardc.backend.released import Released
 from shardc.backend.terms import Several, Term
 from shardc.backend.trace import Assign, Bind, Line, Return, Same
 from shardc.backend.usage import Usage, captured
@@ -66,6 +67,7 @@ class Body:
         self.lines: list[Line] = []
         self._left = dict(uses.count)
         self._last: Node | None = None
+        self._released = Released(self.writer, names, self.lines) if self.target.deletes else None
 
     # What printers ask for.
 
@@ -158,6 +160,8 @@ class Body:
             self._assign_all(node, printed)
         elif printed is not None:
             self.define(node.results[0], self._as_term(node, printed), node)
+        if self._released:
+            self._released.delete()
 
     def done(self, values: Sequence[int]) -> None:
         """These uses have been printed."""
@@ -281,6 +285,8 @@ class Body:
         self.writer.statement(f"{left} = ", term.expr, self.note(value) if whole and not declared else None)
         self.lines += [Assign((variable,), (value,), (term.shape,)), Bind(variable, value)]
         self._remember(value, Term(name(variable), term.shape, free=True))
+        if self._released:
+            self._released.assigned(variable, node)
 
     def _whole(self, value: int, term: Term) -> Term:
         """A term of the shape that the value has."""

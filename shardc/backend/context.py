@@ -27,7 +27,8 @@ Printer = Callable[["Body", Node], Printed]
 class Target:
     """A language to write: its name, its array module, and the printer of each operation.
 
-    `otherwise` prints what the table lacks, if the language can. `tuples` says that a variable may hold one.
+    `otherwise` prints what the table lacks, if the language can. `tuples` says that a variable may hold one,
+    `deletes` that what variables hold takes memory until they are deleted.
     """
 
     language: str
@@ -35,6 +36,7 @@ class Target:
     table: Mapping[str, Printer]
     otherwise: Printer | None = None
     tuples: bool = True
+    deletes: bool = False
 
     def dtype(self, dtype: str) -> str:
         """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""

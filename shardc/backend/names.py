@@ -92,6 +92,10 @@ class Names:
         """It has been printed."""
         self._readers.subtract(names)
 
+    def is_read(self, name: str) -> bool:
+        """Whether something yet to be printed reads it."""
+        return self._readers[name] > 0
+
     def pin(self, name: str) -> None:
         """Never give this name again."""
         self._pinned.add(name)

@@ -17,7 +17,7 @@ from shardc.backend.trace import Trace
 from shardc.backend.writer import Writer
 from shardc.graph import Graph
 
-TARGET = Target("NumPy", "np", TABLE)
+TARGET = Target("NumPy", "np", TABLE, deletes=True)
 _QUIET = '@np.errstate(all="ignore")  # infinities and NaN are values, as on an accelerator'
 
 

@@ -30,6 +30,13 @@ class Bind:
 
 
 @dataclass(frozen=True, slots=True)
+class Delete:
+    """`del variable`."""
+
+    variable: str
+
+
+@dataclass(frozen=True, slots=True)
 class Same:
     """`value` is what `source` is: what a loop hands on."""
 
@@ -62,7 +69,7 @@ class Return:
     node: Node | None = None
 
 
-Line = Assign | Bind | Same | Loop | Choice | Return
+Line = Assign | Bind | Delete | Same | Loop | Choice | Return
 
 
 @dataclass(frozen=True, slots=True)

@@ -84,11 +84,12 @@ def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
 
 
 def _pass_options(options: argparse.Namespace) -> Options:
-    return {
+    found: Options = {
         "require-rules": {"fallback": options.fallback},
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "overlap": _overlap_options(options),
     }
+    return {**found, "regather": {}} if options.regather else found
 
 
 def _overlap_options(options: argparse.Namespace) -> dict[str, Any]:

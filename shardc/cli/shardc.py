@@ -45,6 +45,8 @@ def _options(argv: Sequence[str] | None) -> argparse.Namespace:
         parser.error("--format needs --explain or --cost")
     if options.machine and not options.cost and options.overlap != "auto":
         parser.error("--machine needs --cost or --overlap auto")
+    if options.regather and options.explain is not None:
+        parser.error("--explain tells the plan before weights are gathered again; leave out --regather")
     if options.tries is not None and not options.cost:
         parser.error("--tries needs --cost")
     if options.links and not options.machine:
@@ -135,6 +137,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="BYTES",
         type=int,
         help="the most that a step of a tensor's change of layout may take on a device, operand and result",
+    )
+    parser.add_argument(
+        "--regather",
+        action="store_true",
+        help="gather a weight again for the backward pass rather than keep the whole of it: less memory, "
+        "more bytes sent",
     )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")

@@ -16,7 +16,19 @@ from dataclasses import dataclass
 from math import prod
 
 from shardc.backend.local import Array, LocalProgram
-from shardc.backend.trace import Assign, Bind, Choice, FunctionTrace, Line, Loop, Printed, Return, Same, Trace
+from shardc.backend.trace import (
+    Assign,
+    Bind,
+    Choice,
+    Delete,
+    FunctionTrace,
+    Line,
+    Loop,
+    Printed,
+    Return,
+    Same,
+    Trace,
+)
 from shardc.backend.usage import usage
 from shardc.graph import UNKNOWN, Graph, Location, Node
 from shardc.report.allocation import RULES, takes_numbers
@@ -126,6 +138,8 @@ class _Run:
                     self.assign(frame, line)
                 case Bind():
                     frame.held[line.value] = line.variable
+                case Delete():
+                    self.drop(frame.variables.pop(line.variable))
                 case Same():
                     frame.same[line.value] = line.source
                 case Loop():

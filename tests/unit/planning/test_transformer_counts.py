@@ -34,8 +34,16 @@ def test_counts(transformer: Any, model: str, schedule: str, layers: int) -> Non
     assert counts == transformer.expected(model, schedule, layers)
 
 
+@pytest.mark.parametrize(("model", "layers"), [("block", 2), ("lm", 1)])
+def test_gathered_again(transformer: Any, model: str, layers: int) -> None:
+    counts, _, _ = transformer.measure(model, "z3", transformer.Size(layers), regather=True)
+    assert counts == transformer.expected(model, "z3", layers, regather=True)
+
+
 def test_the_tables_of_thirty_two_layers(transformer: Any) -> None:
     assert transformer.expected("lm", "bp", 32) == (0, 290, 0)
     assert transformer.expected("lm", "mp", 32) == (0, 418, 0)
     assert transformer.expected("lm", "z2", 32) == (129, 289, 129)
+    assert transformer.expected("lm", "z3", 32, regather=True) == (259, 289, 129)
     assert transformer.expected("block", "z3", 2) == (12, 11, 12)
+    assert transformer.expected("block", "z3", 2, regather=True) == (24, 11, 12)
