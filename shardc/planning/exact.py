@@ -121,7 +121,7 @@ def _cheapest(net: Network, most: int | None = None) -> tuple[Chosen, int] | Non
             break
         bound = max(bound, least.whole_bound)
         ties = [*limits, _at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
-        solved = minimum(count, [*net.rows, *ties], net.integral) or least
+        solved = minimum(count, [*net.rows, *ties], net.integral, least.columns) or least
         found = _chosen(net, solved.columns), bound
         if not net.settle(solved.columns):
             break
