@@ -8,6 +8,8 @@
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
     maximum(-inf, x)                    ->  idiom.same        x
     remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
+    remainder with its sign mended      ->  idiom.modulo      (i - 1) % 4, .remainder in the language
+    quotient with its rounding mended   ->  idiom.floor_divide    i // 2, .floored in the language
     select(i < 0, i + n, i), i >= 0     ->  idiom.same        i
     convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
 
@@ -21,11 +23,12 @@ from dataclasses import replace
 from typing import cast
 
 from shardc.backend.groups import grouped
+from shardc.backend.modulo import divided, floored
 from shardc.backend.names import source_name
 from shardc.backend.ops_dot import is_einsum
 from shardc.backend.ranges import Range, bounds
 from shardc.backend.usage import usage
-from shardc.graph import REGION_OPS, Dense, GatherDims, Graph, Node, Region, combiner, identity
+from shardc.graph import REGION_OPS, Dense, GatherDims, Graph, Node, Region, combiner, identity, is_integer
 from shardc.graph.loops import Constants, counted
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -207,6 +210,28 @@ def _modulo(folder: _Folder, node: Node) -> Node | None:
     return replace(node, name="idiom.modulo") if least[0] >= 0 and least[1] > 0 else None
 
 
+def _remainder(folder: _Folder, node: Node) -> Node | None:
+    """% and // as the language means them, whatever the divisor."""
+    rest = divided(node, folder.made)
+    if rest is not None:
+        return Node(node.id, "idiom.remainder", rest.operands, node.results, {}, (), node.loc)
+    whole = floored(node, folder.made, lambda value: folder.splat(value) == 1)
+    if whole is None or not is_integer(folder.graph.type(node.results[0]).dtype):
+        return None
+    return Node(node.id, "idiom.floored", whole.operands, node.results, {}, (), node.loc)
+
+
+def _by_positive(folder: _Folder, node: Node) -> Node | None:
+    """The same of integers by a positive number, which NumPy and JAX mean alike."""
+    made = _remainder(folder, node)
+    if made is None or not is_integer(folder.graph.type(node.results[0]).dtype):
+        return None
+    number = folder.splat(made.operands[1])
+    if number is None or int(cast(int, number)) <= 0:
+        return None
+    return replace(made, name={"idiom.remainder": "idiom.modulo"}.get(made.name, "idiom.floor_divide"))
+
+
 def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
     """Indices from the end are negative; that of a device or a loop is not."""
     test = folder.made.get(node.operands[0])
@@ -236,7 +261,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     "stablehlo.reshape": (_keepdims, _layer),
     "stablehlo.reduce": (_argmax,),
     "stablehlo.remainder": (_modulo,),
-    "stablehlo.select": (_counted_from_the_start,),
+    "stablehlo.select": (_remainder, _counted_from_the_start, _by_positive),
     "stablehlo.gather": (_take,),
     "stablehlo.transpose": (_einsum,),
     "stablehlo.dynamic_update_slice": (_put_layer,),

@@ -44,6 +44,7 @@ ELEMENTWISE: dict[str, Printer] = {
     "stablehlo.power": by_kind(_kind, inexact=operator("**"), exact=function("jnp.power")),
     "stablehlo.remainder": strict("lax.rem"),
     "idiom.modulo": operator("%"),
+    "idiom.floor_divide": operator("//"),
     "stablehlo.rsqrt": function("lax.rsqrt"),
     "stablehlo.logistic": function("jax.nn.sigmoid"),
     "stablehlo.round_nearest_afz": function("lax.round"),

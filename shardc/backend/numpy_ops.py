@@ -165,5 +165,6 @@ TABLE: dict[str, Printer] = {
     "idiom.argmin": argmax,
     "idiom.layer": layer,
     "idiom.modulo": operator("%"),
+    "idiom.floor_divide": operator("//"),
     "idiom.put_layer": put_layer,
 }

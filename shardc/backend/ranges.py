@@ -13,6 +13,7 @@ Range = tuple[int, int]
 
 _DEPTH = 8
 _LIMIT = 2**31
+_ANY: Range = (-_LIMIT, _LIMIT - 1)
 
 
 def bounds(
@@ -36,6 +37,8 @@ def bounds(
         return None
     sides = [bounds(operand, made, counters, depth - 1) for operand in node.operands]
     left, right = sides
+    if node.name == "idiom.modulo" and left is None and right is not None:
+        left = _ANY
     found = None if left is None or right is None else _ARITHMETIC[node.name](left, right)
     return found if found and -_LIMIT <= found[0] and found[1] < _LIMIT else None
 
@@ -59,13 +62,25 @@ def _multiply(left: Range, right: Range) -> Range:
     return min(corners), max(corners)
 
 
+def _floor_divide(left: Range, right: Range) -> Range | None:
+    """By what is positive, rounded down."""
+    corners = [a // b for a in left for b in right if b > 0]
+    return (min(corners), max(corners)) if right[0] > 0 else None
+
+
+def _modulo(left: Range, right: Range) -> Range | None:
+    """Python's, by what is positive."""
+    return _remainder(left, right) or ((0, right[1] - 1) if right[0] > 0 else None)
+
+
 def _remainder(left: Range, right: Range) -> Range | None:
     """Of what is not negative, by what is positive."""
     return (0, min(left[1], right[1] - 1)) if left[0] >= 0 and right[0] > 0 else None
 
 
 _ARITHMETIC: dict[str, Callable[[Range, Range], Range | None]] = {
-    "idiom.modulo": _remainder,
+    "idiom.floor_divide": _floor_divide,
+    "idiom.modulo": _modulo,
     "stablehlo.add": _add,
     "stablehlo.multiply": _multiply,
     "stablehlo.remainder": _remainder,

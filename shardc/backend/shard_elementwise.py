@@ -126,6 +126,8 @@ TABLE: dict[str, Printer] = {
     "stablehlo.add": operator("+", is_number),
     "stablehlo.subtract": operator("-", is_number),
     "stablehlo.multiply": operator("*", is_number),
+    "idiom.remainder": operator("%", is_signed),
+    "idiom.floored": operator("//", is_signed),
     "stablehlo.divide": operator("/", is_float),
     "stablehlo.power": operator("**", is_float),
     "stablehlo.and": operator("&", is_logical),
