@@ -36,6 +36,7 @@ STAGES: dict[str, tuple[str, ...]] = {
         "share-collectives",
         "regather",
         "gather-late",
+        "combine-collectives",
         "overlap",
         "outline-calls",
         "outline-repeats",
@@ -44,7 +45,7 @@ STAGES: dict[str, tuple[str, ...]] = {
 }
 """Stage name -> the passes that lead to it from the stage before."""
 
-BY_OPTION = ("overlap", "regather")
+BY_OPTION = ("combine-collectives", "overlap", "regather")
 """Passes that run only where there are options for them."""
 
 
@@ -52,6 +53,12 @@ def _check() -> type[ModulePass]:
     from shardc.passes.check import Check
 
     return Check
+
+
+def _combine_collectives() -> type[ModulePass]:
+    from shardc.passes.combine_collectives import CombineCollectives
+
+    return CombineCollectives
 
 
 def _drop_open_constraints() -> type[ModulePass]:
@@ -188,6 +195,7 @@ def _unify_meshes() -> type[ModulePass]:
 
 PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     "check": _check,
+    "combine-collectives": _combine_collectives,
     "drop-open-constraints": _drop_open_constraints,
     "drop-unit-axes": _drop_unit_axes,
     "declare-partials": _declare_partials,
@@ -216,6 +224,12 @@ PASSES: dict[str, Callable[[], type[ModulePass]]] = {
 
 Options = Mapping[str, Mapping[str, Any]]
 """Pass name -> its options."""
+
+
+def by_option(regather: bool, combine: int | None) -> Options:
+    """The options that make the passes run which are only for those who ask."""
+    found: dict[str, dict[str, Any]] = {"regather": {}} if regather else {}
+    return {**found, "combine-collectives": {"bytes": combine}} if combine else found
 
 
 def run_to(

@@ -22,6 +22,7 @@ from shardc.layout import Mesh
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
+    from shardc.passes.pipeline import Options
     from shardc.report.cost import Cost
 
 TARGETS = ("jax", "numpy")
@@ -82,12 +83,13 @@ def compile(
     links: Mapping[str, str] | None = None,
     memory_limit: int | None = None,
     regather: bool = False,
+    combine: int | None = None,
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text as `file`, if it is wrong.
 
     `language` is "shard" or "mlir"; without one, text with a func.func is MLIR. `defines` and `entry` are the
     command's -D and --entry, for .shard only; `fallback`, `overlap`, `machine`, `links`,
-    `memory_limit` and `regather` are its options.
+    `memory_limit`, `regather` and `combine` are its options.
     """
     from shardc.dialects.context import make_context
     from shardc.dialects.snapshot import snapshot
@@ -98,7 +100,7 @@ def compile(
         raise ShardcError(f"{target} is no target; they are {', '.join(TARGETS)}")
     with collecting() as warnings:
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather, combine)
         run_to(make_context(), module, "local", options=options)
         graph = snapshot(module).graph
         source = _emitter(target)(graph)
@@ -119,6 +121,7 @@ def cost(
     overlap: str = "off",
     memory_limit: int | None = None,
     regather: bool = False,
+    combine: int | None = None,
 ) -> Cost:
     """What a program costs each device; the arguments are those of `compile` and of `shardc --cost`.
 
@@ -128,7 +131,7 @@ def cost(
 
     with collecting():
         module = _read(text, language, file, defines, entry)
-        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather)
+        options = _pass_options(fallback, overlap, machine, links, memory_limit, regather, combine)
         return cost_module(module, options, machine_of(machine, dict(links or {})), tries)
 
 
@@ -139,17 +142,19 @@ def _pass_options(
     links: Mapping[str, str] | None,
     memory_limit: int | None,
     regather: bool,
-) -> dict[str, dict[str, Any]]:
+    combine: int | None,
+) -> Options:
     from shardc.cli.cost import machine_of
+    from shardc.passes.pipeline import by_option
     from shardc.report.overlap import pass_options
 
     on = machine_of(machine, dict(links or {}))
-    found: dict[str, dict[str, Any]] = {
+    found = {
         "require-rules": {"fallback": fallback},
         "reshards-to-collectives": {"memory_limit": memory_limit},
         "overlap": pass_options(overlap, on),
     }
-    return {**found, "regather": {}} if regather else found
+    return {**found, **by_option(regather, combine)}
 
 
 def _read(
@@ -174,6 +179,7 @@ def from_jax(
     overlap: str = "off",
     memory_limit: int | None = None,
     regather: bool = False,
+    combine: int | None = None,
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
@@ -192,6 +198,7 @@ def from_jax(
         overlap=overlap,
         memory_limit=memory_limit,
         regather=regather,
+        combine=combine,
     )
 
 

@@ -12,7 +12,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.graph import Graph
-from shardc.passes.pipeline import STAGES, Options, run_to
+from shardc.passes.pipeline import STAGES, Options, by_option, run_to
 
 
 def compile(options: argparse.Namespace) -> int:
@@ -89,7 +89,7 @@ def _pass_options(options: argparse.Namespace) -> Options:
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "overlap": _overlap_options(options),
     }
-    return {**found, "regather": {}} if options.regather else found
+    return {**found, **by_option(options.regather, options.combine)}
 
 
 def _overlap_options(options: argparse.Namespace) -> dict[str, Any]:

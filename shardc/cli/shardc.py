@@ -144,6 +144,12 @@ def _parser() -> argparse.ArgumentParser:
         help="gather a weight again for the backward pass rather than keep the whole of it: less memory, "
         "more bytes sent",
     )
+    parser.add_argument(
+        "--combine",
+        metavar="BYTES",
+        type=_count,
+        help="let all-reduces of up to so many bytes together be one, where they can wait for each other",
+    )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")
     action.add_argument("--check", action="store_true", help="only say whether the program is valid")
