@@ -16,20 +16,43 @@ from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.check.varying import check_graph
+from shardc.dialects.snapshot import snapshot
+from shardc.explain.diagnostics import collecting
+from shardc.layout import Axis
+
 CALL = "shardc.call"
 GROUP = "shardc.group"
 GLOBAL = "shardc.global"
 REASON = "shardc.reason"
 
 
+Varying = frozenset[Axis]
+Made = tuple[FuncOp, FuncOp, tuple[Varying, ...]]
+"""A function, a copy that has nothing in which equal ones may differ, and what its results vary over."""
+
+
 @dataclass
 class Functions:
-    """The functions made so far, with copies that have nothing in which equal ones may differ."""
+    """The functions made so far.
+
+    JAX's type check has it that a function's parameters vary over what they do in any call, and its results
+    accordingly. So operations whose results vary over different axes are not alike.
+    """
 
     module: ModuleOp
-    made: dict[str, list[tuple[FuncOp, FuncOp]]] = field(
-        default_factory=dict[str, list[tuple[FuncOp, FuncOp]]]
-    )
+    made: dict[str, list[Made]] = field(default_factory=dict[str, list[Made]])
+    varying: dict[SSAValue, Varying] = field(default_factory=dict[SSAValue, Varying])
+
+    def __post_init__(self) -> None:
+        snap = snapshot(self.module)
+        with collecting():
+            for types in check_graph(snap.graph).values():
+                self.varying.update((snap.ssa[v], frozenset(state.varies)) for v, state in types.items())
+
+    def varies(self, values: Iterable[SSAValue]) -> tuple[Varying, ...]:
+        """The axes over which values may differ between devices."""
+        return tuple(self.varying.get(value, frozenset()) for value in values)
 
     def outline(
         self,
@@ -53,27 +76,29 @@ class Functions:
         for op in ops:
             body.add_op(op.clone(mapping))
         body.add_op(ReturnOp(*(mapping[result] for result in results)))
+        self.varying.update((new, self.varying.get(old, frozenset())) for old, new in mapping.items())
         inner(body)
         types = [value.type for value in operands], [value.type for value in results]
         function = FuncOp(name, types, Region(body), "private")
         _renumber_groups(function)
-        call = CallOp(self._shared(name, function), operands, types[1])
+        call = CallOp(self._shared(name, function, self.varies(results)), operands, types[1])
         call.location = ops[0].location
         for new, old in zip(call.results, results, strict=True):
             new.name_hint = old.name_hint
         Rewriter.insert_op(call, InsertPoint.before(ops[0]))
         for old, new in zip(results, call.results, strict=True):
+            self.varying[new] = self.varying.get(old, frozenset())
             old.replace_all_uses_with(new)
         for op in reversed(ops):
             op.detach()
             op.erase()
 
-    def _shared(self, name: str, function: FuncOp) -> str:
+    def _shared(self, name: str, function: FuncOp, varying: tuple[Varying, ...]) -> str:
         """The name of a function equal to this one; it joins the module if there is none yet."""
         bare = _bare(function)
         known = self.made.setdefault(name, [])
-        for other, other_bare in known:
-            same_type = function.function_type == other.function_type
+        for other, other_bare, others in known:
+            same_type = function.function_type == other.function_type and varying == others
             if same_type and bare.body.is_structurally_equivalent(other_bare.body):
                 return other.sym_name.data
         taken = {op.sym_name.data for op in self.module.body.block.ops if isinstance(op, FuncOp)}
@@ -81,7 +106,7 @@ class Functions:
         while (unique := name if number == 1 else f"{name}_{number}") in taken:
             number += 1
         function.properties["sym_name"] = StringAttr(unique)
-        known.append((function, bare))
+        known.append((function, bare, varying))
         self.module.body.block.add_op(function)
         return unique
 

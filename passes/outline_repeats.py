@@ -61,7 +61,8 @@ def _outline(functions: Functions, block: Block, least: int) -> None:
     for repeat in repeats([_kind(op) for op in steps], least):
         alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
         for segment in _segments(steps, repeat):
-            alike[_flow(segment)].append(segment)
+            made = (result for step in segment for result in step.results)
+            alike[(_flow(segment), functions.varies(made))].append(segment)
         for segments in alike.values():
             if len(segments) > 1:
                 _make(functions, segments)

@@ -55,3 +55,22 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> tens
   } : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What differs between devices and what does not are not alike: JAX would take both for different.
+// CHECK-LABEL: @main
+// CHECK-NOT: func.call
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%x: tensor<8xf32>, %y: tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>) {
+  %0:2 = sdy.manual_computation(%x, %y) in_shardings=[<@ring, [{"r"}]>, <@ring, [{}]>] out_shardings=[<@ring, [{"r"}]>, <@ring, [{}]>] manual_axes={"r"} (%a: tensor<2xf32>, %v: tensor<2xf32>) {
+    %1 = stablehlo.multiply %a, %a : tensor<2xf32>
+    %2 = stablehlo.sine %1 : tensor<2xf32>
+    %3 = stablehlo.tanh %2 : tensor<2xf32>
+    %4 = stablehlo.multiply %v, %v : tensor<2xf32>
+    %5 = stablehlo.sine %4 : tensor<2xf32>
+    %6 = stablehlo.tanh %5 : tensor<2xf32>
+    sdy.return %3, %6 : tensor<2xf32>, tensor<2xf32>
+  } : (tensor<8xf32>, tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>)
+  return %0#0, %0#1 : tensor<8xf32>, tensor<2xf32>
+}
