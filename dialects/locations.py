@@ -62,7 +62,7 @@ def location_of(attr: Attribute) -> Location:
     if isinstance(attr, FileLineColLoc):
         return Location(attr.filename.data, attr.line.data, attr.column.data)
     if isinstance(attr, NameLoc):
-        return location_of(attr.location).named(attr.desc.data)
+        return location_of(attr.location).named(name_of(attr))
     if isinstance(attr, CallSiteLoc):
         callee = location_of(attr.callee)
         return callee if callee.file else location_of(attr.caller)
@@ -70,6 +70,12 @@ def location_of(attr: Attribute) -> Location:
         parts = [location_of(part) for part in cast(ArrayAttr[Attribute], attr.locations)]
         return next((part for part in parts if part.file), parts[0] if parts else UNKNOWN)
     return UNKNOWN
+
+
+def name_of(attr: NameLoc) -> str | None:
+    """The name that a location gives a value; none if it ends with a colon, as in JAX's "shard_map:"."""
+    name = attr.desc.data
+    return None if name.endswith(":") else name
 
 
 def locate(target: Operation | BlockArgument[Attribute], loc: Location) -> None:

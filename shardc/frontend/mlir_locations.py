@@ -21,7 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.parser import Parser
 
-from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.locations import SourceLoc, location_of, name_of
 from shardc.graph.types import Location
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
@@ -187,9 +187,9 @@ def _simplified(loc: Any) -> Attribute | None:
     if isinstance(loc, FileLineColLoc):
         return SourceLoc(_place(loc))
     if isinstance(loc, NameLoc) and isinstance(loc.location, (NoneAttr, UnknownLoc)):
-        return SourceLoc(Location(name=loc.desc.data))
+        return SourceLoc(Location(name=name_of(loc)))
     if isinstance(loc, NameLoc) and isinstance(loc.location, FileLineColLoc):
-        return SourceLoc(_place(loc.location).named(loc.desc.data))
+        return SourceLoc(_place(loc.location).named(name_of(loc)))
     return loc
 
 

@@ -92,3 +92,13 @@ func.func @main() -> tensor<ui32> {
 }"""
     with pytest.raises(ShardcError, match="3:3: error: the device's number outside per-device code"):
         shardc.compile(text, file="f.mlir")
+
+
+def test_what_jax_calls_no_value() -> None:
+    """The location of a block that shard_map takes is "shard_map:", which is no name of it."""
+    text = AROUND.format("%1 = " + SUM.replace("GROUPS", "[[0, 2], [1, 3]]")).replace('{{"x", ?}}', "{{}}")
+    text = text.replace("%b: tensor<4xf32>)", '%b: tensor<8xf32> loc("shard_map:"("f.py":1:1)))').replace(
+        "tensor<4xf32>", "tensor<8xf32>"
+    )
+    (warning,) = shardc.compile(text.replace('{"x", ?}', "{}"), file="f.mlir").warnings
+    assert warning.message.endswith("so it becomes 2 times as large: b: f32[8]{same}")
