@@ -12,7 +12,7 @@ from shardc.frontend.text.builtins.operators import BINARY, UNARY
 from shardc.frontend.text.builtins.shapes import transpose
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.comprehensions import comprehension
-from shardc.frontend.text.invocations import call, did_you_mean
+from shardc.frontend.text.invocations import call, check_shardings, did_you_mean
 from shardc.frontend.text.scope import CONSTANTS, Scope
 from shardc.frontend.text.values import Dots, Dtype, Fields, Operand, Scalar, Tensor, Value, describe
 from shardc.graph.types import TensorType
@@ -36,6 +36,8 @@ def _name(scope: Scope, expr: s.Name) -> Value:
     if name in scope.program.sizes:
         return scope.program.sizes[name]
     if name in scope.program.functions:
+        if scope.manual is not None and scope.program.signature(name).mapped:
+            check_shardings(scope, scope.manual, name, expr.pos)
         return scope.program.function_value(name)
     if name in CONSTANTS:
         return CONSTANTS[name]

@@ -159,7 +159,7 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     if callee.manual is not None:
         _check_per_device(scope, name, callee.manual, e_pos)
     if scope.manual is not None:
-        _check_shardings(scope, scope.manual, name, e_pos)
+        check_shardings(scope, scope.manual, name, e_pos)
     scope.program.named.update(callee.axes)
     if len(expr.args) > len(callee.names):
         raise e.error(
@@ -191,7 +191,7 @@ def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     return results[0] if len(results) == 1 else tuple(results)
 
 
-def _check_shardings(scope: Scope, manual: DeviceScope, name: str, pos: s.Pos) -> None:
+def check_shardings(scope: Scope, manual: DeviceScope, name: str, pos: s.Pos) -> None:
     """An error if the shardings in a callee name axes that this per-device code is manual over already."""
     callee, (mesh, axes) = scope.program.signature(name), manual
     free = [axis for axis in mesh.sizes if axis not in axes]

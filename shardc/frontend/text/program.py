@@ -156,10 +156,13 @@ class ProgramReader:
         return self._signatures[name]
 
     def function_value(self, name: str) -> FunctionName:
-        """A function as an argument of op(…, body=…)."""
+        """A function as an argument of op(…, body=…), cond, …; one with @shard_map is called there."""
         signature = self._signatures[name]
 
         def inline(*args: Tensor) -> list[Tensor]:
+            if signature.mapped:
+                self.named.update(signature.axes)
+                return self.e.ops("func.call", *args, results=signature.results, weak=False, callee=name)
             return self._body(self.functions[name], list(args), signature.results, signature.manual)
 
         return FunctionName(name, tuple(signature.parameters), inline)

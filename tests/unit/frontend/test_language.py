@@ -343,6 +343,27 @@ def test_per_device_code(header: str, body: str, expected) -> None:  # type: ign
     np.testing.assert_allclose(got, expected(x), rtol=1e-5, atol=1e-5)
 
 
+def test_a_branch_and_a_turn_per_device() -> None:
+    """A @shard_map function may be a branch, or what a loop does."""
+    source = """mesh pod[i=4, j=2]
+@shard_map
+def f(k: i32[], a: f32[8@i]) -> (i32[], f32[8@i]):
+    return k + 1, a - pmean(a, i)
+def g(k: i32[], a: f32[8]) -> (i32[], f32[8]):
+    return k, -a
+def go(k: i32[], a: f32[8]) -> bool[]:
+    return k < 3
+def main(a: f32[8], n: i32[]) -> f32[8]:
+    k, b = while_loop(go, f, (0, a * a))
+    k, c = cond(n > 0, f, g, k, a)
+    return b + c
+"""
+    x = np.arange(8, dtype=np.float32)
+    (got,) = run(graph_of(source), [x, np.array(1, np.int32)])
+    without_mean = lambda a: a - np.tile(a.reshape(4, 2).mean(0), 4)  # noqa: E731
+    np.testing.assert_allclose(got, without_mean(x * x) + without_mean(x), rtol=1e-5, atol=1e-5)
+
+
 def test_manual_over_one_axis() -> None:
     source = IJ.rstrip() + "(axes=(i,))\ndef f(x: f32[8@(i, j), 6]) -> f32[2, 6]:\n    return psum(x, i)\n"
     (manual,) = nodes_of(graph_of(source), "sdy.manual_computation")
