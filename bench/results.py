@@ -92,6 +92,25 @@ def memory(rows):
     return [*lines, ""]
 
 
+def transformers(rows):
+    """Collectives of transformer steps (transformer.py)."""
+    right = sum(r["counts"] == r["expected"] for r in rows)
+    lines = [
+        "## Transformer steps",
+        "",
+        "All-gathers, all-reduces and reduce-scatters, one for each array, of the training steps that transformer.py "
+        f"describes, on data=2 x model=4: {right} of {len(rows)} as the shape of the program asks for. Seconds from "
+        "StableHLO text to the JAX program.",
+        "",
+        "| step | counts | expected | operations | seconds |",
+        "| --- | ---: | ---: | ---: | ---: |",
+    ]
+    lines += [
+        f"| {r['program']} | {r['counts']} | {r['expected']} | {r['operations']:,} | {r['seconds']:.0f} |" for r in rows
+    ]
+    return [*lines, ""]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--shardc", default="shardc")
@@ -120,6 +139,10 @@ def main():
             score = [sys.executable, str(HERE / "score.py"), "--programs", str(HERE / programs), "--shardc", options.shardc]
             score += ["--run-time"] if options.run_time else []
             lines += suite(title, measured(folder / f"{Path(programs).stem}.json", [*score, "--json"]))
+        transformer = [sys.executable, str(HERE / "transformer.py")]
+        large = [*transformer, "--model", "lm", "--layers", "32"]
+        steps = measured(folder / "transformer.json", [*transformer, "--json"])
+        lines += transformers(steps + measured(folder / "transformer_32.json", [*large, "--json"]))
         lines += memory(measured(folder / "memory.json", [sys.executable, str(HERE / "one_device.py")]))
     Path(options.output).write_text("\n".join(lines).rstrip("\n") + "\n", encoding="utf-8")
 

@@ -19,7 +19,7 @@ from the shape of the program alone:
 The first layer of `block` needs three sums over model: nobody asks for its input's gradient, so the gradient
 of its first norm takes the fourth with its sum over data.
 
-  transformer.py                       both models, 2 layers, every schedule
+  transformer.py [--json FILE]         both models, 2 layers, every schedule
   transformer.py --model lm --layers 32 [--schedule z3] [--regather]
   transformer.py --model lm --schedule z3 --write FILE.mlir       only the StableHLO text
 """
@@ -27,6 +27,7 @@ of its first norm takes the fourth with its sum over data.
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import os
 import sys
@@ -282,18 +283,30 @@ def main() -> int:
     if options.write:
         Path(options.write).write_text(text(models[0], options.schedule or "bp", size))
         return 0
-    wrong = 0
-    print("model  schedule  all-gather/all-reduce/reduce-scatter  expected      operations  seconds")
-    for name in models:
-        for schedule in [options.schedule] if options.schedule else SCHEDULES[name]:
-            want = expected(name, schedule, size.layers, options.regather)
-            got, operations, seconds = measure(name, schedule, size, options.regather)
-            wrong += got != want
-            shown, asked = ("/".join(map(str, counts)) for counts in (got, want))
-            print(
-                f"{name:5}  {schedule:8}  {shown:36}  {asked:12}  {operations:10}  {seconds:7.1f}", flush=True
-            )
-    return 1 if wrong else 0
+    schedules = {m: [options.schedule] if options.schedule else SCHEDULES[m] for m in models}
+    runs = [(m, s, options.regather) for m in models for s in schedules[m]]
+    if not options.schedule and not options.regather:
+        runs += [(m, "z3", True) for m in models]
+    print("model  schedule       all-gather/all-reduce/reduce-scatter  expected      operations  seconds")
+    rows: list[dict[str, object]] = []
+    for name, schedule, regather in runs:
+        want = expected(name, schedule, size.layers, regather)
+        got, operations, seconds = measure(name, schedule, size, regather)
+        title = schedule + (" --regather" if regather else "")
+        shown, asked = ("/".join(map(str, counts)) for counts in (got, want))
+        print(f"{name:5}  {title:13}  {shown:36}  {asked:12}  {operations:10}  {seconds:7.1f}", flush=True)
+        rows.append(
+            {
+                "program": f"{name} of {size.layers} layers, {title}",
+                "counts": shown,
+                "expected": asked,
+                "operations": operations,
+                "seconds": seconds,
+            }
+        )
+    if options.json:
+        Path(options.json).write_text(json.dumps(rows))
+    return 1 if any(row["counts"] != row["expected"] for row in rows) else 0
 
 
 def _options() -> argparse.Namespace:
@@ -312,6 +325,7 @@ def _options() -> argparse.Namespace:
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--regather", action="store_true")
     parser.add_argument("--write", metavar="FILE")
+    parser.add_argument("--json", metavar="FILE", help="the figures, as data too")
     return parser.parse_args()
 
 
