@@ -99,7 +99,7 @@ def transformers(rows):
         "## Transformer steps",
         "",
         "All-gathers, all-reduces and reduce-scatters, one for each array, of the training steps that transformer.py "
-        f"describes, on data=2 x model=4: {right} of {len(rows)} as the shape of the program asks for. Seconds from "
+        f"describes, on data=2 x model=4: {right} of {len(rows)} as the shape of the program asks for. CPU seconds from "
         "StableHLO text to the JAX program.",
         "",
         "| step | counts | expected | operations | seconds |",
