@@ -18,7 +18,11 @@ from importlib.metadata import version
 from pathlib import Path
 
 HERE = Path(__file__).parent
-SUITES = (("programs.py", "The suite"), ("more_programs.py", "More programs"))
+SUITES = (
+    ("programs.py", "The suite"),
+    ("more_programs.py", "More programs"),
+    ("hand_plans.py", "More programs with a plan made by hand"),
+)
 PACKAGES = ("jax", "jaxlib", "xdsl", "numpy", "scipy")
 
 

@@ -87,7 +87,7 @@ def _left(problem: Problem) -> Iterator[str]:
     for index, layout in left_split(problem).items():
         number = main.body.args.index(partners[index])
         name = problem.graph.values[partners[index]].loc.name or f"argument {number}"
-        yield f"result {index} is left {layout}, as {name} is: propagation does not split it"
+        yield f"result {index} is left {layout}, as {name} is, further than propagation says"
 
 
 def text(explanation: Explanation, format: str) -> str:

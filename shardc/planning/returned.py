@@ -1,7 +1,7 @@
 """Results of main that propagation says nothing of.
 
 Propagation may stop on the way to a result, as where two dimensions compete for one axis. The result is whole
-on every device then. If that costs a collective, and its partner, an argument of its type, is split, the
+on every device then, or split over fewer axes. If its partner, an argument of its type, is split further, the
 result is left split as that argument is, if that saves bytes. There are partners where there are as many
 results of a type as arguments, and they are taken in order: so a gradient is split as what it is of.
 """
@@ -16,29 +16,32 @@ from shardc.planning.problem import Problem, Variable
 
 
 def unsaid(problem: Problem) -> dict[int, int]:
-    """The results that neither an annotation nor propagation splits, by number, with their split partners."""
+    """The results that could be split further as their partners are, by number, with their partners."""
     main, values = problem.graph.main, problem.graph.values
-    silent = {
-        index
-        for index, (value, stated) in enumerate(zip(main.body.results, main.result_shardings, strict=True))
-        if stated is None and values[value].sharding is None
-    }
-    partners = _partners(problem)
+    stated = zip(main.body.results, main.result_shardings, strict=True)
+    found = [values[value].sharding if sharding is None else sharding for value, sharding in stated]
     return {
-        index: partners[index]
-        for index in sorted(silent & partners.keys())
-        if any(_layout(problem, partners[index]).axes())
+        index: partner
+        for index, partner in _partners(problem).items()
+        if goes_on(found[index], _layout(problem, partner))
     }
+
+
+def goes_on(found: Sharding | None, layout: Sharding) -> bool:
+    """Whether a layout splits further what propagation found, in dimensions that it left open."""
+    if found is None:
+        return any(layout.axes())
+    dims = list(zip(found.dims, layout.dims, strict=True))
+    more = [dim.axes != other.axes for dim, other in dims]
+    fits = all(dim.axes == other.axes[: len(dim.axes)] for dim, other in dims)
+    return any(more) and fits and all(dim.open for (dim, _), new in zip(dims, more, strict=True) if new)
 
 
 def like_arguments(problem: Problem) -> dict[int, Sharding]:
-    """For the unsaid results that are sent to be whole, by their number, the layouts of their partners."""
-    end = _ending(problem)
-    found: dict[int, Sharding] = {}
-    for index, partner in unsaid(problem).items():
-        if problem.given(end.node.operands[index]) != end.choice.operands[index]:
-            found[index] = _layout(problem, partner)
-    return found
+    """For the unsaid results that are not split as their partners are, by number, the partners' layouts."""
+    if not problem.total()[0]:
+        return {}
+    return {index: _layout(problem, partner) for index, partner in unsaid(problem).items()}
 
 
 def give(problem: Problem, layouts: dict[int, Sharding]) -> None:
@@ -49,9 +52,10 @@ def give(problem: Problem, layouts: dict[int, Sharding]) -> None:
 
 
 def left_split(problem: Problem) -> dict[int, Sharding]:
-    """The layouts of the unsaid results that leave main split, by their number."""
+    """The unsaid results that leave main as their partners enter it, by number, with their layouts."""
     layouts = _ending(problem).choice.operands
-    return {index: layouts[index] for index in unsaid(problem) if any(layouts[index].axes())}
+    partners = {index: _layout(problem, partner) for index, partner in unsaid(problem).items()}
+    return {index: layout for index, layout in partners.items() if layouts[index] == layout}
 
 
 def _layout(problem: Problem, argument: int) -> Sharding:

@@ -6,10 +6,11 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
+from shardc.layout import Dim, Mesh, Sharding
 from shardc.passes.pipeline import run_to
 from shardc.planning.improve import improve
 from shardc.planning.meshes import mesh_of
-from shardc.planning.returned import left_split
+from shardc.planning.returned import goes_on, left_split
 from shardc.planning.setup import setup
 
 
@@ -116,3 +117,15 @@ def main(a: f32[8, 72@x], w: f32[72@x, 8]) -> f32[8, 8]:
     )
     product = next(v for v in problem.variables if v.node.name == "stablehlo.dot_general")
     assert product.choice.parts == 4
+
+
+def test_open_dimensions_may_be_split_further():
+    mesh = Mesh("m", (("x", 2), ("y", 2)))
+    x, y = mesh.axis("x"), mesh.axis("y")
+    both = Sharding(mesh, (Dim((x, y)), Dim()))
+    assert goes_on(None, both)
+    assert goes_on(Sharding(mesh, (Dim((x,), open=True), Dim())), both)
+    assert not goes_on(Sharding(mesh, (Dim((x,)), Dim())), both)
+    assert not goes_on(Sharding(mesh, (Dim((y,), open=True), Dim())), both)
+    assert not goes_on(both, both)
+    assert not goes_on(None, Sharding(mesh, (Dim(), Dim())))
