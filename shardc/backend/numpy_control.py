@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 from shardc.backend.body import Body
 from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, binary, call, name, raw, several
 from shardc.backend.loops import Carried, carried, moving_results
-from shardc.backend.regions import carried_name, inner_body, parameters, write_return
+from shardc.backend.regions import block, carried_name, inner_body, parameters, write_return
 from shardc.backend.terms import Several, Term
 from shardc.backend.trace import Assign, Choice, Line, Loop
 from shardc.backend.usage import captured
 from shardc.graph import Node, Region
-
-
-@contextmanager
-def block(body: Body, node: Node) -> Generator[Body]:
-    """A body for an indented block. It has the same variables; those it reads keep their values throughout,
-
-    even after their last use: a loop's block runs again.
-    """
-    outer = {value: body.terms[value] for value in captured(node) if value in body.terms}
-    read = [variable for term in outer.values() for variable in term.expr.reads]
-    body.names.hold([*read, *read])
-    inner = Body(body.context, body.uses, body.names, outer)
-    yield inner
-    for term in inner.terms.values():
-        body.names.release(term.expr.reads)
-    body.names.release(read)
 
 
 def _assign(body: Body, variables: Sequence[str], exprs: Sequence[Expr], values: Sequence[int]) -> None:

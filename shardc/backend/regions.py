@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import contextmanager
+from typing import TypeVar
 
 from shardc.backend.body import Body
 from shardc.backend.expressions import Expr, list_of, several, tuple_of
 from shardc.backend.names import Names, source_name
 from shardc.backend.usage import captured
 from shardc.graph import Node
+
+B = TypeVar("B", bound=Body)
 
 
 def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]], reads: Iterable[str] = ()) -> Body:
@@ -21,6 +25,21 @@ def inner_body(body: Body, node: Node, params: Sequence[tuple[int, str]], reads:
     for value, param in params:
         inner.bind(value, param)
     return inner
+
+
+@contextmanager
+def block(body: B, node: Node) -> Generator[B]:
+    """A scope for an indented block. It has the same variables; those it reads keep their values throughout,
+    even after their last use: a loop's block runs again.
+    """
+    outer = {value: body.terms[value] for value in captured(node) if value in body.terms}
+    read = [variable for term in outer.values() for variable in term.expr.reads]
+    body.names.hold([*read, *read])
+    inner = type(body)(body.context, body.uses, body.names, outer)
+    yield inner
+    for term in inner.terms.values():
+        body.names.release(term.expr.reads)
+    body.names.release(read)
 
 
 def carried_name(body: Body, node: Node, value: int) -> str | None:

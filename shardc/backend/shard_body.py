@@ -12,7 +12,6 @@ from shardc.backend.context import Context
 from shardc.backend.expressions import Expr, call
 from shardc.backend.names import Names, identifier
 from shardc.backend.shard_text import DTYPES, filled, sizes
-from shardc.backend.terms import Term
 
 PLACE = "<name>"
 """Stands for the name of a function while it is written; no program contains it."""
@@ -70,10 +69,6 @@ class ShardBody(Body):
 
     def declaration(self, value: int) -> str | None:
         return cast(ShardContext, self.context).declared.get(value)
-
-    def inner(self, terms: dict[int, Term], names: Names) -> ShardBody:
-        """A scope inside this one."""
-        return ShardBody(self.context, self.uses, names, terms)
 
 
 VOCABULARY = frozenset(

@@ -14,7 +14,7 @@ from shardc.backend.context import Printed, Printer
 from shardc.backend.expressions import Expr, call, raw, several, tuple_of
 from shardc.backend.loops import Carried, carried, moving_results
 from shardc.backend.names import source_name
-from shardc.backend.regions import carried_name
+from shardc.backend.regions import block, carried_name
 from shardc.backend.shard_body import ShardBody
 from shardc.backend.shard_functions import region_function
 from shardc.backend.shard_text import sizes
@@ -71,21 +71,21 @@ def _for(body: ShardBody, node: Node, loop: Carried) -> None:
     layers = _layers(body, node, loop, counter)
     names = _start(body, node, loop)
     body.done([value for i, value in enumerate(node.operands) if i not in loop.moving])
-    inner = body.inner({v: body.terms[v] for v in captured(node) if v in body.terms}, body.names)
-    for i, name in zip(loop.moving, names, strict=True):
-        inner.bind(region.args[i], name)
-    loop.enter(inner, region)
-    if layers:
-        inner.define(counter, Term(raw("0"), (), weak=True))
-        targets = [_target(inner, layer.results[0], "layer") for layer in layers]
-        over = [inner.expr(layer.operands[0]) for layer in layers]
-    else:
-        targets, over = [_target(inner, counter, "i")], [call("range", str(loop.counted.stop))]
-    taken = {id(layer) for layer in layers}
-    rest = Region(region.args, [n for n in region.nodes if id(n) not in taken])
-    opening = f"for {', '.join(targets)} in {several(over)} carrying {', '.join(names)}:"
-    with body.writer.indented(opening):
-        _assign(inner, names, moving_results(inner, rest, loop))
+    with block(body, node) as inner:
+        for i, name in zip(loop.moving, names, strict=True):
+            inner.bind(region.args[i], name)
+        loop.enter(inner, region)
+        if layers:
+            inner.define(counter, Term(raw("0"), (), weak=True))
+            targets = [_target(inner, layer.results[0], "layer") for layer in layers]
+            over = [inner.expr(layer.operands[0]) for layer in layers]
+        else:
+            targets, over = [_target(inner, counter, "i")], [call("range", str(loop.counted.stop))]
+        taken = {id(layer) for layer in layers}
+        rest = Region(region.args, [n for n in region.nodes if id(n) not in taken])
+        opening = f"for {', '.join(targets)} in {several(over)} carrying {', '.join(names)}:"
+        with body.writer.indented(opening):
+            _assign(inner, names, moving_results(inner, rest, loop))
     for i, name in zip(loop.moving, names, strict=True):
         body.bind(node.results[i], name)
 
