@@ -35,19 +35,25 @@ QUICK = (
 ).split()
 
 
+def attempted(name: str, mutation):  # pyright: ignore[reportMissingParameterType]
+    """What became of a program's mutants, none of which may survive."""
+    tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()))
+    assert [str(mutant) for mutant, verdict in tried.found if verdict == mutation.MISSED] == [], name
+    assert set(tried.lost_reductions) <= {mutation.TYPE}, name
+    return tried
+
+
 @pytest.mark.parametrize("name", QUICK)
 def test_no_mutant_survives(name: str, mutation) -> None:  # pyright: ignore[reportMissingParameterType]
-    tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()))
-    assert tried.found
-    assert [str(mutant) for mutant, verdict in tried.found if verdict == mutation.MISSED] == []
-    assert set(tried.lost_reductions) <= {mutation.TYPE}
+    assert attempted(name, mutation).found
 
 
 @pytest.mark.slow
 def test_of_no_program(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
-    rest = [name for name in mutation.programs() if name not in QUICK]
-    for name in rest:
-        test_no_mutant_survives(name, mutation)
+    """Nor of the others, some of which have no collectives."""
+    for name in mutation.programs():
+        if name not in QUICK:
+            attempted(name, mutation)
 
 
 def test_a_mutant_is_what_it_says(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
