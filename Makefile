@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check sweep bench clean
+.PHONY: demo test check coverage sweep bench fuzz clean
 
 demo: .venv/.demo        ## compile examples/digits and run it on eight emulated devices
 	$(BIN)/python examples/digits/demo.py
@@ -16,15 +16,25 @@ check: .venv/.dev        ## lint and types
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 
-sweep: .venv/.dev        ## the slow sweeps: random programs against oracles
+coverage: .venv/.dev     ## the tests of `make test`, and the lines that they do not reach
+	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" --cov --cov-report=term-missing
+
+sweep: .venv/.dev        ## the slow tests: random programs against oracles, all golden texts
 	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
 
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner; wrong programs found
-	$(BIN)/python bench/results.py --shardc $(BIN)/shardc
-	$(BIN)/python bench/mutation.py
-	$(BIN)/python bench/bounds.py
-	$(BIN)/python bench/propagation.py
-	$(BIN)/python bench/read_speed.py
+	$(BIN)/python -m bench.results --shardc $(BIN)/shardc
+	$(BIN)/python -m bench.mutation
+	$(BIN)/python -m bench.bounds
+	$(BIN)/python -m bench.propagation
+	$(BIN)/python -m bench.read_speed
+
+FIRST ?= 0
+LAST ?= 10000
+JOBS ?= 2
+
+fuzz: .venv/.dev         ## mutants of every input, seeds FIRST to LAST; goes on where it stopped
+	$(BIN)/python -m bench.fuzz $(FIRST) $(LAST) --jobs $(JOBS)
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Bytes that the planner has devices send, against lower bounds and the formulas of known schemes.
 
 * One product m x n x k on P devices: no device can do its share with fewer than D words besides those of the
@@ -9,7 +8,7 @@
 * Megatron's split of two products, with and without split activations; attention over split sequences by
   all-to-alls (Ulysses).
 
-  bounds.py    a table; words are f32
+  python -m bench.bounds    a table; words are f32
 """
 
 from __future__ import annotations
@@ -22,9 +21,8 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import run_to
-from shardc.planning.improve import improve
-from shardc.planning.meshes import mesh_of
-from shardc.planning.setup import setup
+from shardc.planning.machines import load
+from shardc.planning.program import plan_program
 
 
 @dataclass(frozen=True)
@@ -41,10 +39,8 @@ def planned(program: str) -> tuple[int, int]:
     """(bytes, collectives) of the plan for a .shard program."""
     module = read(program, "bounds.shard")
     run_to(make_context(), module, "sharded")
-    graph = snapshot(module).graph
-    problem = setup(graph, graph.main, mesh_of(graph))
-    improve(problem)
-    return problem.total()[:2]
+    plan = plan_program(snapshot(module).graph, machine=load("bytes"))
+    return plan.bytes, plan.collectives
 
 
 def needed(m: int, n: int, k: int, devices: int) -> float:

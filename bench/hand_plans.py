@@ -1,28 +1,26 @@
-"""Programs in the form of programs.py with the bytes of a plan made by hand as their `theory`, of the kinds of
-more_programs.py.
+"""Programs in the form of ruler/programs.py with the bytes of a plan made by hand as their `theory`.
 
-    python bench/score.py --programs bench/hand_plans.py
+They are of the kinds of more_programs.py.
+
+    PYTHONPATH=. python bench/ruler/score.py --programs bench/hand_plans.py
 """
 
 from __future__ import annotations
 
-import os
-import sys
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from more_programs import (  # noqa: E402
+from bench.more_programs import (
     DM,
     context_parallel,
     mlp_args,
     mlp_loss,
     rows,
 )
-from programs import (  # noqa: E402, F401
+from bench.ruler.programs import (
     A2A,
     AG,
     AR,
@@ -42,6 +40,9 @@ from programs import (  # noqa: E402, F401
     sgd,
     tree_args,
 )
+
+__all__ = ["PROGRAMS", "avals", "identity_constraint", "inputs", "jitted", "make_mesh"]
+"""What score.py asks of a suite."""
 
 PROGRAMS: dict[str, Program] = {}
 
@@ -109,7 +110,7 @@ add(
         },
     ),
     _moe_constrained,
-    "tokens over both axes, experts over one: an exchange there, one back; the result is split as the tokens are",
+    "tokens over both axes, experts over one: an exchange there, one back; the result is split as the tokens",
     [A2A(2, _E * _C * _M * F4, 4)],
 )
 
@@ -125,7 +126,7 @@ def _state(params, const):
     return tree_args(lambda a: Arg(a.shape, a.spec, const=const), params)
 
 
-_small = {**GPT4, "L": 1}
+_small: dict[str, Any] = {**GPT4, "L": 1}
 _params, *_tokens = gpt_args(**_small)
 add(
     "gpt_adam_dp_tp",

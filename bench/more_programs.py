@@ -1,29 +1,26 @@
-"""More programs in the form of programs.py, of the kinds people write: training with sharded optimizers, mixtures
-of experts, context parallelism, loops, indexed updates, heads that do not divide, sixteen devices, branches.
+"""More programs in the form of ruler/programs.py, of the kinds people write.
+
+Training with sharded optimizers, mixtures of experts, context parallelism, loops, indexed updates, heads
+that do not divide, sixteen devices, branches.
 
 `theory` is empty: what is compared here is correctness and the work per device.
 
-    python bench/score.py --programs bench/more_programs.py
+    PYTHONPATH=. python bench/ruler/score.py --programs bench/more_programs.py
 """
 
 from __future__ import annotations
 
 import math
-import os
-import sys
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-
-from programs import (  # noqa: E402, F401
+from bench.ruler.programs import (
     Arg,
     Program,
     attention,
     avals,
-    block_args,
     gpt_args,
     gpt_train,
     identity_constraint,
@@ -33,6 +30,9 @@ from programs import (  # noqa: E402, F401
     make_mesh,
     sgd,
 )
+
+__all__ = ["PROGRAMS", "avals", "identity_constraint", "inputs", "jitted", "make_mesh"]
+"""What score.py asks of a suite."""
 
 PROGRAMS: dict[str, Program] = {}
 DM = {"data": 2, "model": 4}
@@ -57,7 +57,7 @@ def mlp_args(w1=None, b1=None, w2=None, b2=None, d=64, f=128):
     }
 
 
-def rows(*shape, axis="data"):
+def rows(*shape: int, axis: str | tuple[str, ...] = "data") -> Arg:
     return Arg(shape, (axis, *[None] * (len(shape) - 1)), scale=1.0)
 
 
@@ -289,7 +289,7 @@ add(
 
 
 def fused_qkv(C, x, w, o, heads=6):
-    b, s, d = x.shape
+    b, s, _ = x.shape
     q, k, v = jnp.split((x @ w).reshape(b, s, 3 * heads, 16), 3, axis=2)
     a = jax.nn.softmax(jnp.einsum("bshk,bthk->bhst", q, k) / 4.0, -1)
     return jnp.einsum("bhst,bthk->bshk", a, v).reshape(b, s, heads * 16) @ o
@@ -379,7 +379,7 @@ add(
 
 def power_iteration(C, a, v):
     def go(c):
-        v, old, new, i = c
+        _, old, new, i = c
         return (jnp.abs(new - old) > 1e-3) & (i < 50)
 
     def step(c):

@@ -4,8 +4,8 @@
         with mutant.applied(): ...      # `local` is the altered program inside the with
 
 A mutant has the types of the original: what replaces a collective gives a block of the same shape. A dropped
-reduce_scatter still takes the device's part, a dropped all_gather repeats the own block, and a reduction that is
-moved to another axis runs over that axis and leaves the one it belongs to alone.
+reduce_scatter still takes the device's part, a dropped all_gather repeats the own block, and a reduction
+that is moved to another axis runs over that axis only.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import cast
+from typing import Any, cast
 
+from shardc.analysis.build import GraphBuilder
 from shardc.graph import Graph, Node, Region, TensorType, walk
-from shardc.graph.build import GraphBuilder
-from shardc.graph.infer import ShapeError
 from shardc.layout import Axis, LayoutError, size_of
+from shardc.ops import ShapeError, spmd
 
 Body = Callable[[GraphBuilder, int], int]
 """What stands in a collective's place: from the operand, with a builder, to the result."""
 
 Alteration = Callable[["Place"], Iterator[tuple[str, Body]]]
 
-REDUCTIONS = {"spmd.all_reduce", "spmd.reduce_scatter"}
+REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name}
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,8 @@ class Place:
     def again(self, **attrs: object) -> Body:
         """The same collective with other attributes, its result reshaped to the type that is expected."""
         held = {key: value for key, value in self.node.attrs.items() if not key.startswith("shardc.")}
-        return lambda b, x: self.shaped(b, b.one(self.node.name, x, **{**held, **attrs}))
+        changed: dict[str, Any] = {**held, **attrs}
+        return lambda b, x: self.shaped(b, b.one(self.node.name, x, **changed))
 
     def shaped(self, b: GraphBuilder, value: int) -> int:
         """The value as it is expected: reshaped if it is as large. ShapeError if it is not."""
@@ -159,20 +160,22 @@ def _repeated(b: GraphBuilder, x: int, dim: int, times: int) -> int:
 def _rotated(b: GraphBuilder, x: int, axes: tuple[Axis, ...]) -> int:
     count = size_of(axes)
     pairs = tuple((i, (i + 1) % count) for i in range(count))
-    return b.one("spmd.collective_permute", x, axes=axes, pairs=pairs)
+    return b.one(spmd.collective_permute.name, x, axes=axes, pairs=pairs)
 
 
 def drop(place: Place) -> Iterator[tuple[str, Body]]:
     """No communication: an own block of the right shape."""
     axes, node = place.axes, place.node
     bodies: dict[str, Body] = {
-        "spmd.all_reduce": _nothing,
-        "spmd.collective_permute": _nothing,
-        "spmd.reduce_scatter": lambda b, x: b.one("spmd.all_slice", x, axes=axes, dim=place.number("dim")),
-        "spmd.all_gather": lambda b, x: _repeated(b, x, place.number("dim"), size_of(axes)),
-        "spmd.all_to_all": lambda b, x: _repeated(
+        spmd.all_reduce.name: _nothing,
+        spmd.collective_permute.name: _nothing,
+        spmd.reduce_scatter.name: lambda b, x: b.one(
+            spmd.all_slice.name, x, axes=axes, dim=place.number("dim")
+        ),
+        spmd.all_gather.name: lambda b, x: _repeated(b, x, place.number("dim"), size_of(axes)),
+        spmd.all_to_all.name: lambda b, x: _repeated(
             b,
-            b.one("spmd.all_slice", x, axes=axes, dim=place.number("split_dim")),
+            b.one(spmd.all_slice.name, x, axes=axes, dim=place.number("split_dim")),
             place.number("concat_dim"),
             size_of(axes),
         ),
@@ -183,7 +186,7 @@ def drop(place: Place) -> Iterator[tuple[str, Body]]:
 def other_axis(place: Place) -> Iterator[tuple[str, Body]]:
     """The same over another axis of the mesh, of the same size where the shape depends on it."""
     for axes in place.other_axes():
-        if place.node.name == "spmd.reduce_scatter":
+        if place.node.name == spmd.reduce_scatter.name:
             yield "other axis", _reduced_elsewhere(place, axes)
         else:
             yield "other axis", place.again(axes=axes)
@@ -191,8 +194,8 @@ def other_axis(place: Place) -> Iterator[tuple[str, Body]]:
 
 def _reduced_elsewhere(place: Place, axes: tuple[Axis, ...]) -> Body:
     def body(b: GraphBuilder, x: int) -> int:
-        moved = b.one("spmd.all_reduce", x, axes=axes, kind=place.node.attrs["kind"])
-        return b.one("spmd.all_slice", moved, axes=place.axes, dim=place.number("dim"))
+        moved = b.one(spmd.all_reduce.name, x, axes=axes, kind=place.node.attrs["kind"])
+        return b.one(spmd.all_slice.name, moved, axes=place.axes, dim=place.number("dim"))
 
     return body
 
@@ -201,7 +204,7 @@ def fewer_axes(place: Place) -> Iterator[tuple[str, Body]]:
     """A reduction over several axes leaves one of them out."""
     for axis in place.axes if len(place.axes) > 1 else ():
         rest = tuple(other for other in place.axes if other != axis)
-        if place.node.name == "spmd.reduce_scatter":
+        if place.node.name == spmd.reduce_scatter.name:
             yield "fewer axes", _reduced_elsewhere(place, rest)
         else:
             yield "fewer axes", place.again(axes=rest)
@@ -235,7 +238,7 @@ def other_order(place: Place) -> Iterator[tuple[str, Body]]:
     axes = place.axes
     if len(axes) > 1:
         yield "other order", place.again(axes=axes[::-1])
-    if place.node.name == "spmd.reduce_scatter":
+    if place.node.name == spmd.reduce_scatter.name:
         yield "other order", lambda b, x: _rotated(b, place.again()(b, x), axes)
     else:
         yield "other order", lambda b, x: place.again()(b, _rotated(b, x, axes))
@@ -256,9 +259,9 @@ def other_pairs(place: Place) -> Iterator[tuple[str, Body]]:
 
 
 ALTERATIONS: dict[str, tuple[Alteration, ...]] = {
-    "spmd.all_reduce": (drop, other_axis, fewer_axes, other_kind),
-    "spmd.reduce_scatter": (drop, other_axis, fewer_axes, other_kind, other_dimension, other_order),
-    "spmd.all_gather": (drop, other_axis, other_dimension, other_order),
-    "spmd.all_to_all": (drop, other_axis, other_dimension, swapped_dimensions, other_order),
-    "spmd.collective_permute": (drop, other_axis, other_pairs),
+    spmd.all_reduce.name: (drop, other_axis, fewer_axes, other_kind),
+    spmd.reduce_scatter.name: (drop, other_axis, fewer_axes, other_kind, other_dimension, other_order),
+    spmd.all_gather.name: (drop, other_axis, other_dimension, other_order),
+    spmd.all_to_all.name: (drop, other_axis, other_dimension, swapped_dimensions, other_order),
+    spmd.collective_permute.name: (drop, other_axis, other_pairs),
 }

@@ -1,49 +1,46 @@
-#!/usr/bin/env python3
-"""Which wrong per-device programs the checks find: every collective of every program dropped or altered in turn.
+"""Which wrong per-device programs the checks find: every collective of every program dropped or altered.
 
 Each mutant (mutants.py) goes through the varying/partial type check of docs/checks.md. If that accepts it, it
-runs on emulated devices on the inputs of `shardc --run` and is compared with the single-device program. What passes
-both runs on more random inputs: a mutant that gives the right results on all of them is equivalent (a maximum
-in place of a sum over devices that hold zeros but one, say), one that does not is missed.
+runs on emulated devices on the inputs of `shardc --run` and is compared with the single-device program. One
+that passes both runs on more random inputs: if it gives the right results on all of them it is equivalent (a
+maximum in place of a sum over devices that hold zeros but one, say), else it is missed.
 
-Two figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check alone finds;
-and of all mutants that change a result, those that the two checks find.
+Two figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check alone
+finds; and of all mutants that change a result, those that the two checks find.
 
-  mutation.py                every program: examples, programs.py, more_programs.py, tests/e2e/programs
-  mutation.py NAME ...       only these
-  mutation.py --missed       also list what is missed or slips through the type check, and what is equivalent
+  python -m bench.mutation            every program: examples, two suites, tests/e2e/programs
+  python -m bench.mutation NAME ...   only these
+  python -m bench.mutation --missed   also list what is missed, slips through the type check, or is equivalent
 """
 
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+from xdsl.dialects.builtin import ModuleOp
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE))
+from bench.mutants import Mutant, mutants
+from bench.suites import JUDGED, texts
+from shardc.check.varying import check_graph
+from shardc.cli.driver import load
+from shardc.diagnostics import ShardcError, collecting
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
+from shardc.graph import Graph
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.run import run
+from shardc.passes.pipeline import run_to
+from shardc.semantics.blocks import BlockError
 
-from mutants import Mutant, mutants  # noqa: E402
-
-from shardc.check.varying import check_graph  # noqa: E402
-from shardc.cli.driver import load  # noqa: E402
-from shardc.cli.run import TOLERANCE, distance, random_inputs  # noqa: E402
-from shardc.dialects.context import make_context  # noqa: E402
-from shardc.dialects.snapshot import snapshot  # noqa: E402
-from shardc.explain.diagnostics import ShardcError, collecting  # noqa: E402
-from shardc.frontend.mlir import read  # noqa: E402
-from shardc.graph import Graph  # noqa: E402
-from shardc.passes.pipeline import run_to  # noqa: E402
-from shardc.semantics.blocks import BlockError  # noqa: E402
-from shardc.semantics.run import run  # noqa: E402
-
+ROOT = Path(__file__).parents[1]
 SEEDS = (1, 2, 3, 4)
 """Of the further inputs that decide what is equivalent; --run has seed 0."""
 
@@ -66,7 +63,7 @@ class Tried:
         return [v for mutant, v in self.found if mutant.loses_reduction and v != EQUIVALENT]
 
 
-def compiled(module: object) -> tuple[Graph, Graph]:
+def compiled(module: ModuleOp) -> tuple[Graph, Graph]:
     """The single-device program and the per-device one."""
     with collecting():
         whole = snapshot(module.clone()).graph
@@ -119,38 +116,50 @@ def _verdict(reference: _Reference) -> Verdict:
     return MISSED if any(map(reference.differs, SEEDS)) else EQUIVALENT
 
 
-def programs() -> dict[str, Callable[[], object]]:
+def programs() -> dict[str, Callable[[], ModuleOp]]:
     """Name -> what reads the program, as a module of stage ir."""
-    found: dict[str, Callable[[], object]] = {}
-    root = HERE.parent
-    for path in sorted([*root.glob("examples/*/*.shard"), *root.glob("tests/e2e/programs/*.shard")]):
+    found: dict[str, Callable[[], ModuleOp]] = {}
+    for path in sorted([*ROOT.glob("examples/*/*.shard"), *ROOT.glob("tests/e2e/programs/*.shard")]):
         name = path.stem if path.stem not in found else f"{path.stem}_2"
         found[name] = lambda path=path: load(str(path), {}, None)
-    for name, text in stablehlo():
+    for name, text in texts(JUDGED):
         found[name] = lambda name=name, text=text: read(text(), f"{name}.mlir")
     return found
 
 
-def stablehlo() -> Iterator[tuple[str, Callable[[], str]]]:
-    """The programs of this folder as JAX lowers them, for however many devices."""
-    import more_programs
-    import programs as first
-    from jax.sharding import AbstractMesh, AxisType
-
-    for module in (first, more_programs):
-        for name, program in module.PROGRAMS.items():
-
-            def lowered(module=module, program=program):
-                axes = program.mesh
-                mesh = AbstractMesh((*axes.values(),), (*axes,), axis_types=(AxisType.Auto,) * len(axes))
-                traced = module.jitted(program, mesh).trace(*module.avals(program))
-                return traced.lower(lowering_platforms=("cpu",)).as_text()
-
-            yield name, lowered
-
-
 def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+COLUMNS = (
+    ("mutants", 7),
+    ("by type", 7),
+    ("by result", 9),
+    ("equivalent", 10),
+    ("missed", 6),
+    ("reductions lost", 15),
+    ("by type", 7),
+)
+
+
+def figures(tried: Tried) -> list[int]:
+    """What stands in the columns."""
+    lost = tried.lost_reductions
+    verdicts = map(tried.count, (TYPE, NUMBERS, EQUIVALENT, MISSED))
+    return [len(tried.found), *verdicts, len(lost), lost.count(TYPE)]
+
+
+def line(title: str, cells: Iterable[object]) -> str:
+    padded = (f"{cell:>{width}}" for cell, (_, width) in zip(cells, COLUMNS, strict=True))
+    return f"{title:26s} {' '.join(padded)}"
+
+
+def remarks(tried: Tried) -> Iterator[str]:
+    """What is missed or slips through the type check, and what is equivalent."""
+    for mutant, verdict in tried.found:
+        slipped = mutant.loses_reduction and verdict not in (TYPE, EQUIVALENT)
+        if slipped or verdict in (MISSED, EQUIVALENT):
+            yield f"    {verdict}: {mutant}" + (", not by type" if slipped else "")
 
 
 def main() -> int:
@@ -160,33 +169,27 @@ def main() -> int:
     parser.add_argument("names", nargs="*")
     parser.add_argument("--missed", action="store_true")
     options = parser.parse_args()
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "16")
     chosen = programs()
     names = options.names or list(chosen)
-    total: Counter[str] = Counter()
-    print(f"{'program':26s} {'mutants':>7s} {'by type':>7s} {'by result':>9s} {'equivalent':>10s} {'missed':>6s}"
-          f" {'reductions lost':>15s} {'by type':>7s}")  # fmt: skip
+    total = [0] * len(COLUMNS)
+    print(line("program", (title for title, _ in COLUMNS)))
     for name in names:
         start = time.perf_counter()
         tried = attempt(*compiled(chosen[name]()))
-        lost = tried.lost_reductions
-        row = [len(tried.found), *map(tried.count, (TYPE, NUMBERS, EQUIVALENT, MISSED)), len(lost), lost.count(TYPE)]
-        total.update(dict(enumerate(row)))
-        print(f"{name:26s} {row[0]:7d} {row[1]:7d} {row[2]:9d} {row[3]:10d} {row[4]:6d} {row[5]:15d} {row[6]:7d}"
-              f"  {time.perf_counter() - start:.0f} s", flush=True)  # fmt: skip
-        for mutant, verdict in tried.found if options.missed else ():
-            slipped = mutant.loses_reduction and verdict not in (TYPE, EQUIVALENT)
-            if slipped or verdict in (MISSED, EQUIVALENT):
-                print(f"    {verdict}: {mutant}" + (", not by type" if slipped else ""))
-    count, by_type, by_result, equivalent, missed, lost, lost_by_type = (total[i] for i in range(7))
+        row = figures(tried)
+        total = [a + b for a, b in zip(total, row, strict=True)]
+        print(f"{line(name, row)}  {time.perf_counter() - start:.0f} s", flush=True)
+        for remark in remarks(tried) if options.missed else ():
+            print(remark)
+    count, by_type, by_result, equivalent, missed, lost, lost_by_type = total
+    changing = count - equivalent
     print(
         f"{count} mutants of {len(names)} programs, {equivalent} of them equivalent\n"
         f"reductions dropped or moved to another axis: {lost}, the type check alone finds "
         f"{lost_by_type} ({percent(lost_by_type, lost)})\n"
-        f"mutants that change the result: {count - equivalent}, type check and comparison find "
-        f"{by_type + by_result} ({percent(by_type + by_result, count - equivalent)}), the type check alone "
-        f"{by_type} ({percent(by_type, count - equivalent)})"
+        f"mutants that change the result: {changing}, type check and comparison find {by_type + by_result} "
+        f"({percent(by_type + by_result, changing)}), the type check alone {by_type} "
+        f"({percent(by_type, changing)})"
     )
     return int(missed > 0 or lost_by_type < lost)
 

@@ -1,13 +1,12 @@
 """Runs a NumPy program's device_main by itself: collectives give arrays of the right shape, of ones.
 
-  one_device.py FILE   for both suites, the peak that tracemalloc measures and that the report says, as JSON
+python -m bench.one_device FILE   the peaks that tracemalloc measures and that the report says, as JSON
 """
 
 from __future__ import annotations
 
 import gc
 import json
-import os
 import sys
 import tracemalloc
 from pathlib import Path
@@ -15,9 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from shardc.backend import local
+from bench.suites import JUDGED, texts
+from shardc.analysis import per_device
 from shardc.backend import numpy as backend
+from shardc.diagnostics import collecting
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
 from shardc.graph import Graph, TensorType
+from shardc.passes.pipeline import run_to
+from shardc.report.cost import cost_of
 from shardc.runtime.comm import Call, Comm
 from shardc.runtime.groups import MeshGroups
 
@@ -26,7 +32,8 @@ class Alone(Comm):
     """A device that nobody answers."""
 
     def _meet(self, call: Call, x: Any) -> Any:
-        parts, params, shape = self._groups.over(call.axes).size, dict(call.params), list(x.shape)
+        parts, shape = self._groups.over(call.axes).size, list(x.shape)
+        params: dict[str, Any] = dict(call.params)
         if call.kind == "all_gather":
             shape[params["axis"]] *= parts
         elif call.kind == "psum_scatter":
@@ -39,7 +46,7 @@ class Alone(Comm):
 
 def peak(graph: Graph) -> int:
     """The most bytes that tracemalloc sees while one device runs a local module's NumPy program."""
-    program = local.read(graph)
+    program = per_device.read(graph)
     assert program.mesh is not None
     scope: dict[str, Any] = {"__name__": "alone"}
     exec(compile(backend.emit(graph), "alone", "exec"), scope)
@@ -67,28 +74,13 @@ def block(type: TensorType) -> Any:
 
 def main() -> None:
     """Writes {program: {said, measured}} of both suites to the file that is named."""
-    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_force_host_platform_device_count=16"
-    os.environ.setdefault("JAX_PLATFORMS", "cpu")
-    from shardc.dialects.context import make_context
-    from shardc.dialects.snapshot import snapshot
-    from shardc.explain.diagnostics import collecting
-    from shardc.frontend.mlir import read
-    from shardc.passes.pipeline import run_to
-    from shardc.report.cost import cost_of
-
-    sys.path.insert(0, str(Path(__file__).parent))
-    import more_programs
-    import programs
-
     found: dict[str, dict[str, int]] = {}
-    for suite in (programs, more_programs):
-        for name, program in suite.PROGRAMS.items():
-            lowered = suite.jitted(program, suite.make_mesh(program)).lower(*suite.avals(program))
-            with collecting():
-                module = read(lowered.as_text(), name)
-                run_to(make_context(), module, "local")
-            graph = snapshot(module).graph
-            found[name] = {"said": cost_of(graph).memory.peak, "measured": peak(graph)}
+    for name, text in texts(JUDGED):
+        with collecting():
+            module = read(text(), name)
+            run_to(make_context(), module, "local")
+        graph = snapshot(module).graph
+        found[name] = {"said": cost_of(graph, backend.peak(graph)).memory.peak, "measured": peak(graph)}
     Path(sys.argv[1]).write_text(json.dumps(found, indent=1))
 
 

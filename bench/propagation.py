@@ -1,11 +1,10 @@
-#!/usr/bin/env python3
 """Time propagation against jaxlib's `sdy-propagation-pipeline` on a transformer training step.
 
 From the parsed module to the shardings of all values, both in this process, interleaved, best of some runs.
 shardc's time includes the snapshot of the module. Before anything is timed, all shardings are compared.
 
-  propagation.py               4 and 64 layers; then 8 against 16 384 devices, provenance on, off, and impossible
-  propagation.py --layers N    only N layers
+  python -m bench.propagation               4 and 64 layers; then 8 and 16 384 devices; what provenance costs
+  python -m bench.propagation --layers N    only N layers
 """
 
 from __future__ import annotations
@@ -13,31 +12,26 @@ from __future__ import annotations
 import argparse
 import gc
 import inspect
-import os
-import sys
 import textwrap
 import time
 from collections.abc import Callable
-from pathlib import Path
+from typing import Any
 
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parent / "tests" / "unit" / "propagation")]
+import jax
+import jax.numpy as jnp
+from jax._src.interpreters import mlir as jax_mlir
+from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+from jaxlib.mlir import ir, passmanager
+from xdsl.dialects.builtin import ModuleOp
 
-import jax  # noqa: E402
-import jax.numpy as jnp  # noqa: E402
-import programs  # noqa: E402
-import shardy  # noqa: E402
-from jax._src.interpreters import mlir as jax_mlir  # noqa: E402
-from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec  # noqa: E402
-from jaxlib.mlir import ir, passmanager  # noqa: E402
-
-from shardc.dialects.snapshot import snapshot  # noqa: E402
-from shardc.frontend.mlir import read  # noqa: E402
-from shardc.graph import walk  # noqa: E402
-from shardc.propagation import propagate, sweep  # noqa: E402
-from shardc.propagation.provenance import Recorder  # noqa: E402
-from shardc.propagation.sweep import State  # noqa: E402
+from bench.ruler import programs
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
+from shardc.graph import Graph, walk
+from shardc.propagation import propagate, sweep
+from shardc.propagation.provenance import Recorder
+from shardc.propagation.sweep import SweepState
+from tests.unit.propagation import shardy
 
 
 def training_step(layers: int, data: int = 2, model: int = 4) -> str:
@@ -73,15 +67,13 @@ def shardy_seconds(text: str) -> float:
         return seconds(lambda: manager.run(module.operation))
 
 
-def shardc_seconds(module, recorder: Callable[[], Recorder | None] = lambda: None) -> tuple[float, float]:
+def shardc_seconds(
+    module: ModuleOp, recorder: Callable[[], Recorder | None] = lambda: None
+) -> tuple[float, float]:
     """The snapshot, and propagation."""
-    graph = None
-
-    def take() -> None:
-        nonlocal graph
-        graph = snapshot(module).graph
-
-    return seconds(take), seconds(lambda: propagate(graph, on_change=recorder()))
+    graphs: list[Graph] = []
+    took = seconds(lambda: graphs.append(snapshot(module).graph))
+    return took, seconds(lambda: propagate(graphs[0], on_change=recorder()))
 
 
 def seconds(work: Callable[[], object]) -> float:
@@ -133,19 +125,19 @@ def provenance(layers: int, runs: int) -> None:
 def without_hook(layers: int, runs: int) -> None:
     """One line: what it costs that changes could be recorded, against a sweep that cannot tell of them."""
     module = read(training_step(layers), "step.mlir")
-    hooked = State._visit_all
+    hooked = SweepState._visit_all
     source = textwrap.dedent(inspect.getsource(hooked))
     lines = source.splitlines(keepends=True)
     at = next(number for number, line in enumerate(lines) if "self._on_change" in line)
     assert "self._tell" in lines[at + 1]
-    bare: dict[str, object] = {}
-    exec("".join(lines[:at] + lines[at + 2 :]), vars(sweep), bare)
+    bare: dict[str, Any] = {}
+    exec("".join(lines[:at] + lines[at + 2 :]), dict(vars(sweep)), bare)
     times = []
     for _ in range(runs):
         with_hook = shardc_seconds(module)[1]
-        State._visit_all = bare["_visit_all"]
+        SweepState._visit_all = bare["_visit_all"]
         times.append((shardc_seconds(module)[1], with_hook))
-        State._visit_all = hooked
+        SweepState._visit_all = hooked
     never, off = (min(column) for column in zip(*times, strict=True))
     ratio = f"{off / never:.2f} times"
     print(f"{layers:3d} layers, no provenance {never:.3f} s, provenance off {off:.3f} s: {ratio}", flush=True)

@@ -3,7 +3,7 @@
 JAX lowers a transformer's training step with its layers written out; both parsers read that text in turn,
 three times each, and the shortest times are compared. Memory is what each process needs beyond its imports.
 
-    python bench/read_speed.py [LAYERS]      # 122 layers, the default, are some 50 000 operations
+    python -m bench.read_speed [LAYERS]      # 122 layers, the default, are some 50 000 operations
 """
 
 from __future__ import annotations
@@ -14,27 +14,30 @@ import subprocess
 import sys
 import tempfile
 import time
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+from bench.suites import lowered
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
+ROOT = Path(__file__).parents[1]
 
 
 def text_of(layers: int) -> str:
     """The program as JAX prints it."""
-    os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-    os.environ["JAX_PLATFORMS"] = "cpu"
-    sys.path.insert(0, HERE)
-    import programs
+    from bench.ruler import programs
 
-    program = programs.gpt_program(layers)
-    lowered = programs.jitted(program, programs.make_mesh(program)).lower(*programs.avals(program))
-    return lowered.as_text()
+    return lowered(programs, programs.gpt_program(layers))
 
 
-def stock(text: str):
+def stock(text: str) -> ModuleOp:
     """xDSL's parser and verifier; shardc's dialects want a constant's value as their own attribute, so it is
     wrapped, as a zero of its type.
     """
     import numpy as np
+    from xdsl.dialects.builtin import TensorType
     from xdsl.parser import Parser
 
     from shardc.dialects.context import make_context
@@ -44,7 +47,7 @@ def stock(text: str):
 
     class StockParser(Parser):
         def _parse_builtin_dense_attr(self):
-            type = super()._parse_builtin_dense_attr().type
+            type = cast(TensorType, super()._parse_builtin_dense_attr().type)
             tensor = type_of(type)
             return dense_attr(Dense(np.zeros((), tensor.numpy), tensor.shape), type)
 
@@ -53,7 +56,7 @@ def stock(text: str):
     return module
 
 
-def ours(text: str):
+def ours(text: str) -> ModuleOp:
     """shardc's reader, which verifies as well."""
     from shardc.frontend.mlir import read
 
@@ -65,8 +68,8 @@ PARSERS = {"xDSL": stock, "shardc": ours}
 
 def measure(name: str, path: str) -> tuple[float, int, int]:
     """Seconds, operations, and bytes of memory of one parse in a process of its own."""
-    command = [sys.executable, os.path.abspath(__file__), "--one", name, path]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-m", "bench.read_speed", "--one", name, path]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
     seconds, count, memory = done.stdout.split()
     return float(seconds), int(count), int(memory)
 

@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Count the collectives of transformer training steps, and time their compilation.
 
 A pre-norm transformer's step, lowered by JAX and compiled to per-device code, on a mesh of data=2 x model=4:
@@ -19,9 +18,9 @@ from the shape of the program alone:
 The first layer of `block` needs three sums over model: nobody asks for its input's gradient, so the gradient
 of its first norm takes the fourth with its sum over data.
 
-  transformer.py [--json FILE]         both models, 2 layers, every schedule
-  transformer.py --model lm --layers 32 [--schedule z3] [--regather]
-  transformer.py --model lm --schedule z3 --write FILE.mlir       only the StableHLO text
+  python -m bench.transformer [--json FILE]         both models, 2 layers, every schedule
+  python -m bench.transformer --model lm --layers 32 [--schedule z3] [--regather]
+  python -m bench.transformer --model lm --schedule z3 --write FILE.mlir       only the StableHLO text
 """
 
 from __future__ import annotations
@@ -29,16 +28,13 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 import jax
 import jax.numpy as jnp
@@ -46,6 +42,7 @@ from jax import lax
 from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
 
 from shardc.graph import Graph, Region
+from shardc.ops import func, spmd
 
 SCHEDULES = {"block": ("bp", "mp", "z3"), "lm": ("bp", "mp", "z2", "z3")}
 Params = dict[str, Any]
@@ -71,7 +68,7 @@ class Model:
     """What differs between `block` and `lm`: per layer, the tensors' shapes and how they split over model."""
 
     shapes: Callable[[Size], dict[str, tuple[int, ...]]]
-    over_model: Specs
+    over_model: Mapping[str, tuple[str | None, ...]]
     big: frozenset[str]
     step: Callable[..., Any]
     embedding: bool
@@ -154,8 +151,10 @@ def lm_shapes(size: Size) -> dict[str, tuple[int, ...]]:
 MODELS = {
     "block": Model(
         block_shapes,
-        dict.fromkeys(("wq", "wk", "wv", "w1"), (None, "model"))
-        | dict.fromkeys(("wo", "w2"), ("model", None)),
+        {
+            **dict.fromkeys(("wq", "wk", "wv", "w1"), (None, "model")),
+            **dict.fromkeys(("wo", "w2"), ("model", None)),
+        },
         frozenset({"wq", "wk", "wv", "wo", "w1", "w2"}),
         block_step,
         embedding=False,
@@ -242,12 +241,12 @@ def counted(graph: Graph) -> Counts:
             found[node.name] += 1
             for inner in node.regions:
                 found += of(inner)
-            if node.name == "func.call":
+            if node.name == func.call.name:
                 found += of(graph.functions[str(node.attrs["callee"])].body)
         return found
 
     found = of(graph.main.body)
-    return found["spmd.all_gather"], found["spmd.all_reduce"], found["spmd.reduce_scatter"]
+    return found[spmd.all_gather.name], found[spmd.all_reduce.name], found[spmd.reduce_scatter.name]
 
 
 def measure(name: str, schedule: str, size: Size, regather: bool = False) -> tuple[Counts, int, float]:

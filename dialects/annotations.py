@@ -11,8 +11,9 @@ from shardc.dialects.shardings import attr_of
 from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
 from shardc.graph import Location, Node, TensorType, walk
 from shardc.layout import Sharding
+from shardc.ops import sdy
 
-CONSTRAINT = "sdy.sharding_constraint"
+CONSTRAINT = sdy.sharding_constraint.name
 
 
 @dataclass(frozen=True)

@@ -21,15 +21,16 @@ from xdsl.irdl import IRDLOperation
 
 from shardc.dialects.context import make_context
 from shardc.dialects.convert import attribute_of, sdy_axes, spmd_axes
+from shardc.dialects.derive import attribute
 from shardc.dialects.locations import locate
 from shardc.dialects.shardings import mesh_attr
 from shardc.dialects.sidecars import set_function_shardings, sidecar
 from shardc.dialects.types import attr_of_type, type_of
 from shardc.dialects.verify import enclosing_mesh, module_meshes
 from shardc.graph.builder import Body
-from shardc.graph.infer import infer
 from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
+from shardc.ops import find, func, hlo, infer, sdy
 
 Value = SSAValue
 
@@ -154,10 +155,10 @@ class IRBuilder:
         region = Region(block)
         with self.inside(block):
             values = build(self, *block.args)
-            self.ret(values, "sdy.return" if name.startswith("sdy.") else "stablehlo.return")
+            self.ret(values, sdy.return_.name if name.startswith("sdy.") else hlo.return_.name)
         return region, values
 
-    def ret(self, values: Sequence[Value], name: str = "func.return") -> None:
+    def ret(self, values: Sequence[Value], name: str = func.return_.name) -> None:
         """Build the terminator of the current block."""
         self.insert(self._class(name).create(operands=list(values)))
 
@@ -188,7 +189,7 @@ class IRBuilder:
             axes = sdy_axes(key, value, sharding.mesh)
             if axes is not None:
                 return axes
-        return attribute_of(key, value)
+        return attribute(find(name), key, value) or attribute_of(key, value)
 
     def current_mesh(self) -> Mesh:
         """The mesh that axis names belong to at the insertion point; ValueError if that is open."""
@@ -209,12 +210,12 @@ class IRBuilder:
         if mesh.name in self.meshes:
             return
         attributes = {"shardc.processes": attribute_of("", mesh.processes)} if mesh.processes > 1 else {}
-        op = self._class("sdy.mesh").create(
+        op = self._class(sdy.mesh.name).create(
             properties={"sym_name": StringAttr(mesh.name), "mesh": mesh_attr(mesh)}, attributes=attributes
         )
         locate(op, self._loc)
         block = self.module.body.block
-        after = next((old for old in block.ops if old.name != "sdy.mesh"), None)
+        after = next((old for old in block.ops if old.name != sdy.mesh.name), None)
         if after is None:
             block.add_op(op)
         else:
@@ -262,11 +263,11 @@ class IRBuilder:
 
     def constraint(self, value: Value, sharding: Sharding) -> Value:
         """The value with the user's annotation."""
-        return self.one("sdy.sharding_constraint", value, sharding=sharding)
+        return self.one(sdy.sharding_constraint.name, value, sharding=sharding)
 
     def reshard(self, value: Value, sharding: Sharding) -> Value:
         """The value in another sharding."""
-        return self.one("sdy.reshard", value, sharding=sharding)
+        return self.one(sdy.reshard.name, value, sharding=sharding)
 
     def manual_computation(
         self,
@@ -287,7 +288,7 @@ class IRBuilder:
         old, self._manual_mesh = self._manual_mesh, mesh
         try:
             return self.op(
-                "sdy.manual_computation",
+                sdy.manual_computation.name,
                 *operands,
                 results=results,
                 regions=[(local_types, body)],

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
+
+from shardc.ops import find
 
 
 def _func() -> Dialect:
@@ -22,9 +24,10 @@ def _stablehlo() -> Dialect:
 
 
 def _chlo() -> Dialect:
-    from shardc.dialects.chlo import CHLO
+    from shardc.dialects.chlo_attributes import ATTRIBUTES
+    from shardc.dialects.derive import operations
 
-    return CHLO
+    return Dialect("chlo", operations("chlo"), ATTRIBUTES)
 
 
 def _sdy() -> Dialect:
@@ -33,16 +36,15 @@ def _sdy() -> Dialect:
     return SDY
 
 
-def _shardc() -> Dialect:
-    from shardc.dialects.joins import SHARDC
+def _derived(dialect: str) -> Callable[[], Dialect]:
+    """A dialect all of whose classes follow from definitions."""
 
-    return SHARDC
+    def load() -> Dialect:
+        from shardc.dialects.derive import operations
 
+        return Dialect(dialect, operations(dialect))
 
-def _spmd() -> Dialect:
-    from shardc.dialects.spmd import SPMD
-
-    return SPMD
+    return load
 
 
 DIALECTS: dict[str, Callable[[], Dialect]] = {
@@ -50,15 +52,31 @@ DIALECTS: dict[str, Callable[[], Dialect]] = {
     "stablehlo": _stablehlo,
     "chlo": _chlo,
     "sdy": _sdy,
-    "spmd": _spmd,
-    "shardc": _shardc,
+    "spmd": _derived("spmd"),
+    "shardc": _derived("shardc"),
 }
 """Dialect name -> a function that imports it."""
 
 
+class OpenContext(Context):
+    """A context that also knows operations that were defined after their dialect was loaded, or in none."""
+
+    def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
+        known = super().get_optional_op(name, dialect_stack=dialect_stack)
+        if known is not None:
+            return known
+        definition = find(name)
+        if definition is None or definition.syntax is None:
+            return None
+        from shardc.dialects.derive import op_class
+
+        self.load_op(op_class(definition))
+        return op_class(definition)
+
+
 def make_context() -> Context:
-    """A context with builtin, func, stablehlo, chlo, sdy, spmd and shardc."""
-    context = Context()
+    """A context with builtin, func, stablehlo, chlo, sdy, spmd, shardc and whatever was registered."""
+    context = OpenContext()
     context.load_dialect(Builtin)
     for name, factory in DIALECTS.items():
         context.register_dialect(name, factory)

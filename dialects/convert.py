@@ -37,6 +37,7 @@ from shardc.dialects.sdy_attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
 )
+from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.shardings import (
     Meshes,
     attr_of,
@@ -107,11 +108,8 @@ def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> o
     ):
         return _axes_of(attr, mesh)
     if name == "allowed_direction":
-        return _DIRECTIONS[cast(int, python_of(attr))]
+        return DIRECTIONS[cast(int, python_of(attr))]
     return python_of(attr)
-
-
-_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 def _axes_of(attr: Attribute, mesh: Mesh) -> object:
@@ -269,7 +267,6 @@ _WRITERS: dict[str, Callable[[Any], Attribute]] = {
     "manual_axes": lambda value: ManualAxesAttr(tuple(value)),
     "in_shardings": per_value,
     "out_shardings": per_value,
-    "allowed_direction": lambda value: _int32(_DIRECTIONS.index(value)),
 }
 
 _BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [

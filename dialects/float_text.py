@@ -30,7 +30,8 @@ def float_text(x: Any) -> str:
 
 def _digits(x: Any) -> int:
     """How many digits LLVM gives a number of a format: enough to tell all of them apart."""
-    precision = 1 - round(log2(float(ml_dtypes.finfo(x.dtype).eps)))
+    eps: Any = ml_dtypes.finfo(x.dtype).eps
+    precision = 1 - round(log2(float(eps)))
     return 2 + precision * 59 // 196
 
 

@@ -9,12 +9,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
 from shardc.dialects.stablehlo.control_flow import WhileOp
+from shardc.ops import chlo, hlo
 
 RESULT_NAMES = {
-    "chlo.top_k": ("values", "indices"),
-    "stablehlo.batch_norm_grad": ("grad_operand", "grad_scale", "grad_offset"),
-    "stablehlo.batch_norm_training": ("output", "batch_mean", "batch_var"),
-    "stablehlo.rng_bit_generator": ("output_state", "output"),
+    chlo.top_k.name: ("values", "indices"),
+    hlo.batch_norm_grad.name: ("grad_operand", "grad_scale", "grad_offset"),
+    hlo.batch_norm_training.name: ("output", "batch_mean", "batch_var"),
+    hlo.rng_bit_generator.name: ("output_state", "output"),
 }
 """Operations whose results have names of their own."""
 
@@ -85,7 +86,7 @@ class _Numbering:
 
 
 def _result_names(op: Operation) -> tuple[str, ...]:
-    if op.name not in ("stablehlo.constant", "chlo.constant"):
+    if op.name not in (hlo.constant.name, "chlo.constant"):
         return RESULT_NAMES.get(op.name, ())
     element = getattr(op.results[0].type, "element_type", None)
     return ("c",) if isinstance(element, IntegerType) else ("cst",)

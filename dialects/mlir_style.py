@@ -31,9 +31,10 @@ from shardc.dialects.dense import DenseAttr, Literal
 from shardc.dialects.float_text import float_text
 from shardc.dialects.mlir_names import RESULT_NAMES, name_values
 from shardc.dialects.stablehlo.control_flow import WhileOp
-from shardc.dialects.stablehlo.reductions import ReduceOp, print_pairs, print_reduced
+from shardc.dialects.stablehlo.reduce import ReduceOp, print_pairs, print_reduced
 from shardc.dialects.text import ModulePrinter
 from shardc.graph.attrs import Dense
+from shardc.ops import func, hlo
 
 _FLOATS = {"f16": np.float16, "bf16": ml_dtypes.bfloat16, "f32": np.float32}
 
@@ -152,7 +153,7 @@ def _while(printer: Printer, op: Operation) -> None:
     """As the operation prints itself, but with the conditions on lines of their own."""
     loop = cast(WhileOp, op)
     args = loop.cond.block.args
-    printer.print_string("stablehlo.while")
+    printer.print_string(hlo.while_.name)
     with printer.in_parens():
         for number, (arg, operand) in enumerate(zip(args, op.operands, strict=True)):
             printer.print_string(", " if number else "")
@@ -175,7 +176,7 @@ def _while(printer: Printer, op: Operation) -> None:
 def _reduce(printer: Printer, op: Operation) -> None:
     """As the operation prints itself, but with the reducer on a line of its own."""
     reduce = cast(ReduceOp, op)
-    printer.print_string("stablehlo.reduce")
+    printer.print_string(hlo.reduce.name)
     if not print_reduced(printer, reduce):
         printer._print_new_line()  # pyright: ignore[reportPrivateUsage]
         printer.print_string(" reducer")
@@ -186,8 +187,8 @@ def _reduce(printer: Printer, op: Operation) -> None:
 
 _OPS: dict[str, Callable[[Printer, Operation], None]] = {
     "builtin.module": _module,
-    "func.call": _call,
-    "func.return": _return,
-    "stablehlo.reduce": _reduce,
-    "stablehlo.while": _while,
+    func.call.name: _call,
+    func.return_.name: _return,
+    hlo.reduce.name: _reduce,
+    hlo.while_.name: _while,
 }

@@ -10,13 +10,11 @@ from abc import ABC
 from typing import cast
 
 from xdsl.dialects.builtin import (
-    I32,
     I64,
     IntegerAttr,
     StringAttr,
     SymbolNameConstraint,
     TensorType,
-    i32,
 )
 from xdsl.ir import Attribute, Dialect
 from xdsl.irdl import (
@@ -32,19 +30,13 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.irdl.declarative_assembly_format import (
-    AttributeVariable,
-    CustomDirective,
-    ParsingState,
-    PrintingState,
-    irdl_custom_directive,
-)
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import IsTerminator, Pure, SymbolOpInterface
+from xdsl.traits import Pure, SymbolOpInterface
 
 from shardc.dialects.bodies import parse_body, parse_operands, print_body, print_operands
 from shardc.dialects.dense import DenseAttr
+from shardc.dialects.derive import operations
 from shardc.dialects.sdy_attributes import (
     ATTRIBUTES,
     ManualAxesAttr,
@@ -52,10 +44,12 @@ from shardc.dialects.sdy_attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
 )
-from shardc.dialects.sdy_collectives import COLLECTIVES, SAME_TYPE, SameType, ShardingOp
+from shardc.dialects.sdy_collectives import ShardingOp
 from shardc.dialects.sdy_refs import parse_shardings, shardings_text
+from shardc.dialects.sdy_syntax import SAME_TYPE, SameType
 from shardc.dialects.shardings import attr_of, sharding_of
 from shardc.dialects.verify import verify_blocks, verify_types
+from shardc.ops import sdy
 
 __all__ = ["SDY", "attr_of", "sharding_of"]
 
@@ -64,7 +58,7 @@ __all__ = ["SDY", "attr_of", "sharding_of"]
 class MeshOp(IRDLOperation):
     """`sdy.mesh @pod = <["x"=4, "y"=2]>` names the axes of the devices."""
 
-    name = "sdy.mesh"
+    name = sdy.mesh.name
     sym_name = prop_def(SymbolNameConstraint())
     mesh = prop_def(MeshAttr)
     traits = traits_def(SymbolOpInterface())
@@ -72,20 +66,10 @@ class MeshOp(IRDLOperation):
 
 
 @irdl_op_definition
-class ReturnOp(IRDLOperation):
-    """`sdy.return %0 : tensor<4xf32>` ends a body."""
-
-    name = "sdy.return"
-    results_ = var_operand_def()
-    traits = traits_def(IsTerminator())
-    assembly_format = "attr-dict ($results_^ `:` type($results_))?"
-
-
-@irdl_op_definition
 class ShardingConstraintOp(ShardingOp):
     """`sdy.sharding_constraint %0 <@pod, [{"x"}, {?}]> : tensor<8x4xf32>`: the user's annotation."""
 
-    name = "sdy.sharding_constraint"
+    name = sdy.sharding_constraint.name
     sharding = prop_def(ShardingAttr)
     assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
     custom_directives = (SameType,)
@@ -95,7 +79,7 @@ class ShardingConstraintOp(ShardingOp):
 class ReshardOp(ShardingOp):
     """`sdy.reshard %0 <@pod, [{}, {"x"}]> : tensor<8x4xf32>` moves a value to another sharding."""
 
-    name = "sdy.reshard"
+    name = sdy.reshard.name
     sharding = prop_def(ShardingAttr)
     assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
     custom_directives = (SameType,)
@@ -104,44 +88,11 @@ class ReshardOp(ShardingOp):
 # Propagation
 
 
-_DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
-
-
-@irdl_custom_directive
-class Direction(CustomDirective):
-    """`FORWARD`, stored as a number."""
-
-    value: AttributeVariable
-
-    def parse(self, parser: Parser, state: ParsingState) -> None:
-        word = parser.parse_identifier()
-        if word not in _DIRECTIONS:
-            parser.raise_error(f"{word} is no direction; it is one of {', '.join(_DIRECTIONS)}")
-        self.value.set(state, IntegerAttr(_DIRECTIONS.index(word), i32))
-
-    def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
-        printer.print_string(_DIRECTIONS[cast("IntegerAttr[I32]", self.value.get(op)).value.data])
-        state.should_emit_space = True
-        state.last_was_punctuation = False
-
-
-@irdl_op_definition
-class PropagationBarrierOp(ShardingOp):
-    """`sdy.propagation_barrier %0 allowed_direction=FORWARD : …`: shardings pass only that way."""
-
-    name = "sdy.propagation_barrier"
-    allowed_direction = prop_def(IntegerAttr[I32])
-    assembly_format = (
-        f"$input `allowed_direction` `` `=` `` custom<Direction>($allowed_direction) attr-dict {SAME_TYPE}"
-    )
-    custom_directives = (SameType, Direction)
-
-
 @irdl_op_definition
 class DataFlowEdgeOp(ShardingOp):
     """`%2 = sdy.data_flow_edge %1#0 sharding=<@pod, [{"x"}]> : …`: what flows into %1#0 is sharded alike."""
 
-    name = "sdy.data_flow_edge"
+    name = sdy.data_flow_edge.name
     sharding = opt_prop_def(ShardingAttr)
     assembly_format = f"$input (`sharding` `` `=` `` $sharding^)? attr-dict {SAME_TYPE}"
     custom_directives = (SameType,)
@@ -151,7 +102,7 @@ class DataFlowEdgeOp(ShardingOp):
 class ShardingGroupOp(IRDLOperation):
     """`sdy.sharding_group %0 group_id=1 : …`: all values of a group are sharded alike."""
 
-    name = "sdy.sharding_group"
+    name = sdy.sharding_group.name
     irdl_options = (ParsePropInAttrDict(),)
     input = operand_def(TensorType)
     group_id = prop_def(IntegerAttr[I64])
@@ -162,7 +113,7 @@ class ShardingGroupOp(IRDLOperation):
 class ConstantOp(IRDLOperation):
     """`sdy.constant dense<1.0> : tensor<4xf32>`: a constant that is not merged with others."""
 
-    name = "sdy.constant"
+    name = sdy.constant.name
     value = prop_def(DenseAttr)
     output = result_def(TensorType)
     traits = traits_def(Pure())
@@ -217,7 +168,7 @@ class ManualComputationOp(BodyOp):
         manual_axes={"x"} (%arg: tensor<2xf32>) { … sdy.return %a : tensor<2xf32> } : (…) -> …
     """
 
-    name = "sdy.manual_computation"
+    name = sdy.manual_computation.name
     in_shardings = prop_def(ShardingPerValueAttr)
     out_shardings = prop_def(ShardingPerValueAttr)
     manual_axes = prop_def(ManualAxesAttr)
@@ -250,7 +201,7 @@ class NamedComputationOp(BodyOp):
     Either list of shardings may be missing.
     """
 
-    name = "sdy.named_computation"
+    name = sdy.named_computation.name
     in_shardings = opt_prop_def(ShardingPerValueAttr)
     out_shardings = opt_prop_def(ShardingPerValueAttr)
     function = prop_def(StringAttr, prop_name="name")
@@ -273,19 +224,19 @@ class NamedComputationOp(BodyOp):
 
 
 SDY = Dialect(
-    "sdy",
-    [
-        MeshOp,
-        ReturnOp,
-        ShardingConstraintOp,
-        ReshardOp,
-        *COLLECTIVES,
-        PropagationBarrierOp,
-        DataFlowEdgeOp,
-        ShardingGroupOp,
-        ConstantOp,
-        ManualComputationOp,
-        NamedComputationOp,
-    ],
+    sdy.mesh.dialect,
+    operations(
+        sdy.mesh.dialect,
+        [
+            MeshOp,
+            ShardingConstraintOp,
+            ReshardOp,
+            DataFlowEdgeOp,
+            ShardingGroupOp,
+            ConstantOp,
+            ManualComputationOp,
+            NamedComputationOp,
+        ],
+    ),
     ATTRIBUTES,
 )

@@ -22,13 +22,14 @@ from shardc.dialects.sdy_refs import (
     shardings_text,
 )
 from shardc.dialects.stablehlo.enums import TextAttr
+from shardc.ops import sdy
 
 
 @irdl_attr_definition
 class MeshAttr(Data[MeshRef]):
     """`#sdy.mesh<["x"=4]>`."""
 
-    name = "sdy.mesh"
+    name = sdy.mesh.name
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> MeshRef:

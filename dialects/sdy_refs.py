@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from xdsl.ir import Data
 from xdsl.parser import AttrParser
 from xdsl.utils.mlir_lexer import MLIRLexer
+
+from shardc.layout import KINDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class AxisRef:
 
     def __str__(self) -> str:
         part = "" if self.size is None else f":({self.pre}){self.size}"
-        return f'"{self.name}"{part}'
+        return quoted(self.name) + part
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +49,30 @@ class MeshRef:
     device_ids: tuple[int, ...] | None = None
 
     def __str__(self) -> str:
-        axes = ", ".join(f'"{name}"={size}' for name, size in self.axes)
+        axes = ", ".join(f"{quoted(name)}={size}" for name, size in self.axes)
         ids = "" if self.device_ids is None else f", device_ids={list(self.device_ids)}"
         return f"<[{axes}]{ids}>"
 
 
 @dataclass(frozen=True, slots=True)
 class ShardingRef:
-    """A tensor's sharding. `mesh` is a symbol's name or the mesh itself."""
+    """A tensor's sharding. `mesh` is a symbol's name or the mesh itself.
+
+    `kind` is of what is unreduced, in the text of newer Shardys: `unreduced=max{"x"}`.
+    """
 
     mesh: str | MeshRef
     dims: tuple[DimRef, ...]
     replicated: tuple[AxisRef, ...] = ()
     unreduced: tuple[AxisRef, ...] = ()
+    kind: str = "sum"
 
     def __str__(self) -> str:
         mesh = f"mesh{self.mesh}" if isinstance(self.mesh, MeshRef) else f"@{symbol_text(self.mesh)}"
         parts = [mesh, f"[{', '.join(map(str, self.dims))}]"]
         parts += [f"replicated={axes_text(self.replicated)}"] if self.replicated else []
-        parts += [f"unreduced={axes_text(self.unreduced)}"] if self.unreduced else []
+        kind = "" if self.kind == "sum" else self.kind
+        parts += [f"unreduced={kind}{axes_text(self.unreduced)}"] if self.unreduced else []
         return f"<{', '.join(parts)}>"
 
 
@@ -78,7 +86,17 @@ def axes_text(axes: tuple[AxisRef, ...]) -> str:
 
 def symbol_text(name: str) -> str:
     """A symbol's name without the @, quoted if it has to be."""
-    return name if MLIRLexer.bare_identifier_regex.fullmatch(name) else f'"{name}"'
+    return name if MLIRLexer.bare_identifier_regex.fullmatch(name) else quoted(name)
+
+
+def quoted(name: str) -> str:
+    """A name as a string of MLIR: quotes, backslashes and what is not printable ASCII by their bytes."""
+    if name.isidentifier() and name.isascii():
+        return f'"{name}"'
+    kept = (
+        chr(byte) if 32 <= byte < 127 and byte not in b'"\\' else f"\\{byte:02X}" for byte in name.encode()
+    )
+    return f'"{"".join(kept)}"'
 
 
 def shardings_text(shardings: tuple[ShardingRef, ...]) -> str:
@@ -161,6 +179,7 @@ def parse_sharding(parser: AttrParser) -> ShardingRef:
         parser.parse_punctuation(",")
         dims = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_dim(parser))
         axes: dict[str, tuple[AxisRef, ...]] = {}
+        kind = "sum"
         while parser.parse_optional_punctuation(","):
             key = parser.parse_identifier()
             if key not in ("replicated", "unreduced"):
@@ -168,13 +187,32 @@ def parse_sharding(parser: AttrParser) -> ShardingRef:
                     f"a sharding has no {key}; after the dimensions stand replicated, unreduced"
                 )
             parser.parse_punctuation("=")
+            if key == "unreduced":
+                kind = parse_kind(parser)
             axes[key] = parse_axes(parser)
-    return ShardingRef(mesh, tuple(dims), axes.get("replicated", ()), axes.get("unreduced", ()))
+    return ShardingRef(mesh, tuple(dims), axes.get("replicated", ()), axes.get("unreduced", ()), kind)
+
+
+def parse_kind(parser: AttrParser) -> str:
+    """Read `max` or `min`; sum is also what nothing says."""
+    kind = parser.parse_optional_identifier() or "sum"
+    if kind not in KINDS:
+        parser.raise_error(f"{kind} is no kind of reduction; it is one of {', '.join(KINDS)}")
+    return kind
 
 
 def parse_shardings(parser: AttrParser) -> tuple[ShardingRef, ...]:
-    """Read `[<@mesh, [{"x"}]>, <@mesh, [{}]>]`."""
-    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_sharding(parser)))
+    """Read `[<@mesh, [{"x"}]>, <@mesh, [{}]>]`, each perhaps with `#sdy.sharding` before it."""
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_one(parser)))
+
+
+def _parse_one(parser: AttrParser) -> ShardingRef:
+    if parser.lexer.input.at(parser.pos) != "#":
+        return parse_sharding(parser)
+    attribute = parser.parse_attribute()
+    if isinstance(attribute, Data) and isinstance(attribute.data, ShardingRef):
+        return attribute.data
+    parser.raise_error(f"{attribute} is no sharding")
 
 
 def parse_all_to_all(parser: AttrParser) -> AllToAll:

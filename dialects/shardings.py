@@ -15,7 +15,7 @@ from xdsl.ir import Attribute
 
 from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
-from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding
+from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, text_of
 
 PARTIAL = "shardc.partial"
 SHARDING = "sdy.sharding"
@@ -64,7 +64,7 @@ def partial_of(sharding: Sharding) -> DictionaryAttr | None:
     """The `shardc.partial` of a sharding that is a partial max or min; None of others."""
     if sharding.kind == "sum":
         return None
-    names = [StringAttr(str(axis_ref(axis, sharding.mesh)).replace('"', "")) for axis in sharding.unreduced]
+    names = [StringAttr(text_of(axis, sharding.mesh)) for axis in sharding.unreduced]
     return DictionaryAttr({sharding.kind: ArrayAttr(names)})
 
 
@@ -132,7 +132,7 @@ def _resolve(ref: ShardingRef, mesh: Mesh) -> Sharding:
     replicated, unreduced = (
         tuple(axis_of(axis, mesh) for axis in axes) for axes in (ref.replicated, ref.unreduced)
     )
-    return Sharding(mesh, dims, replicated, unreduced).check()
+    return Sharding(mesh, dims, replicated, unreduced, ref.kind).check()
 
 
 def with_partial(sharding: Sharding, partial: Attribute) -> Sharding:
@@ -148,7 +148,7 @@ def with_partial(sharding: Sharding, partial: Attribute) -> Sharding:
 
 
 def _strings(attr: Attribute) -> list[StringAttr]:
-    items = list(attr) if isinstance(attr, ArrayAttr) else [attr]  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
+    items: list[Attribute] = list[Attribute](attr) if isinstance(attr, ArrayAttr) else [attr]
     strings = [item for item in items if isinstance(item, StringAttr)]
     if len(strings) != len(items):
         raise LayoutError(f"{PARTIAL} lists axes as strings, not {attr}")

@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.convert import python_attrs
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
@@ -23,12 +24,15 @@ from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of
 from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
-from shardc.explain.diagnostics import ShardcError
 from shardc.graph.attrs import DotDims
 from shardc.graph.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained
+from shardc.ops import hlo, sdy
+
+DOC = "shardc.doc"
+"""The attribute of a function with what its author says of it; of a module, for those that are inlined."""
 
 
 @dataclass(slots=True)
@@ -82,7 +86,9 @@ class _Reader:
         ]
         visibility = op.sym_visibility
         public = visibility is None or visibility.data == "public"
-        return Function(op.sym_name.data, body, results, loc, public)
+        doc = op.attributes.get(DOC)
+        text = doc.data if isinstance(doc, StringAttr) else None
+        return Function(op.sym_name.data, body, results, loc, public, text)
 
     def region(self, region: IRRegion, mesh: Mesh | None) -> Region:
         block = region.block
@@ -108,8 +114,8 @@ class _Reader:
             attrs = self.attributes(op, mesh)
             shardings = self.result_shardings(op)
             name = op.name
-            if name == "stablehlo.dot":
-                name = "stablehlo.dot_general"
+            if name == hlo.dot.name:
+                name = hlo.dot_general.name
                 dims = DotDims.of_dot(self.type(op.operands[0].type).rank)
                 attrs = {**attrs, "dot_dimension_numbers": dims}
         except LayoutError as error:
@@ -153,7 +159,9 @@ class _Reader:
         known = self.attrs.get(key)
         if known is None:
             own = (
-                frozenset(k for k, _ in own_attributes(op)) if isinstance(op, IRDLOperation) else frozenset()
+                frozenset(k for k, _ in own_attributes(op))
+                if isinstance(op, IRDLOperation)
+                else frozenset[str]()
             )
             own_mesh = self._own_mesh(op) or mesh
             known = python_attrs(properties, attributes, own, self.graph.meshes, own_mesh)
@@ -197,7 +205,7 @@ def fitted(sharding: Sharding, type: TensorType) -> Sharding:
 
 
 def _mesh_location(module: ModuleOp) -> Location:
-    meshes = (op for op in module.body.block.ops if op.name == "sdy.mesh")
+    meshes = (op for op in module.body.block.ops if op.name == sdy.mesh.name)
     return next((location_of(op.location) for op in meshes), Location())
 
 

@@ -1,4 +1,4 @@
-"""Checks that an operation's operands, attributes and results fit, by the one table in graph/infer.
+"""Checks that an operation's operands, attributes and results fit, by its definition in ops/.
 
 Equal operations are checked once: the answer is remembered by name, types and properties.
 """
@@ -18,21 +18,21 @@ from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerVa
 from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import mesh_of, sharding_of
 from shardc.dialects.types import type_of
-from shardc.graph.infer import INFER, ShapeError, infer
 from shardc.graph.types import TensorType
 from shardc.layout import LayoutError, Mesh, Sharding
+from shardc.ops import ShapeError, hlo, infer, infers, sdy
 
 Types = tuple[Attribute, ...]
 Named = tuple[tuple[str, Attribute], ...]
 
 
-_UNCACHED = ("stablehlo.constant", "sdy.constant")
+_UNCACHED = (hlo.constant.name, sdy.constant.name)
 """Their values may be large, and a cache would keep them alive."""
 
 
 def verify_types(op: IRDLOperation) -> None:
-    """Raise VerifyException, with the text of graph/infer, unless the operation fits together."""
-    if op.name not in INFER:
+    """Raise VerifyException, with the text of ops/, unless the operation fits together."""
+    if not infers(op.name):
         return
     names_mesh = op.name.startswith(("sdy.", "spmd."))
     check = _check.__wrapped__ if op.name in _UNCACHED else _check
@@ -148,7 +148,7 @@ def module_meshes(module: ModuleOp) -> dict[str, Mesh]:
     """The meshes that a module defines, by name; LayoutError if one cannot be."""
     meshes: dict[str, Mesh] = {}
     for op in module.body.block.ops:
-        if op.name == "sdy.mesh":
+        if op.name == sdy.mesh.name:
             name, attr = op.properties["sym_name"], op.properties["mesh"]
             processes = op.attributes.get("shardc.processes")
             if isinstance(attr, MeshAttr):

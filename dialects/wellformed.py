@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, UnrankedTensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
-from shardc.explain.diagnostics import ShardcError
+from shardc.dialects.manual import check_manual
 
 
 def verify(module: ModuleOp) -> None:
@@ -23,6 +25,7 @@ def verify(module: ModuleOp) -> None:
         try:
             _check_shapes(op)
             _check_terminators(op)
+            check_manual(op)
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
             raise ShardcError(first_line(str(error)), location_of(op.location)) from None
@@ -59,10 +62,18 @@ def _check_terminators(op: Operation) -> None:
     if dialect not in ("func", "stablehlo", "sdy"):
         return
     for region in op.regions:
+        if len(region.blocks) > 1:
+            raise VerifyException(f"a body of {op.name} is one block, without jumps")
+        if not region.blocks and isinstance(op, FuncOp) and not _is_declaration(op):
+            raise VerifyException(f"function @{op.sym_name.data} has no body")
         for block in region.blocks:
             last = block.last_op
             if last is None or last.name != f"{dialect}.return":
                 raise VerifyException(f"a body of {op.name} ends in {dialect}.return")
+
+
+def _is_declaration(op: FuncOp) -> bool:
+    return op.sym_visibility is not None and op.sym_visibility.data == "private"
 
 
 def first_line(text: str) -> str:

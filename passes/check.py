@@ -16,19 +16,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
 from shardc.check.varying import check_graph
-from shardc.dialects.snapshot import snapshot
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class Check(ModulePass):
+class Check(GraphPass):
     """Type-check the per-device code of every function."""
 
     name = "check"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check_graph(snapshot(op).graph)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        check_graph(shared.snapshot().graph)
+        return False

@@ -28,52 +28,55 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.check.varying import Types, check_graph
+from shardc.check.varying import VaryingTypes, check_graph
+from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.snapshot import Snapshot, snapshot
-from shardc.explain.diagnostics import collecting
-from shardc.graph import REGION_OPS, Node, Region, TensorType, walk
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
+from shardc.graph import Node, Region, TensorType, walk
+from shardc.ops import Trait, has, hlo, spmd
+from shardc.passes.graph_pass import GraphPass
 
 REASON = "shardc.reason"
-REDUCE = "spmd.all_reduce"
+REDUCE = spmd.all_reduce.name
 FEW = 8  # operations that are moved for an operand to be there
 
 
 @dataclass(frozen=True)
-class CombineCollectives(ModulePass):
+class CombineCollectives(GraphPass):
     """Combine all-reduces of up to `bytes` together."""
 
     name = "combine-collectives"
     bytes: int = 1 << 25
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap, builder = snapshot(op), IRBuilder(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap, builder = shared.snapshot(), IRBuilder(shared.module)
+        changed = False
         with collecting():
             found = check_graph(snap.graph)
         for function in snap.graph.functions.values():
             for node in walk(function.body):
                 if node.id in found:
                     for region in _regions(node.regions[0]):
-                        _Block(snap, builder, found[node.id], region).combine(self.bytes)
+                        changed |= _Block(snap, builder, found[node.id], region).combine(self.bytes)
+        return changed
 
 
 def _regions(body: Region) -> Iterator[Region]:
     """A body, and the bodies of the loops and branches in it."""
     yield body
     for node in walk(body):
-        if node.name in REGION_OPS:
+        if has(node.name, Trait.REGION):
             yield from node.regions
 
 
 class _Block:
     """The nodes of a region, who makes each value, where it is first used, and where nodes have moved."""
 
-    def __init__(self, snap: Snapshot, builder: IRBuilder, types: Types, region: Region) -> None:
+    def __init__(self, snap: Snapshot, builder: IRBuilder, types: VaryingTypes, region: Region) -> None:
         self.snap, self.builder, self.types, self.nodes = snap, builder, types, region.nodes
         self.maker = {value: node for node in region.nodes for value in node.results}
         self.order = {node.id: place for place, node in enumerate(region.nodes)}
@@ -83,8 +86,9 @@ class _Block:
             for value in _operands(node):
                 self.needed.setdefault(value, place)
 
-    def combine(self, most: int) -> None:
-        """Take what is needed first, and with it what can run there too."""
+    def combine(self, most: int) -> bool:
+        """Take what is needed first, and with it what can run there too; whether there was any."""
+        changed = False
         reduces = [node for node in self.nodes if node.name == REDUCE and REASON in node.attrs]
         reduces = [node for node in reduces if node.results[0] in self.needed]
         alike: dict[Hashable, list[Node]] = {}
@@ -98,6 +102,8 @@ class _Block:
                 if len(group) > 1:
                     self._hoist(before, place)
                     _combine(self.snap, self.builder, self.nodes[place], group)
+                    changed = True
+        return changed
 
     def _kind(self, node: Node) -> Hashable:
         value = node.operands[0]
@@ -130,7 +136,7 @@ class _Block:
             if node.name == REDUCE:
                 return None
             if self.place[node.id] >= place:
-                if node.name.startswith("spmd.") or node.name in REGION_OPS or len(found) == FEW:
+                if has(node.name, Trait.ALONG_AXES, Trait.REGION) or len(found) == FEW:
                     return None
                 found[node.id] = node
                 open += _operands(node)
@@ -155,22 +161,22 @@ def _combine(snap: Snapshot, builder: IRBuilder, before: Node, group: list[Node]
     types = [snap.graph.type(node.operands[0]) for node in group]
     first, dtype = group[0], types[0].dtype
     builder.before(snap.ops[before.id])
-    flat = []
+    flat: list[SSAValue] = []
     for node, type in zip(group, types, strict=True):
         with builder.at(node.loc):
             value = snap.ssa[node.operands[0]]
-            flat.append(builder.one("stablehlo.reshape", value, result=TensorType((type.size,), dtype)))
+            flat.append(builder.one(hlo.reshape.name, value, result=TensorType((type.size,), dtype)))
     others = f"{len(group) - 1} more" if len(group) > 2 else cast(str, group[1].attrs[REASON])
     with builder.tagged({REASON: f"{first.attrs[REASON]}; and {others}"}):
-        joined = builder.one("stablehlo.concatenate", *flat, dimension=0)
+        joined = builder.one(hlo.concatenate.name, *flat, dimension=0)
         total = builder.one(REDUCE, joined, axes=first.attrs["axes"], kind=first.attrs["kind"])
     start = 0
     for node, type in zip(group, types, strict=True):
         end = start + type.size
         with builder.at(node.loc):
             part = builder.one(
-                "stablehlo.slice", total, start_indices=(start,), limit_indices=(end,), strides=(1,)
+                hlo.slice_.name, total, start_indices=(start,), limit_indices=(end,), strides=(1,)
             )
-            whole = builder.one("stablehlo.reshape", part, result=type)
+            whole = builder.one(hlo.reshape.name, part, result=type)
         Rewriter.replace_op(snap.ops[node.id], [], [whole])
         start = end

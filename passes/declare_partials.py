@@ -1,4 +1,4 @@
-"""declare-partials: per-device code -> the same, where all that is reduced is a partial result.
+"""declare-partials: per-device code -> the same with the operand of every reduction declared partial.
 
     %z = stablehlo.dot_general %a, %b, …
     %t = stablehlo.transpose %z, …
@@ -24,56 +24,59 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
-
-from shardc.check.flow import PARTIAL_OVER
-from shardc.check.partials import ENDS, Paths, natural_kind
+from shardc.analysis.marks import PARTIAL_OVER
+from shardc.check.partials import Paths, natural_kind
 from shardc.check.state import axis_named
-from shardc.check.varying import Types, check_body
+from shardc.check.varying import VaryingTypes, check_body
+from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
-from shardc.dialects.snapshot import Snapshot, snapshot
-from shardc.explain.diagnostics import collecting
-from shardc.graph import REGION_OPS, Graph, Node, walk
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
+from shardc.graph import Graph, Node, walk
 from shardc.layout import Axis, merge, text_of
+from shardc.ops import Trait, has, is_tensor_op, sdy, spmd
+from shardc.passes.graph_pass import GraphPass
 
 CALL = "shardc.call"
 
 
 @dataclass(frozen=True)
-class DeclarePartials(ModulePass):
+class DeclarePartials(GraphPass):
     """Say of everything that per-device code reduces that it is partial."""
 
     name = "declare-partials"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap, changed = shared.snapshot(), False
         for function in snap.graph.functions.values():
             for node in function.body.nodes:
-                if node.name == "sdy.manual_computation":
+                if node.name == sdy.manual_computation.name:
                     with collecting():
                         types = check_body(snap.graph, node)
-                    _Declarer(snap, types, node).run()
+                    changed |= _Declarer(snap, types, node).run()
+        return changed
 
 
 class _Declarer:
-    def __init__(self, snap: Snapshot, types: Types, manual: Node) -> None:
+    def __init__(self, snap: Snapshot, types: VaryingTypes, manual: Node) -> None:
         self.snap, self.types = snap, types
         self.graph: Graph = snap.graph
         self.nodes = list(walk(manual.regions[0]))
         self.paths = Paths(snap.graph, self.nodes)
         self.builder = IRBuilder(snap.module)
 
-    def run(self) -> None:
-        """Every reduction of a value that varies over its axes; what is partial already has been told."""
+    def run(self) -> bool:
+        """Declare the operand of every reduction over axes that it varies over; whether there was any."""
+        changed = False
         for end in self.nodes:
-            if end.name in ENDS:
+            if has(end.name, Trait.COMBINES):
                 axes = self.types.parts.of(cast("tuple[Axis, ...]", end.attrs["axes"]))
                 over = self.sorted(axes & self.types[end.operands[0]].varies)
                 if over:
                     self.declare(end, over, str(end.attrs["kind"]))
+                    changed = True
+        return changed
 
     def sorted(self, axes: frozenset[Axis]) -> tuple[Axis, ...]:
         return tuple(merge(sorted(axes, key=self.types.parts.mesh.order)))
@@ -101,7 +104,7 @@ class _Declarer:
 
     def may_say(self, maker: Node, kind: str) -> bool:
         """Whether an operation can say that its result is partial."""
-        plain = maker.name.startswith(("stablehlo.", "chlo.")) and maker.name not in REGION_OPS
+        plain = is_tensor_op(maker.name) and not has(maker.name, Trait.REGION)
         return plain and len(maker.results) == 1 and natural_kind(self.graph, maker) == kind
 
     def mark(self, maker: Node, over: Sequence[Axis]) -> None:
@@ -120,5 +123,5 @@ class _Declarer:
         loc = replace(end.loc, name=self.graph.values[end.operands[0]].loc.name)
         with self.builder.at(loc), self.builder.tagged(call):
             op.operands[0] = self.builder.one(
-                "spmd.as_partial", op.operands[0], axes=tuple(over), kind=str(end.attrs["kind"])
+                spmd.as_partial.name, op.operands[0], axes=tuple(over), kind=str(end.attrs["kind"])
             )

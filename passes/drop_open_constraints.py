@@ -18,28 +18,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from shardc.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardc.dialects.shardings import PARTIAL
-from shardc.graph import REGION_OPS
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.ops import Trait, has
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class DropOpenConstraints(ModulePass):
+class DropOpenConstraints(GraphPass):
     """Drop constraints that say nothing."""
 
     name = "drop-open-constraints"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            if isinstance(inner, ShardingConstraintOp) and _says_nothing(inner):
-                Rewriter.replace_op(inner, [], [inner.operands[0]])
+    def rewrite(self, shared: SharedGraph) -> bool:
+        constraints = [op for op in shared.module.walk() if isinstance(op, ShardingConstraintOp)]
+        dropped = [op for op in constraints if _says_nothing(op)]
+        for op in dropped:
+            Rewriter.replace_op(op, [], [op.operands[0]])
+        return bool(dropped)
 
 
 def _says_nothing(op: ShardingConstraintOp) -> bool:
@@ -55,7 +56,7 @@ def _is_per_device(op: Operation) -> bool:
     """Whether an operation stands in per-device code, or in a region over scalars."""
     parent = op.parent_op()
     while parent is not None and not isinstance(parent, FuncOp):
-        if isinstance(parent, ManualComputationOp) or parent.name not in REGION_OPS:
+        if isinstance(parent, ManualComputationOp) or not has(parent.name, Trait.REGION):
             return True
         parent = parent.parent_op()
     return False

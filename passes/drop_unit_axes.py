@@ -14,48 +14,51 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of, spmd_axes
 from shardc.dialects.locations import location_of
 from shardc.dialects.shardings import axis_named
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh
 from shardc.forms.site import INDEX, scalar
+from shardc.ops import Trait, has, spmd
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class DropUnitAxes(ModulePass):
+class DropUnitAxes(GraphPass):
     """Take axes of size 1 out of spmd operations, and operations over no other axis out of the program."""
 
     name = "drop-unit-axes"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            if inner.name.startswith("spmd."):
-                _without_unit_axes(IRBuilder(op), inner)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        builder = IRBuilder(shared.module)
+        ops = [op for op in shared.module.walk() if has(op.name, Trait.ALONG_AXES)]
+        return any([_drop(builder, op) for op in ops])
 
 
-def _without_unit_axes(builder: IRBuilder, op: Operation) -> None:
+def _drop(builder: IRBuilder, op: Operation) -> bool:
+    """Whether an operation had such axes."""
     mesh, names = enclosing_mesh(op), op.attributes["axes"]
     assert mesh is not None and isinstance(names, ArrayAttr)
     axes = [axis_named(name.data, mesh) for name in names if isinstance(name, StringAttr)]
     kept = tuple(axis for axis in axes if axis.size > 1)
     if len(kept) == len(axes):
-        return
+        return False
     if kept:
         op.attributes["axes"] = spmd_axes(kept, mesh)
     else:
         Rewriter.replace_op(op, [], [_alone(builder, op)])
+    return True
 
 
 def _alone(builder: IRBuilder, op: Operation) -> SSAValue:
     """What an operation gives where a device is alone in its group."""
-    sends_nothing = op.name == "spmd.collective_permute" and not python_of(op.attributes["pairs"])
+    sends_nothing = op.name == spmd.collective_permute.name and not python_of(op.attributes["pairs"])
     if op.operands and not sends_nothing:
         return op.operands[0]
     builder.before(op)

@@ -1,4 +1,4 @@
-"""gather-late: a stack of layers gathered before a loop that takes one a turn -> a layer gathered each turn.
+"""gather-late: a stack of layers gathered before a loop -> one layer gathered in each iteration.
 
     %0 = "spmd.all_gather"(%ws) {axes = ["data"], dim = 1}          // f32[24, 64, 256], all layers
     stablehlo.while … do {
@@ -19,38 +19,39 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from shardc.analysis.loops import Constants, counted
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import location_of
-from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, Region
-from shardc.graph.loops import Constants, counted
 from shardc.graph.program import own_attrs
+from shardc.ops import hlo, spmd
+from shardc.passes.graph_pass import GraphPass
 
 REASON = "shardc.reason"
 
 
 @dataclass(frozen=True)
-class GatherLate(ModulePass):
+class GatherLate(GraphPass):
     """Gather layers where they are used."""
 
     name = "gather-late"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
-        builder = IRBuilder(op)
-        for function in snap.graph.functions.values():
-            for gather, layer in _found(snap.graph, function.body):
-                _move(snap, builder, gather, layer)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
+        builder = IRBuilder(shared.module)
+        found = [pair for f in snap.graph.functions.values() for pair in _found(snap.graph, f.body)]
+        for gather, layer in found:
+            _move(snap, builder, gather, layer)
+        return bool(found)
 
 
 def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:
-    """Gathers, each with the one operation that uses it, which takes a layer in every turn of a loop."""
+    """Gathers, each with the one operation that uses it, which takes a layer in every iteration of a loop."""
     constants, users = Constants(graph), dict[int, list[tuple[Node, Node | None]]]()
     gathers: list[tuple[Node, Region]] = []
 
@@ -58,11 +59,11 @@ def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:
         for node in region.nodes:
             for value in node.operands:
                 users.setdefault(value, []).append((node, loop))
-            if node.name == "spmd.all_gather":
+            if node.name == spmd.all_gather.name:
                 gathers.append((node, region))
             for inner in node.regions:
-                is_turn = node.name == "stablehlo.while" and inner is node.regions[1]
-                visit(inner, node if is_turn else None)
+                is_loop_body = node.name == hlo.while_.name and inner is node.regions[1]
+                visit(inner, node if is_loop_body else None)
 
     visit(body, None)
     found: list[tuple[Node, Node]] = []
@@ -78,7 +79,7 @@ def _found(graph: Graph, body: Region) -> list[tuple[Node, Node]]:
 
 def _is_layer(graph: Graph, gather: Node, user: Node) -> bool:
     shape = graph.type(gather.results[0]).shape
-    takes = user.name == "stablehlo.dynamic_slice" and user.operands[0] == gather.results[0]
+    takes = user.name == hlo.dynamic_slice.name and user.operands[0] == gather.results[0]
     return takes and gather.attrs["dim"] != 0 and user.attrs["slice_sizes"] == (1, *shape[1:])
 
 
@@ -100,7 +101,7 @@ def _move(snap: Snapshot, builder: IRBuilder, gather: Node, layer: Node) -> None
         part = builder.one(layer.name, stack, *last.operands[1:], slice_sizes=(1, *shape[1:]))
         reshape = _reshape(builder, last)
         if reshape is not None:
-            part = builder.one("stablehlo.reshape", part, result=builder.type_of(part).with_shape(shape[1:]))
+            part = builder.one(hlo.reshape.name, part, result=builder.type_of(part).with_shape(shape[1:]))
             attrs = {**attrs, "dim": cast(int, gather.attrs["dim"]) - 1}
             last = reshape
     why = f"{gather.attrs.get(REASON, 'a layer is needed whole')}, one layer a turn"
@@ -117,7 +118,7 @@ def _reshape(builder: IRBuilder, layer: Operation) -> Operation | None:
     """The reshape that takes the leading dimension from a layer, where nothing else uses it."""
     (value,) = layer.results
     users = [use.operation for use in value.uses]
-    if len(users) != 1 or users[0].name != "stablehlo.reshape":
+    if len(users) != 1 or users[0].name != hlo.reshape.name:
         return None
     shape = builder.type_of(users[0].results[0]).shape
     return users[0] if shape == builder.type_of(value).shape[1:] else None

@@ -22,35 +22,35 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import WhileOp
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class HoistInvariants(ModulePass):
+class HoistInvariants(GraphPass):
     """Take invariant values out of every loop, outer loops first."""
 
     name = "hoist-invariants"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for loop in [inner for inner in op.walk() if isinstance(inner, WhileOp)]:
-            _hoist(loop)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        loops = [op for op in shared.module.walk() if isinstance(op, WhileOp)]
+        return any([_hoist(loop) for loop in loops])
 
 
-def _hoist(loop: WhileOp) -> None:
+def _hoist(loop: WhileOp) -> bool:
+    """Whether the loop had invariant values."""
     cond, body = (region.block for region in loop.regions)
     end = body.last_op
     assert end is not None
     invariant = [i for i, value in enumerate(end.operands) if value is body.args[i]]
     if not invariant:
-        return
+        return False
     for index in invariant:
         outer = loop.operands[index]
         for value in (loop.results[index], cond.args[index], body.args[index]):
@@ -61,6 +61,7 @@ def _hoist(loop: WhileOp) -> None:
         for index in reversed(invariant):
             block.erase_arg(block.args[index])
     _replace(loop, kept)
+    return True
 
 
 def _replace(loop: WhileOp, kept: list[int]) -> None:

@@ -24,33 +24,36 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.dialects.locations import location_of
+from shardc.diagnostics import Location, ShardcError
+from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import DOC
 from shardc.dialects.stablehlo.calls import CompositeOp
-from shardc.explain.diagnostics import ShardcError
+from shardc.passes.graph_pass import GraphPass
 
 CALL = "shardc.call"
 MOST = 100_000
 """How many operations a program may have once its calls are inlined."""
+DEEPEST = 200
+"""How many calls may be open at once."""
 
 
 @dataclass(frozen=True)
-class InlineCalls(ModulePass):
+class InlineCalls(GraphPass):
     """Replace every call by the body of its callee and drop functions that nothing calls any more."""
 
     name = "inline-calls"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, FuncOp)}
+    def rewrite(self, shared: SharedGraph) -> bool:
+        functions = {f.sym_name.data: f for f in shared.module.body.block.ops if isinstance(f, FuncOp)}
         inliner = _Inliner(functions)
         public = [f for f in functions.values() if not _is_private(f)]
         for function in public:
@@ -58,8 +61,18 @@ class InlineCalls(ModulePass):
             inliner.inline(function.body.block, "", (function.sym_name.data,))
         for function in functions.values():
             if _is_private(function) and public:
+                _keep_doc(shared.module, function)
                 function.detach()
                 function.erase()
+        return inliner.changed or len(public) < len(functions)
+
+
+def _keep_doc(module: ModuleOp, function: FuncOp) -> None:
+    """Leave what the author says of a function for outline-calls, which makes it again."""
+    if DOC in function.attributes:
+        old = module.attributes.get(DOC)
+        docs = dict(old.data) if isinstance(old, DictionaryAttr) else {}
+        module.attributes[DOC] = DictionaryAttr({**docs, function.sym_name.data: function.attributes[DOC]})
 
 
 def _check_size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> None:
@@ -100,6 +113,7 @@ def _symbol(op: Operation) -> str:
 class _Inliner:
     functions: dict[str, FuncOp]
     counts: dict[str, int] = field(default_factory=dict[str, int])
+    changed: bool = False
 
     def inline(self, block: Block, path: str, stack: tuple[str, ...]) -> None:
         """Inline the calls in a block and in the regions of its operations."""
@@ -113,6 +127,7 @@ class _Inliner:
                 self._call(op, op.decomposition, path, stack)
             elif isinstance(op, NamedComputationOp):
                 _open(op)
+                self.changed = True
 
     def _call(
         self, call: CallOp | CompositeOp, symbol: SymbolRefAttr, path: str, stack: tuple[str, ...]
@@ -124,6 +139,9 @@ class _Inliner:
             raise ShardcError(f"there is no function @{name} to call", loc)
         if name in stack:
             raise ShardcError(f"@{name} calls itself", loc, "a compiled program has no recursion")
+        if len(stack) > DEEPEST:
+            raise ShardcError(f"calls are nested more than {DEEPEST} deep: @{name} in @{stack[-1]}", loc)
+        self.changed = True
         number = self.counts[name] = self.counts.get(name, -1) + 1
         inner = f"{path}/{name}#{number}" if path else f"{name}#{number}"
         body = callee.body.clone()
@@ -146,8 +164,18 @@ class _Inliner:
             _constrained(value, attrs, point, call.location)
             for value, attrs in zip(end.operands, _dicts(callee.res_attrs, len(end.operands)), strict=True)
         ]
+        _name(results, loc)
         Rewriter.erase_op(end)
         Rewriter.replace_op(call, [], results)
+
+
+def _name(results: Sequence[SSAValue], loc: Location) -> None:
+    """Give the result of a call that the source names its name."""
+    if len(results) != 1 or not loc.name or not loc.name.isidentifier():
+        return
+    made = results[0].owner
+    if isinstance(made, Operation) and len(made.results) == 1:
+        locate(made, location_of(made.location).named(loc.name))
 
 
 def _open(computation: NamedComputationOp) -> None:

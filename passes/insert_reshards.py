@@ -19,22 +19,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import takewhile
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
-from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
-from shardc.explain.reasons import lost_splits, padding, reason
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot, write_shardings
 from shardc.layout import Sharding
-from shardc.passes.fit_borders import fit_borders
-from shardc.planning.improve import improve
-from shardc.planning.meshes import mesh_of
-from shardc.planning.problem import Problem
-from shardc.planning.setup import setup
+from shardc.ops import sdy
+from shardc.passes.graph_pass import GraphPass
+from shardc.planning.machines import Machine
+from shardc.planning.program import Plan, PlannedCopy, plan_program
+from shardc.rewrite.fit_borders import fit_borders
 
 FORM = "shardc.form"
 REASON = "shardc.reason"
@@ -42,95 +40,91 @@ CALL = "shardc.call"
 
 
 @dataclass(frozen=True)
-class InsertReshards(ModulePass):
-    """Plan the main function and write the plan into it."""
+class InsertReshards(GraphPass):
+    """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it."""
 
     name = "insert-reshards"
+    machine: Machine | None = None
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        found = planned(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        found = _planned(shared, self.machine)
         if found is None:
-            return
-        snap, problem = found
-        lost_splits(problem)
-        padding(problem)
-        _write_layouts(snap, problem)
-        _Inserter(snap, problem).insert()
+            return False
+        snap, plan = found
+        plan.warn()
+        _write_layouts(snap, plan)
+        _Inserter(snap, plan).insert()
+        return True
 
 
-def planned(op: ModuleOp) -> tuple[Snapshot, Problem] | None:
+def planned(op: ModuleOp, machine: Machine | None = None) -> tuple[Snapshot, Plan] | None:
     """The plan of the main function, which is not written yet; None if nothing names a mesh."""
-    fit_borders(op)
-    snap = snapshot(op)
+    return _planned(SharedGraph(op), machine)
+
+
+def _planned(shared: SharedGraph, machine: Machine | None) -> tuple[Snapshot, Plan] | None:
+    if fit_borders(shared.module):
+        shared.drop()
+    snap = shared.snapshot()
     if not snap.graph.meshes:
         return None
-    problem = setup(snap.graph, snap.graph.main, mesh_of(snap.graph))
-    improve(problem)
-    return snap, problem
+    return snap, plan_program(snap.graph, machine=machine)
 
 
-def _write_layouts(snap: Snapshot, problem: Problem) -> None:
+def _write_layouts(snap: Snapshot, plan: Plan) -> None:
     """Every value's layout, and every operation's form."""
-    layouts: dict[int, Sharding | None] = {value: layout for value, (layout, _) in problem.arguments.items()}
-    for variable in problem.variables:
-        layouts.update(zip(variable.node.results, variable.choice.results, strict=True))
-        if variable.choice.form != "plain":
-            snap.ops[variable.node.id].attributes[FORM] = StringAttr(variable.choice.form)
-    function = snap.graph.main
-    end = next(v for v in problem.variables if v.node is function.body.nodes[-1])
-    write_shardings(snap, layouts, {function.name: list(end.choice.operands)})
+    for node, form in plan.forms.items():
+        snap.ops[node].attributes[FORM] = StringAttr(form)
+    layouts: dict[int, Sharding | None] = {**plan.layouts}
+    write_shardings(snap, layouts, {snap.graph.main.name: list(plan.results)})
 
 
 class _Inserter:
     """Puts each reshard before the first operation that needs it."""
 
-    def __init__(self, snap: Snapshot, problem: Problem) -> None:
-        self.snap, self.problem = snap, problem
+    def __init__(self, snap: Snapshot, plan: Plan) -> None:
+        self.snap, self.plan = snap, plan
         self.order = {op: index for index, op in enumerate(snap.ops)}
 
     def insert(self) -> None:
         """All reshards of all values, in program order."""
-        for value in self.problem.values:
-            needs = self.problem.needs(value)
-            if needs:
-                self._copies(value, needs)
+        for copies in self.plan.copies():
+            self._insert(copies)
 
-    def _copies(self, value: int, needs: list[Sharding]) -> None:
-        made = self.problem.copies(value, needs)
-        parents = {target: source for source, target, _ in made}
-        users: dict[Sharding, list[tuple[Operation, int]]] = {target: [] for target in parents}
+    def _insert(self, copies: list[PlannedCopy]) -> None:
+        """The copies of one value."""
+        firsts, made = self._firsts(copies), self.snap.ssa[copies[0].value]
+        have: dict[Sharding, SSAValue] = {}
+        for copy in copies:
+            have[copy.target] = self._reshard(copy, have.get(copy.source, made), firsts[copy.target])
+            for node, index in copy.uses:
+                self.snap.ops[node.id].operands[index] = have[copy.target]
+
+    def _firsts(self, copies: list[PlannedCopy]) -> dict[Sharding, Operation]:
+        """The first operation that needs each copy, for itself or for a copy of it."""
+        parents = {copy.target: copy.source for copy in copies}
         firsts: dict[Sharding, Operation] = {}
-        for variable, index in self.problem.consumers[value]:
-            target = variable.choice.operands[index]
-            if target not in parents:
-                continue
-            user = self.snap.ops[variable.node.id]
-            users[target].append((user, index))
-            place = _beside(user, self.snap.ssa[value])
-            while target in parents:
-                known = firsts.get(target)
-                if known is None or self.order[place] < self.order[known]:
-                    firsts[target] = place
-                target = parents[target]
-        have: dict[Sharding, SSAValue] = {self.problem.given(value): self.snap.ssa[value]}
-        for source, target, _ in made:
-            have[target] = self._reshard(value, have[source], source, target, firsts[target])
-            for user, index in users[target]:
-                user.operands[index] = have[target]
+        for copy in copies:
+            for node, _ in copy.uses:
+                place, target = _beside(self.snap.ops[node.id], self.snap.ssa[copy.value]), copy.target
+                while target in parents:
+                    known = firsts.get(target)
+                    if known is None or self.order[place] < self.order[known]:
+                        firsts[target] = place
+                    target = parents[target]
+        return firsts
 
-    def _reshard(
-        self, value: int, operand: SSAValue, source: Sharding, target: Sharding, before: Operation
-    ) -> SSAValue:
-        made = self.snap.ssa[value]
+    def _reshard(self, copy: PlannedCopy, operand: SSAValue, before: Operation) -> SSAValue:
+        made = self.snap.ssa[copy.value]
         location = made.owner.location if isinstance(made.owner, Operation) else _argument(made).location
         op = ReshardOp.create(
             operands=[operand],
             result_types=[operand.type],
-            properties={"sharding": attr_of(target)},
-            attributes={REASON: StringAttr(reason(self.problem, value, source, target))},
+            properties={"sharding": attr_of(copy.target)},
+            attributes={REASON: StringAttr(copy.reason)},
             location=location,
         )
-        partial = partial_of(target)
+        partial = partial_of(copy.target)
         if partial is not None:
             op.attributes[PARTIAL] = partial
         call = _call(before, made)
@@ -147,10 +141,12 @@ def _call(before: Operation, made: SSAValue) -> Attribute | None:
     Per-device code takes its operands as they are, so there it is the call that has both.
     """
     call = before.attributes.get(CALL)
-    if before.name != "sdy.manual_computation" or not isinstance(call, StringAttr):
+    if before.name != sdy.manual_computation.name or not isinstance(call, StringAttr):
         return call
     other = made.owner.attributes.get(CALL) if isinstance(made.owner, Operation) else None
-    paths = zip(call.data.split("/"), other.data.split("/") if isinstance(other, StringAttr) else ())
+    paths = zip(
+        call.data.split("/"), other.data.split("/") if isinstance(other, StringAttr) else (), strict=False
+    )
     shared = "/".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], paths))
     return StringAttr(shared) if shared else None
 

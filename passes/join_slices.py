@@ -21,36 +21,38 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.dialects.joins import JoinOp
-from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.dialects.derive import op_class
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.dialects.types import attr_of_type, type_of
 from shardc.graph import Node, walk
-from shardc.rules.elementwise import RULES as ELEMENTWISE
+from shardc.ops import Trait, has, hlo, own
+from shardc.passes.graph_pass import GraphPass
 
 Ints = tuple[int, ...]
 
 
 @dataclass(frozen=True)
-class JoinSlices(ModulePass):
+class JoinSlices(GraphPass):
     """Put joins in the place of concatenations of slices."""
 
     name = "join-slices"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
         nodes = [node for f in snap.graph.functions.values() for node in walk(f.body)]
-        finder = _Finder(snap, nodes)
+        finder, changed = _Finder(snap, nodes), False
         for node in nodes:
-            if node.name == "stablehlo.concatenate" and finder.is_split(node):
+            if node.name == hlo.concatenate.name and finder.is_split(node):
                 ways = [finder.way(value, node) for value in node.operands]
                 if any(way.slice for way in ways):
                     _join(snap, node, ways)
+                    changed = True
+        return changed
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class _Finder:
         start = self.producer.get(through[0].operands[0] if through else value)
         if (
             start
-            and start.name == "stablehlo.slice"
+            and start.name == hlo.slice_.name
             and self._is_along(start, cast(int, node.attrs["dimension"]))
         ):
             return Way(value, start, through)
@@ -90,7 +92,9 @@ class _Finder:
     def _through(self, value: int) -> Iterator[Node]:
         """Elementwise operations on one tensor, for no one else, that make the value; the last one first."""
         node = self.producer.get(value)
-        while node and node.name in ELEMENTWISE and len(node.operands) == 1 and self.uses[value] == 1:
+        while (
+            node and has(node.name, Trait.ELEMENTWISE) and len(node.operands) == 1 and self.uses[value] == 1
+        ):
             yield node
             (value,) = node.operands
             node = self.producer.get(value)
@@ -116,7 +120,7 @@ def _join(snap: Snapshot, node: Node, ways: list[Way]) -> None:
         else snap.graph.type(way.value).shape[dim]
         for way in ways
     ]
-    join = JoinOp.create(
+    join = op_class(own.join).create(
         operands=[_whole(snap, way, old) for way in ways],
         result_types=[old.results[0].type],
         properties={

@@ -23,29 +23,28 @@ Comes in: every value with one layout that fits every use. Goes out: the form th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 
+from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
+from shardc.analysis.text import sharded_text, title
 from shardc.check.communication import SAID
-from shardc.check.flow import PARTIAL_OVER
-from shardc.check.partials import PARTIAL_KIND
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import locate, location_of
-from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
-from shardc.graph import LETTERS, REGION_OPS, Node
-from shardc.graph.text import sharded_text, title
+from shardc.graph import LETTERS, Node
 from shardc.layout import Sharding, text_of
+from shardc.ops import Trait, has, is_tensor_op, sdy
+from shardc.passes.graph_pass import GraphPass
 from shardc.planning.meshes import mesh_of
 
 KEPT = (
@@ -63,7 +62,7 @@ VALUES = "shardc.values"
 
 
 @dataclass(frozen=True)
-class Localize(ModulePass):
+class Localize(GraphPass):
     """Rewrite the entry's body into one manual computation over all axes.
 
     With `number_values` each operation says as VALUES which values of the global program its results are the
@@ -73,13 +72,15 @@ class Localize(ModulePass):
     name = "localize"
     number_values: bool = False
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
         if not snap.graph.meshes:
-            return
+            return False
         name = snap.graph.main.name
-        func = next(f for f in op.body.block.ops if isinstance(f, FuncOp) and f.sym_name.data == name)
+        functions = (f for f in shared.module.body.block.ops if isinstance(f, FuncOp))
+        func = next(f for f in functions if f.sym_name.data == name)
         _Localize(snap, func, self.number_values).run()
+        return True
 
 
 class _Localize:
@@ -126,7 +127,7 @@ class _Localize:
         return self.localizer.region(builder, self.graph.main.body, env)
 
     @contextmanager
-    def at(self, node: Node) -> Iterator[None]:
+    def at(self, node: Node) -> Generator[None]:
         """What is built for a node has its place, but not yet its name, and its notes."""
         notes = {key: node.attrs[key] for key in KEPT if key in node.attrs}
         if "shardc.form" in node.attrs:
@@ -136,7 +137,7 @@ class _Localize:
 
     def done(self, node: Node, values: Sequence[SSAValue]) -> None:
         """The results take the node's names, and say over which axes they are partial from here on."""
-        if node.name == "sdy.manual_computation":
+        if node.name == sdy.manual_computation.name:
             return  # its own operations have told
         for result, value in zip(node.results, values, strict=True):
             if not isinstance(value, OpResult):
@@ -147,15 +148,15 @@ class _Localize:
             if value.name_hint is None:
                 _name(value, loc.name)
                 made = location_of(value.op.location)
-                locate(value.op, made.named(loc.name) if made.file else loc)
+                alone = loc if len(value.op.results) == 1 else loc.named(None)
+                locate(value.op, made.named(alone.name) if made.file else alone)
             layout = self.localizer.layout(result)
             self._mark_partial(node, layout, value.op)
-            if not layout.is_replicated and value.op.name not in REGION_OPS:
-                text = sharded_text(self.graph.type(result), layout)
-                value.op.attributes[GLOBAL] = attribute_of(GLOBAL, text)
+            if not layout.is_replicated and not has(value.op.name, Trait.REGION):
+                _note_global(value, sharded_text(self.graph.type(result), layout))
 
     def _mark_partial(self, node: Node, layout: Sharding, op: Operation) -> None:
-        if not layout.unreduced or not op.name.startswith(("stablehlo.", "chlo.")):
+        if not layout.unreduced or not is_tensor_op(op.name):
             return
         split = [a for v in node.operands for dim in self.localizer.layout(v).dims for a in dim.axes]
         new = tuple(
@@ -163,6 +164,8 @@ class _Localize:
         )
         if new:
             op.attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, new)
+            if layout.kind != "sum" and has(node.name, Trait.GLOBAL_COLLECTIVE):
+                op.attributes[PARTIAL_KIND] = attribute_of(PARTIAL_KIND, layout.kind)
 
 
 def _number(value: OpResult, number: int) -> None:
@@ -172,6 +175,16 @@ def _number(value: OpResult, number: int) -> None:
     if numbers[value.index] < 0:
         numbers[value.index] = number
     value.op.attributes[VALUES] = attribute_of(VALUES, tuple(numbers))
+
+
+def _note_global(value: OpResult, text: str) -> None:
+    """Note the global type of a value; of several results of an operation each has its own, "" for none."""
+    held = value.op.attributes.get(GLOBAL)
+    count = len(value.op.results)
+    texts = list(cast("tuple[str, ...]", python_of(held))) if held and count > 1 else [""] * count
+    texts[value.index] = text
+    noted = text if len(texts) == 1 else tuple(texts)
+    value.op.attributes[GLOBAL] = attribute_of(GLOBAL, noted)
 
 
 def _name(value: SSAValue, name: str | None) -> None:

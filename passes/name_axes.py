@@ -25,39 +25,44 @@ from dataclasses import dataclass, replace
 from typing import cast
 
 import numpy as np
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from shardc.analysis.manual import own_axes
+from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.snapshot import Snapshot, snapshot
-from shardc.explain.diagnostics import ShardcError
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.forms.localize import replay
-from shardc.forms.site import INDEX, compare, scalar, spread
+from shardc.forms.site import scalar, spread
 from shardc.graph import Node, Region, walk
-from shardc.graph.manual import own_axes
 from shardc.layout import Axis, Mesh, Sharding, text_of
 from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
-from shardc.passes.device_numbers import NUMBER, device_numbers, name_positions, open_number
-from shardc.passes.one_device import replace_alone
-from shardc.rules.build import partial_kind
+from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
+from shardc.ops.rule_builder import partial_kind
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.device_numbers import NUMBER, device_numbers, name_positions, open_number
+from shardc.rewrite.outside_manual import replace_alone
 
 Axes = tuple[Axis, ...]
 
 
 @dataclass(frozen=True)
-class NameAxes(ModulePass):
+class NameAxes(GraphPass):
     """Replace the collectives over numbered devices, and what is computed from the device's number."""
 
     name = "name-axes"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
-        for function in snap.graph.functions.values():
-            if any(n.name in COLLECTIVES or n.name == NUMBER or own_axes(n) for n in walk(function.body)):
-                _Body(snap, IRBuilder(op)).region(function.body)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
+        numbered = [f for f in snap.graph.functions.values() if any(map(_is_numbered, walk(f.body)))]
+        for function in numbered:
+            _Body(snap, IRBuilder(shared.module)).region(function.body)
+        return bool(numbered)
+
+
+def _is_numbered(node: Node) -> bool:
+    return node.name in NAMED or node.name == NUMBER or bool(own_axes(node))
 
 
 @dataclass
@@ -72,13 +77,13 @@ class _Body:
     def region(self, region: Region) -> None:
         """Rewrite the operations of a region and of those in it."""
         for node in region.nodes:
-            if node.name == "sdy.manual_computation":
+            if node.name == sdy.manual_computation.name:
                 self._enter(node)
-            elif self.mesh is None and (node.name in COLLECTIVES or node.name == NUMBER):
+            elif self.mesh is None and (node.name in NAMED or node.name == NUMBER):
                 replace_alone(self.snap, self.builder, node)
-            elif self.mesh and node.name in COLLECTIVES:
+            elif self.mesh and node.name in NAMED:
                 self._replace(node, self.mesh)
-            elif node.name not in COMBINING:
+            elif has(node.name, Trait.REGION) or node.name == sdy.named_computation.name:
                 for inner in node.regions:
                     self.region(inner)
 
@@ -109,7 +114,7 @@ class _Body:
         self.builder.before(op)
         with self.builder.at(node.loc), self.builder.tagged(notes):
             site = Site(self, node, mesh, self.builder)
-            made = COLLECTIVES[node.name](site, list(op.operands))
+            made = NAMED[node.name](site, list(op.operands))
         Rewriter.replace_op(op, [], made)
 
 
@@ -179,7 +184,7 @@ def all_gather(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     axes, dim = site.axes(), site.attr("all_gather_dim")
     if not axes:
         return operands
-    return [site.builder.one("spmd.all_gather", x, axes=axes, dim=dim, invariant=True) for x in operands]
+    return [site.builder.one(spmd.all_gather.name, x, axes=axes, dim=dim, invariant=True) for x in operands]
 
 
 def reduce_scatter(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
@@ -190,8 +195,8 @@ def reduce_scatter(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     if not axes:
         return operands
     if kind is None:
-        return [site.builder.one("spmd.all_slice", _combined(site, x, axes), axes=axes, dim=dim)]
-    return [site.builder.one("spmd.reduce_scatter", x, axes=axes, dim=dim, kind=kind)]
+        return [site.builder.one(spmd.all_slice.name, _combined(site, x, axes), axes=axes, dim=dim)]
+    return [site.builder.one(spmd.reduce_scatter.name, x, axes=axes, dim=dim, kind=kind)]
 
 
 def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
@@ -201,7 +206,7 @@ def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     if not axes:
         return operands
     return [
-        site.builder.one("spmd.all_to_all", x, axes=axes, split_dim=split, concat_dim=concat)
+        site.builder.one(spmd.all_to_all.name, x, axes=axes, split_dim=split, concat_dim=concat)
         for x in operands
     ]
 
@@ -220,27 +225,19 @@ def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     (x,) = operands
     if not own:
         return [scalar(site.builder, 0, site.builder.type_of(x))]
-    return [site.builder.one("spmd.collective_permute", x, axes=axes, pairs=own) if axes else x]
+    return [site.builder.one(spmd.collective_permute.name, x, axes=axes, pairs=own) if axes else x]
 
 
 def collective_broadcast(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
-    """The block of a group's first device: the sum of it and of zeros."""
-    axes, builder = site.axes(), site.builder
+    """The block of a group's first device."""
+    axes = site.axes()
     (x,) = operands
-    if not axes:
-        return operands
-    type = builder.type_of(x)
-    index = builder.one("spmd.axis_index", axes=axes)
-    first = compare(builder, index, "EQ", scalar(builder, 0, INDEX))
-    zero = scalar(builder, 0, type)
-    kept = builder.one("stablehlo.select", spread(builder, first, type.shape), x, zero)
-    kind = "max" if type.dtype == "bool" else "sum"
-    return [builder.one("spmd.all_reduce", kept, axes=axes, kind=kind)]
+    return [site.builder.one(spmd.collective_broadcast.name, x, axes=axes, root=0) if axes else x]
 
 
 def _kind(site: Site, x: SSAValue) -> str | None:
     """How the region of a reduction combines: sum, max, min, or None if it takes a gather."""
-    combiner = site.body.snap.graph.op(site.node).combiner
+    combiner = op_of(site.body.snap.graph, site.node).combiner
     kind = partial_kind(combiner, site.builder.type_of(x).dtype)
     if kind is None and combiner not in NEUTRAL:
         raise site.error(
@@ -253,26 +250,24 @@ def _combined(site: Site, x: SSAValue, axes: Axes) -> SSAValue:
     """The operand combined over the axes; by a gather where there is no collective for it."""
     builder, kind = site.builder, _kind(site, x)
     if kind is not None:
-        return builder.one("spmd.all_reduce", x, axes=axes, kind=kind)
+        return builder.one(spmd.all_reduce.name, x, axes=axes, kind=kind)
     graph, type = site.body.snap.graph, builder.type_of(x)
     row = spread(builder, x, (1, *type.shape), tuple(range(1, type.rank + 1)))
-    rows = builder.one("spmd.all_gather", row, axes=axes, dim=0, invariant=True)
-    init = scalar(builder, NEUTRAL[str(graph.op(site.node).combiner)], type.with_shape(()))
+    rows = builder.one(spmd.all_gather.name, row, axes=axes, dim=0, invariant=True)
+    init = scalar(builder, NEUTRAL[str(op_of(graph, site.node).combiner)], type.with_shape(()))
     region = replay(graph, site.node.regions[0])
-    return builder.op("stablehlo.reduce", rows, init, results=[type], regions=[region], dimensions=(0,))[0]
+    return builder.op(hlo.reduce.name, rows, init, results=[type], regions=[region], dimensions=(0,))[0]
 
 
 NEUTRAL = {"prod": 1, "xor": 0, "bitor": 0, "bitand": -1}
 """What changes nothing in the combinations that are reduced after a gather."""
 
-COLLECTIVES: dict[str, Callable[[Site, list[SSAValue]], list[SSAValue]]] = {
-    "stablehlo.all_gather": all_gather,
-    "stablehlo.all_reduce": all_reduce,
-    "stablehlo.all_to_all": all_to_all,
-    "stablehlo.collective_broadcast": collective_broadcast,
-    "stablehlo.collective_permute": collective_permute,
-    "stablehlo.reduce_scatter": reduce_scatter,
+NAMED: dict[str, Callable[[Site, list[SSAValue]], list[SSAValue]]] = {
+    hlo.all_gather.name: all_gather,
+    hlo.all_reduce.name: all_reduce,
+    hlo.all_to_all.name: all_to_all,
+    hlo.collective_broadcast.name: collective_broadcast,
+    hlo.collective_permute.name: collective_permute,
+    hlo.reduce_scatter.name: reduce_scatter,
 }
-
-COMBINING = frozenset({"stablehlo.reduce", "stablehlo.sort", "stablehlo.scatter", "stablehlo.reduce_window"})
-"""Operations whose regions are over scalars."""
+"""Collectives between numbered devices -> what puts one over named axes in their place."""

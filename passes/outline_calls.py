@@ -19,48 +19,41 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
-from shardc.graph import REGION_OPS
-from shardc.passes.functions import CALL, Functions
-
-INVISIBLE = {"spmd.as_partial"}
-"""Operations of which the emitted program shows nothing."""
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.ops import Trait, has, spmd
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.outline import CALL, Functions, manual_bodies
 
 
 @dataclass(frozen=True)
-class OutlineCalls(ModulePass):
+class OutlineCalls(GraphPass):
     """Undo inline-calls where its traces are still whole."""
 
     name = "outline-calls"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = Functions(op)
-        for function in list(op.body.block.ops):
-            if isinstance(function, FuncOp):
-                for manual in list(function.body.walk()):
-                    if manual.name == "sdy.manual_computation":
-                        _outline(functions, manual.regions[0].block, 0)
-        for inner in op.walk():
-            inner.attributes.pop(CALL, None)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        functions = Functions(shared)
+        for body in manual_bodies(shared.module):
+            _outline(functions, body, 0)
+        marks = [op.attributes.pop(CALL, None) for op in shared.module.walk()]
+        return any(marks)
 
 
 def _outline(functions: Functions, block: Block, depth: int) -> None:
     """Make functions of the calls at `depth` of the call paths in a block, outermost first."""
     *steps, _ = block.ops
     for op in steps:
-        if op.name in REGION_OPS:
+        if has(op.name, Trait.REGION):
             inner = depth if _call_at(op, depth) is None else depth + 1
             for region in op.regions:
                 _outline(functions, region.block, inner)
     runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
     calls = [call for call, _ in runs]
     for call, ops in runs:
-        visible = [op for op in ops if op.name not in INVISIBLE]
+        visible = [op for op in ops if op.name != spmd.as_partial.name]  # which prints nothing
         if call is not None and calls.count(call) == 1 and len(visible) > 1:
             name = call.rpartition("/")[2].partition("#")[0]
             functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))

@@ -21,37 +21,34 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.repeats import Repeat, repeats
-from shardc.passes.functions import Functions, inputs, outputs
+from shardc.ops import hlo
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.outline import Functions, inputs, manual_bodies, outputs
 
 LEAST = 24
 NAME = "layer"
-_CONSTANT = "stablehlo.constant"
+_CONSTANT = hlo.constant.name
 _Key = tuple[Hashable, ...]
 _Segment = list[Operation]
 
 
 @dataclass(frozen=True)
-class OutlineRepeats(ModulePass):
+class OutlineRepeats(GraphPass):
     """Write what repeats once."""
 
     name = "outline-repeats"
     least: int = LEAST
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = Functions(op)
-        for function in list(op.body.block.ops):
-            if isinstance(function, FuncOp):
-                for manual in list(function.body.walk()):
-                    if manual.name == "sdy.manual_computation":
-                        _outline(functions, manual.regions[0].block, self.least)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        functions = Functions(shared)
+        for body in manual_bodies(shared.module):
+            _outline(functions, body, self.least)
+        return bool(functions.made)
 
 
 def _outline(functions: Functions, block: Block, least: int) -> None:
@@ -176,7 +173,9 @@ def _own_constants(segment: _Segment) -> None:
                 copy = constant.clone()
                 Rewriter.insert_op(copy, InsertPoint.before(step))
                 own[constant] = copy.results[0]
-            constant.results[0].replace_uses_with_if(own[constant], lambda use: _is_in(use.operation, step))
+            constant.results[0].replace_uses_with_if(
+                own[constant], lambda use, step=step: _is_in(use.operation, step)
+            )
 
 
 def _is_in(op: Operation, step: Operation) -> bool:

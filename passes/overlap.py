@@ -1,4 +1,4 @@
-"""overlap: per-device code -> the same with matrix products that go on while their operands or sums travel.
+"""overlap: per-device code -> the same with matrix products that run while blocks are sent.
 
     %1 = "spmd.all_gather"(%x) {axes = ["y"], dim = 0, …} : (tensor<2x4xf32>) -> tensor<4x4xf32>     // y = 2
     %2 = stablehlo.dot_general %1, %w, …
@@ -22,46 +22,46 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.passes import ModulePass
+from xdsl.dialects.builtin import StringAttr
 
-from shardc.check.varying import Types, check_graph
-from shardc.dialects.snapshot import Snapshot, snapshot
-from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.check.varying import VaryingTypes, check_graph
+from shardc.diagnostics import ShardcError, collecting
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, walk
 from shardc.layout import Axis, Mesh
-from shardc.passes.travelling import REASON, Rewriter
-from shardc.planning.figures import Figures, Times
-from shardc.planning.overlap import Candidate, Finder, Unsuitable, work
+from shardc.ops import spmd
+from shardc.passes.graph_pass import GraphPass
+from shardc.planning.overlap.candidates import Candidate, Finder, Unsuitable, work
+from shardc.planning.overlap.times import RingMachine, Times
+from shardc.rewrite.ring_products import REASON, RingRewriter
 
-COLLECTIVES = ("spmd.all_gather", "spmd.reduce_scatter")
 WHEN = ("off", "on", "auto")
 
 
 @dataclass(frozen=True)
-class Overlap(ModulePass):
+class Overlap(GraphPass):
     """Overlap collectives with products beside them: always (on), where it is quicker (auto), never (off).
 
-    What follows `unroll` is for auto, the machine's figures (planning/figures.py): microseconds, GB/s,
+    What follows `unroll` is for auto, the machine's figures (planning/overlap/times.py): microseconds, GB/s,
     Tflop/s. From Python, `times` says for a mesh, axes of it and a product's dtype what a machine takes.
     """
 
     name = "overlap"
     when: str = "on"
     unroll: int = 4
-    latency: int | float = Figures.latency * 1e6
-    bandwidth: int | float = Figures.bandwidth / 1e9
-    flops: int | float = Figures.flops / 1e12
-    launch: int | float = Figures.launch * 1e6
+    latency: int | float = RingMachine.latency * 1e6
+    bandwidth: int | float = RingMachine.bandwidth / 1e9
+    flops: int | float = RingMachine.flops / 1e12
+    launch: int | float = RingMachine.launch * 1e6
     times: Callable[[Mesh, tuple[Axis, ...], str], Times] | None = None
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, shared: SharedGraph) -> bool:
         if self.when not in WHEN:
             raise ShardcError(f"overlap can be {', '.join(WHEN)}, not {self.when}")
         if self.when == "off":
-            return
-        snap = snapshot(op)
+            return False
+        snap = shared.snapshot()
         with collecting():
             found = check_graph(snap.graph)
             bodies = [
@@ -71,19 +71,21 @@ class Overlap(ModulePass):
                 if node.id in found
             ]
             if any([body.run() for body in bodies]):
-                check_graph(snapshot(op).graph)
+                shared.drop()
+                check_graph(shared.snapshot().graph)
+        return bool(bodies)
 
     @property
-    def figures(self) -> Figures:
-        return Figures(self.latency / 1e6, self.bandwidth * 1e9, self.flops * 1e12, self.launch / 1e6)
+    def figures(self) -> RingMachine:
+        return RingMachine(self.latency / 1e6, self.bandwidth * 1e9, self.flops * 1e12, self.launch / 1e6)
 
 
 class _Body:
     """One manual computation."""
 
-    def __init__(self, options: Overlap, snap: Snapshot, node: Node, types: Types) -> None:
+    def __init__(self, options: Overlap, snap: Snapshot, node: Node, types: VaryingTypes) -> None:
         self.options, self.snap, self.region, self.types = options, snap, node.regions[0], types
-        self.rewriter = Rewriter(snap, types.parts.mesh, options.unroll)
+        self.rewriter = RingRewriter(snap, types.parts.mesh, options.unroll)
         self.taken: set[int] = set()
 
     def run(self) -> bool:
@@ -91,7 +93,7 @@ class _Body:
         finder = Finder(self.snap.graph, self.region, self._differs, self._is_partial)
         found: list[Candidate] = []
         for node in walk(self.region):
-            if node.name in COLLECTIVES:
+            if node.name in (spmd.all_gather.name, spmd.reduce_scatter.name):
                 try:
                     found.append(finder.candidate(node))
                 except Unsuitable as error:

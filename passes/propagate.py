@@ -25,30 +25,30 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
+from shardc.diagnostics import ShardcError, warn
 from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, ReshardOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingRuleAttr
 from shardc.dialects.shardings import attr_of, per_value
-from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
-from shardc.explain.diagnostics import ShardcError, warn
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot, write_shardings
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, unconstrained
-from shardc.passes.mirror import mirror
-from shardc.passes.separate_calls import separate_calls
+from shardc.ops import op_of
+from shardc.passes.graph_pass import GraphPass
 from shardc.propagation import STRATEGIES, Options, Result, propagate
 from shardc.propagation.custom import check_rule, parse_rule, unlike_dimensions
 from shardc.propagation.edges import Edge, edges_of
 from shardc.propagation.editing import without_unit_axes
+from shardc.rewrite.separate_calls import separate_calls
+from shardc.rewrite.write_graph import write_graph_changes
 
 RULE = "sdy.sharding_rule"
 
 
 @dataclass(frozen=True)
-class Propagate(ModulePass):
+class Propagate(GraphPass):
     """Propagate shardings through the whole program.
 
     `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
@@ -67,7 +67,7 @@ class Propagate(ModulePass):
     closed: bool = False
     merge_copies: bool = True
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
+    def rewrite(self, shared: SharedGraph) -> bool:
         options = Options(
             check_strategy(self.strategy),
             self.op_priorities,
@@ -77,17 +77,21 @@ class Propagate(ModulePass):
             self.closed,
             self.merge_copies,
         )
+        changed = False
         while True:
-            snap = snapshot(op)
+            snap = shared.snapshot()
+            shared.drop()  # the rules that are read change the graph, and what follows the module
             read_custom_rules(snap)
             result = propagate(snap.graph, options)
             if all(s is None for body in result.bodies for s in body.shardings.values()):
-                return
+                return changed
             before = snap.graph
-            mirror(snap, result)
+            write_graph_changes(snap, result)
+            changed = True
             if not separate_calls(snap, result):
                 break
         write_result(snap, before, result)
+        return True
 
 
 def check_strategy(name: str) -> str:
@@ -105,10 +109,10 @@ def read_custom_rules(snap: Snapshot) -> None:
             if isinstance(attr, ShardingRuleAttr):
                 try:
                     rule = parse_rule(attr.data)
-                    check_rule(rule, snap.graph.op(node))
+                    check_rule(rule, op_of(snap.graph, node))
                 except ValueError as error:
                     raise ShardcError(str(error), node.loc) from None
-                for text in unlike_dimensions(rule, snap.graph.op(node)):
+                for text in unlike_dimensions(rule, op_of(snap.graph, node)):
                     warn(text, node.loc, "the rule is taken as it is, as Shardy takes it")
                 node.attrs = {**node.attrs, RULE: rule}
 

@@ -1,4 +1,4 @@
-"""regather: a weight gathered once for all uses -> gathered again for uses that need results of others.
+"""regather: a weight gathered once for all uses -> a weight gathered again for later uses.
 
     %0 = "spmd.all_gather"(%w) {axes = ["data"], dim = 0, …}
     %1 = stablehlo.dot_general %x, %0, contracting_dims = [1] x [0]      // there
@@ -25,47 +25,45 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.analysis.text import title
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, Region, walk
-from shardc.graph.text import title
+from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
+from shardc.passes.graph_pass import GraphPass
 
 REASON = "shardc.reason"
 RELEASE = "shardc.release"  # NumPy's del; see backend/released.py
-GATHER = "spmd.all_gather"
-VIEWS = frozenset(
-    f"stablehlo.{name}" for name in ("bitcast_convert", "convert", "reshape", "slice", "transpose")
-)
-"""What is made of a copy alone, and again with it."""
+GATHER = spmd.all_gather.name
 
 
 @dataclass(frozen=True)
-class Regather(ModulePass):
+class Regather(GraphPass):
     """Gather arguments again rather than keep them."""
 
     name = "regather"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
-        builder = IRBuilder(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
+        builder = IRBuilder(shared.module)
         bodies = [
             _Body(snap.graph, node.regions[0])
             for function in snap.graph.functions.values()
             for node in walk(function.body)
-            if node.name == "sdy.manual_computation"
+            if node.name == sdy.manual_computation.name
         ]
         later = [(copy, uses) for body in bodies for copy in body.copies for uses in body.groups(copy)[1:]]
         for copy, uses in later:
             _gather(snap, builder, copy, uses)
         if later:
-            region_dce(op.body)
+            region_dce(shared.module.body)
+        return bool(later)
 
 
 @dataclass(eq=False)
@@ -125,7 +123,7 @@ class _Body:
         if use.regions:
             return use.id
         taken = tuple((i, value) for i, value in enumerate(use.operands) if value in copy.values)
-        return self.graph.op(use).key(), taken
+        return op_of(self.graph, use).key(), taken
 
 
 def _copies(body: Region) -> list[_Copy]:
@@ -138,12 +136,12 @@ def _copies(body: Region) -> list[_Copy]:
         if node.name == GATHER and REASON in node.attrs and given.issuperset(node.operands):
             copies.append(_Copy([node], set(node.results)))
             holder.update(dict.fromkeys(node.results, copies[-1]))
-        elif held and (node.name in VIEWS or (node.name == GATHER and REASON in node.attrs)):
+        elif held and (has(node.name, Trait.EXCERPT) or (node.name == GATHER and REASON in node.attrs)):
             (copy,) = held.values()
             copy.nodes.append(node)
             copy.values.update(node.results)
             holder.update(dict.fromkeys(node.results, copy))
-        elif node.name in VIEWS and given.issuperset(node.operands):
+        elif has(node.name, Trait.EXCERPT) and given.issuperset(node.operands):
             given.update(node.results)
         else:
             for copy in dict.fromkeys(held.values()):
@@ -162,7 +160,7 @@ def _gather(snap: Snapshot, builder: IRBuilder, copy: _Copy, uses: list[Node]) -
     first = copy.nodes[0]
     builder.before(snap.ops[uses[0].id])
     with builder.at(first.loc):
-        block = builder.one("stablehlo.optimization_barrier", snap.ssa[first.operands[0]])
+        block = builder.one(hlo.optimization_barrier.name, snap.ssa[first.operands[0]])
     made: dict[SSAValue, SSAValue] = {snap.ssa[first.operands[0]]: block}
     for node in copy.nodes:
         again = snap.ops[node.id].clone(made)

@@ -6,7 +6,7 @@ becomes
 
     %1 = sdy.reduce_scatter [{}, {"model"}] %0 out_sharding=<[{}, {"model"}]> : tensor<32x64xf32>
 
-The sequence is planned by planning/reshard.py. Types stay global; each step states the sharding it leaves.
+The sequence is planned by planning/reshard/. Types stay global; each step states the sharding it leaves.
 With `memory-limit` no step takes more bytes on a device, operand and result together; where nothing fits:
 
     prog.shard:3:10: error: changing a from [x] to [y] takes 24 bytes on a device, and 23 are allowed
@@ -19,46 +19,57 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from shardc.analysis.manual import NO_AXES, manual_axes
+from shardc.analysis.shardings import known_shardings
+from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Location, Node, walk
-from shardc.graph.manual import NONE, manual_axes
-from shardc.graph.stated import stated
 from shardc.layout import Sharding, replicated
-from shardc.planning.reshard import Plan, TooLittleMemory, least_memory, program_plan
+from shardc.ops import Trait, names, sdy
+from shardc.passes.graph_pass import GraphPass
+from shardc.planning.reshard import Reshard, TooLittleMemory, least_memory, preferred_plan
+
+_COLLECTIVES = {name.partition(".")[2]: name for name in names(Trait.GLOBAL_COLLECTIVE)}
+"""What a step of a plan is called -> its operation."""
 
 
 @dataclass(frozen=True)
-class ReshardsToCollectives(ModulePass):
+class ReshardsToCollectives(GraphPass):
     """Plan and expand every sdy.reshard, with no more than `memory_limit` bytes on a device if given."""
 
     name = "reshards-to-collectives"
     memory_limit: int | None = None
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        snap = snapshot(op)
-        shardings, manual, builder = stated(snap.graph), manual_axes(snap.graph), IRBuilder(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
+        shardings, manual, builder = (
+            known_shardings(snap.graph),
+            manual_axes(snap.graph),
+            IRBuilder(shared.module),
+        )
+        changed = False
         for function in snap.graph.functions.values():
             for node in walk(function.body):
-                if node.name == "sdy.reshard":
+                if node.name == sdy.reshard.name:
                     target = cast(Sharding, node.attrs["sharding"]).layout()
                     type = snap.graph.type(node.operands[0])
                     known = shardings.get(node.operands[0])
                     source = known.layout() if known else replicated(target.mesh, type.rank)
                     value = node.operands[0]
                     try:
-                        way = program_plan(type, source, target, manual.get(value, NONE), self.memory_limit)
+                        way = preferred_plan(
+                            type, source, target, manual.get(value, NO_AXES), self.memory_limit
+                        )
                     except TooLittleMemory:
-                        least = least_memory(type, source, target, manual.get(value, NONE))
+                        least = least_memory(type, source, target, manual.get(value, NO_AXES))
                         raise self._error(node, snap.graph.values[value].loc, source, least) from None
                     _expand(builder, node, snap.ops[node.id], way, source)
+                    changed = True
+        return changed
 
     def _error(self, node: Node, loc: Location, source: Sharding, least: int) -> ShardcError:
         what = loc.name or "a tensor"
@@ -71,7 +82,7 @@ class ReshardsToCollectives(ModulePass):
         )
 
 
-def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sharding) -> None:
+def _expand(builder: IRBuilder, node: Node, op: Operation, way: Reshard, source: Sharding) -> None:
     """Put the steps of a plan in the place of a reshard, with its location and its notes."""
     made = op.operands[0]
     notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
@@ -79,6 +90,6 @@ def _expand(builder: IRBuilder, node: Node, op: Operation, way: Plan, source: Sh
     with builder.at(node.loc), builder.tagged(notes):
         for step in way.steps:
             attrs: Mapping[str, Any] = step.attributes(source)
-            made = builder.one(f"sdy.{step.kind}", made, out_sharding=step.result, **attrs)
+            made = builder.one(_COLLECTIVES[step.kind], made, out_sharding=step.result, **attrs)
             source = step.result
     Rewriter.replace_op(op, [], [made])

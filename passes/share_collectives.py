@@ -1,4 +1,4 @@
-"""share-collectives: per-device code -> the same without a collective whose result is there already.
+"""share-collectives: per-device code -> the same without collectives that repeat an earlier one.
 
     %0 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "max", shardc.reason = "…"}
     %1 = stablehlo.exponential %0
@@ -17,35 +17,29 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
-
-COLLECTIVES = {
-    "spmd.all_reduce",
-    "spmd.all_gather",
-    "spmd.reduce_scatter",
-    "spmd.all_to_all",
-    "spmd.collective_permute",
-}
+from shardc.ops import Trait, has
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class ShareCollectives(ModulePass):
+class ShareCollectives(GraphPass):
     """Drop collectives that repeat an earlier one in the same block or around it."""
 
     name = "share-collectives"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        shared = [_Sharer().block(f.body.block) for f in op.body.block.ops if isinstance(f, FuncOp)]
-        if any(shared):
-            region_dce(op.body)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        body = shared.module.body
+        changed = any([_Sharer().block(f.body.block) for f in body.block.ops if isinstance(f, FuncOp)])
+        if changed:
+            region_dce(body)
+        return changed
 
 
 @dataclass
@@ -66,7 +60,7 @@ class _Sharer:
             first = self.made.setdefault(key, op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)
-            if first is not op and op.name in COLLECTIVES:
+            if first is not op and has(op.name, Trait.COLLECTIVE):
                 Rewriter.replace_op(op, [], list(first.results))
                 shared = True
         return shared

@@ -18,34 +18,36 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import DenseAttr
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import identity, is_integer
+from shardc.ops import hlo, spmd
+from shardc.passes.graph_pass import GraphPass
 
 
 @dataclass(frozen=True)
-class SimplifyLocal(ModulePass):
+class SimplifyLocal(GraphPass):
     """Identities, equal operations, unused ones."""
 
     name = "simplify-local"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for inner in list(op.walk()):
-            simplify = IDENTITIES.get(inner.name)
-            replacement = simplify(inner) if simplify else None
+    def rewrite(self, shared: SharedGraph) -> bool:
+        module = shared.module
+        for op in list(module.walk()):
+            simplify = IDENTITIES.get(op.name)
+            replacement = simplify(op) if simplify else None
             if replacement is not None:
-                Rewriter.replace_op(inner, [], [replacement])
-        cse(op)
-        region_dce(op.body)
+                Rewriter.replace_op(op, [], [replacement])
+        cse(module)
+        region_dce(module.body)
+        return True
 
 
 def _same_type(op: Operation) -> SSAValue | None:
@@ -90,21 +92,21 @@ def _attribute(op: Operation, name: str) -> Attribute:
 
 def _is_splat(value: SSAValue, element: object) -> bool:
     owner = value.owner
-    while isinstance(owner, Operation) and owner.name == "stablehlo.broadcast_in_dim":
+    while isinstance(owner, Operation) and owner.name == hlo.broadcast_in_dim.name:
         owner = owner.operands[0].owner
-    if not isinstance(owner, Operation) or owner.name != "stablehlo.constant":
+    if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
         return False
     held = _attribute(owner, "value")
     return isinstance(held, DenseAttr) and held.data.value.is_splat and held.data.value.data[()] == element
 
 
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
-    "spmd.to_partial": _identity_partial,
-    "stablehlo.add": _plus_zero,
-    "stablehlo.broadcast_in_dim": _in_order,
-    "stablehlo.convert": _same_type,
-    "stablehlo.multiply": _times_one,
-    "stablehlo.pad": _unpadded,
-    "stablehlo.reshape": _same_type,
-    "stablehlo.slice": _same_type,
+    spmd.to_partial.name: _identity_partial,
+    hlo.add.name: _plus_zero,
+    hlo.broadcast_in_dim.name: _in_order,
+    hlo.convert.name: _same_type,
+    hlo.multiply.name: _times_one,
+    hlo.pad.name: _unpadded,
+    hlo.reshape.name: _same_type,
+    hlo.slice_.name: _same_type,
 }

@@ -18,10 +18,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
-from xdsl.passes import ModulePass
 
 from shardc.dialects.convert import spmd_axes
 from shardc.dialects.sdy import MeshOp
@@ -29,34 +27,39 @@ from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, Shardin
 from shardc.dialects.sdy_collectives import CollectiveOp
 from shardc.dialects.sdy_refs import AxisRef, ShardingRef
 from shardc.dialects.shardings import PARTIAL, axis_named, axis_of, axis_ref
+from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh, module_meshes
 from shardc.layout import LayoutError, Mesh
 from shardc.layout.axes import Axis, merge
 from shardc.layout.translate import translate
+from shardc.ops import Trait, has
+from shardc.passes.graph_pass import GraphPass
 
 Edit = Callable[[], None]
 
 
 @dataclass(frozen=True)
-class UnifyMeshes(ModulePass):
+class UnifyMeshes(GraphPass):
     """Write all shardings over one mesh, where that is possible."""
 
     name = "unify-meshes"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        meshes = module_meshes(op)
-        used = _used(op)
+    def rewrite(self, shared: SharedGraph) -> bool:
+        module = shared.module
+        meshes = module_meshes(module)
+        used = [name for name in _used(module) if not meshes[name].is_maximal]
         if len(used) < 2:
-            return
+            return False
         for name in sorted(used, key=lambda name: -len(meshes[name].axes)):
             try:
-                edits = list(_Translation(meshes, meshes[name]).edits(op))
+                edits = list(_Translation(meshes, meshes[name]).edits(module))
             except LayoutError:
                 continue
             for edit in edits:
                 edit()
-            _erase_meshes(op, {other for other in used if other != name})
-            return
+            _erase_meshes(module, {other for other in used if other != name})
+            return True
+        return False
 
 
 def _used(module: ModuleOp) -> list[str]:
@@ -114,7 +117,7 @@ class _Translation:
     def _attribute(self, op: Operation, key: str, attr: Attribute) -> Attribute:
         if isinstance(attr, ManualAxesAttr):
             return self._manual_axes(attr, enclosing_mesh(op) or self.target)
-        if key == "axes" and op.name.startswith("spmd.") and isinstance(attr, ArrayAttr):
+        if key == "axes" and has(op.name, Trait.ALONG_AXES) and isinstance(attr, ArrayAttr):
             mesh = enclosing_mesh(op) or self.target
             named = [axis_named(name.data, mesh) for name in attr if isinstance(name, StringAttr)]
             return spmd_axes(self._axes(named, mesh), self.target)
@@ -139,7 +142,8 @@ class _Translation:
         return ArrayAttr([self._shardings(inner) for inner in _inside(attr)])
 
     def _foreign(self, ref: ShardingRef) -> bool:
-        return ref.mesh != self.target.name
+        is_maximal = isinstance(ref.mesh, str) and self.meshes[ref.mesh].is_maximal
+        return ref.mesh != self.target.name and not is_maximal
 
     def _sharding(self, ref: ShardingRef) -> ShardingRef:
         if not self._foreign(ref):

@@ -6,11 +6,29 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shardc.compiler import Program, compile, cost, from_jax
-    from shardc.explain import explain
+    from shardc.api import Program, Trace, compile, cost, explain, from_onnx, trace
+    from shardc.jaxside.from_jax import from_jax
+    from shardc.jaxside.jit import jit
+    from shardc.options import Options
 
 __version__ = "0.1.0"
-__all__ = ["Program", "compile", "cost", "explain", "from_jax"]
+__all__ = [
+    "Options",
+    "Program",
+    "Trace",
+    "compile",
+    "cost",
+    "explain",
+    "from_jax",
+    "from_onnx",
+    "jit",
+    "trace",
+]
+_ROOMS = {
+    "Options": "shardc.options",
+    "from_jax": "shardc.jaxside.from_jax",
+    "jit": "shardc.jaxside.jit",
+}
 
 
 def __getattr__(name: str) -> object:
@@ -19,4 +37,4 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module shardc has no attribute {name}")
     if name == "explain":
         return import_module("shardc.explain")  # a room that can be called
-    return getattr(import_module("shardc.compiler"), name)
+    return getattr(import_module(_ROOMS.get(name, "shardc.api")), name)

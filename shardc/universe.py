@@ -19,17 +19,18 @@ from xdsl.printer import Printer
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import PassFailedException
 
+from shardc.passes.graph_pass import GraphPass
 from shardc.passes.pipeline import PASSES
 
 PREFIX = "shardc-"
 
 
-class _Foreign(ModulePass):
+class _Foreign(GraphPass):
     """Runs a pass, which is the next base class, on a module of anybody's operations."""
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        from shardc.diagnostics import ShardcError
         from shardc.dialects.context import make_context
-        from shardc.explain.diagnostics import ShardcError
         from shardc.frontend.mlir import read
 
         text = StringIO()

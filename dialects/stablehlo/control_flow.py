@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
-    IRDLOperation,
     irdl_op_definition,
-    operand_def,
     region_def,
     traits_def,
     var_operand_def,
-    var_region_def,
     var_result_def,
 )
 from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
-from xdsl.traits import EffectInstance, IsTerminator, MemoryEffect, MemoryEffectKind
+from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 
-from shardc.dialects.stablehlo.base import HloOp
+from shardc.dialects.base import HloOp
 from shardc.dialects.stablehlo.type_syntax import PairwiseOpType
-
-
-@irdl_op_definition
-class ReturnOp(IRDLOperation):
-    """`stablehlo.return %0 : tensor<f32>` ends a body."""
-
-    name = "stablehlo.return"
-    results_ = var_operand_def()
-    traits = traits_def(IsTerminator())
-    assembly_format = "$results_ attr-dict (`:` type($results_)^)?"
+from shardc.ops import hlo
 
 
 @irdl_op_definition
@@ -40,7 +27,7 @@ class WhileOp(HloOp):
      cond { … stablehlo.return %p : tensor<i1> } do { … stablehlo.return %j, %y : … }
     """
 
-    name = "stablehlo.while"
+    name = hlo.while_.name
     inputs = var_operand_def()
     results_ = var_result_def()
     cond = region_def("single_block")
@@ -100,27 +87,6 @@ def _print(printer: Printer, arg: SSAValue, operand: SSAValue) -> None:
     printer.print_ssa_value(operand)
 
 
-@irdl_op_definition
-class CaseOp(HloOp):
-    """Runs the branch that the index chooses; the last one if it is out of range."""
-
-    name = "stablehlo.case"
-    index = operand_def(TensorType)
-    results_ = var_result_def()
-    branches = var_region_def("single_block")
-
-
-@irdl_op_definition
-class IfOp(HloOp):
-    """Runs one of two branches."""
-
-    name = "stablehlo.if"
-    pred = operand_def(TensorType)
-    results_ = var_result_def()
-    true_branch = region_def("single_block")
-    false_branch = region_def("single_block")
-
-
 class Fresh(MemoryEffect):
     """Results that are not those of an equal operation: they stand for memory of their own."""
 
@@ -133,7 +99,7 @@ class Fresh(MemoryEffect):
 class OptimizationBarrierOp(HloOp):
     """`stablehlo.optimization_barrier %0, %1 : tensor<4xf32>, tensor<2xf32>`: nothing moves across it."""
 
-    name = "stablehlo.optimization_barrier"
+    name = hlo.optimization_barrier.name
     operand = var_operand_def()
     results_ = var_result_def()
     traits = traits_def(Fresh())
@@ -141,6 +107,3 @@ class OptimizationBarrierOp(HloOp):
         "attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($results_))):(`(` `)`)?"
     )
     custom_directives = (PairwiseOpType,)
-
-
-OPERATIONS = [ReturnOp, WhileOp, CaseOp, IfOp, OptimizationBarrierOp]

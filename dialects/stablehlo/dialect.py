@@ -1,36 +1,16 @@
-"""The StableHLO dialect: all chapters together."""
+"""The StableHLO dialect; classes are written by hand where no Syntax says how an operation is read."""
 
 from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from shardc.dialects.stablehlo import (
-    calls,
-    collectives,
-    contractions,
-    control_flow,
-    data_movement,
-    elementwise,
-    indexing,
-    numerics,
-    reductions,
-    unary,
-)
+from shardc.dialects.derive import operations
 from shardc.dialects.stablehlo.attributes import ATTRIBUTES
+from shardc.dialects.stablehlo.calls import CompositeOp, CustomCallOp
+from shardc.dialects.stablehlo.constants import ConstantOp
+from shardc.dialects.stablehlo.control_flow import OptimizationBarrierOp, WhileOp
+from shardc.dialects.stablehlo.reduce import ReduceOp
 
-STABLEHLO = Dialect(
-    "stablehlo",
-    [
-        *unary.OPERATIONS,
-        *elementwise.OPERATIONS,
-        *data_movement.OPERATIONS,
-        *contractions.OPERATIONS,
-        *reductions.OPERATIONS,
-        *indexing.OPERATIONS,
-        *control_flow.OPERATIONS,
-        *collectives.OPERATIONS,
-        *numerics.OPERATIONS,
-        *calls.OPERATIONS,
-    ],
-    ATTRIBUTES,
-)
+WRITTEN = [CompositeOp, ConstantOp, CustomCallOp, OptimizationBarrierOp, ReduceOp, WhileOp]
+
+STABLEHLO = Dialect("stablehlo", operations("stablehlo", WRITTEN), ATTRIBUTES)

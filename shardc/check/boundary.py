@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import cast
 
-from shardc.check.site import Site
+from shardc.analysis.text import sharded_text
+from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, AxisParts, State
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.graph import Node, TensorType
-from shardc.graph.text import sharded_text
 from shardc.layout import Axis, Sharding, size_of, text_of
+from shardc.ops import spmd
 
 
 def entering(sharding: Sharding, outside: State, parts: AxisParts, manual: frozenset[str]) -> State:
@@ -22,7 +23,7 @@ def entering(sharding: Sharding, outside: State, parts: AxisParts, manual: froze
     return State(outside.varies | split, outside.partial | partial, kind)
 
 
-def leaving(site: Site, node: Node, index: int) -> None:
+def leaving(site: CheckedOp, node: Node, index: int) -> None:
     """ShardcError unless the index-th value that `site` returns is what the out_sharding of `node` says."""
     sharding = cast(Sequence[Sharding], node.attrs["out_shardings"])[index]
     manual = frozenset(cast(Sequence[str], node.attrs["manual_axes"]))
@@ -33,7 +34,7 @@ def leaving(site: Site, node: Node, index: int) -> None:
 
 class _Result:
     def __init__(
-        self, site: Site, index: int, sharding: Sharding, type: TensorType, manual: frozenset[str]
+        self, site: CheckedOp, index: int, sharding: Sharding, type: TensorType, manual: frozenset[str]
     ) -> None:
         self.site, self.index, self.sharding, self.type = site, index, sharding, type
         self.state = site.states[index]
@@ -85,7 +86,7 @@ class _Result:
     def fix(self, wrong: frozenset[Axis], over: str) -> str:
         """What makes the value the same, or the type one that lets it vary."""
         maker = self.site.makers.get(self.site.node.operands[self.index])
-        if maker is not None and maker.name == "spmd.all_gather" and self.gathered(maker) >= wrong:
+        if maker is not None and maker.name == spmd.all_gather.name and self.gathered(maker) >= wrong:
             return 'all_gather(…, to="invarying") gives what is typed as the same'
         if not self.type.rank:
             joined = _dim_text(size_of(wrong), over.split(", "))

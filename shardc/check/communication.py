@@ -9,56 +9,55 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import cast
 
-from shardc.check.site import CALLED, Site
+from shardc.check.site import CheckedOp, called
 from shardc.check.state import REDUCERS, State
 from shardc.graph import Node
 from shardc.layout import Axis, size_of
+from shardc.ops import spmd
 
-Rule = Callable[[Site], list[State]]
+TypingRule = Callable[[CheckedOp], list[State]]
 
 SAID = "shardc.said"
 """The attribute of a collective that a program wrote by another name than its own: pmean."""
 
-WAITING = {
-    "spmd.all_gather",
-    "spmd.all_reduce",
-    "spmd.all_to_all",
-    "spmd.collective_permute",
-    "spmd.reduce_scatter",
-}
-"""What devices do together: each waits for the others."""
 
-
-def all_reduce(site: Site) -> list[State]:
+def all_reduce(site: CheckedOp) -> list[State]:
     """Varying or partial over the axes -> the same."""
     return [reduced(site, site.axes(), cast(str, site.node.attrs["kind"]))]
 
 
-def reduce_scatter(site: Site) -> list[State]:
+def reduce_scatter(site: CheckedOp) -> list[State]:
     """Varying or partial over the axes -> varying."""
     axes = site.axes()
     state = reduced(site, axes, cast(str, site.node.attrs["kind"]))
     return [replace(state, varies=state.varies | axes)]
 
 
-def all_gather(site: Site) -> list[State]:
+def all_gather(site: CheckedOp) -> list[State]:
     """-> the same over the axes if `invariant`, else varying."""
     axes = site.axes()
     state = moved(site, axes)
     return [state if not site.node.attrs.get("invariant") else replace(state, varies=state.varies - axes)]
 
 
-def exchange(site: Site) -> list[State]:
+def exchange(site: CheckedOp) -> list[State]:
     """all_to_all, collective_permute, all_slice, vary: -> varying over the axes."""
     return [moved(site, site.axes())]
 
 
-def axis_index(site: Site) -> list[State]:
+def broadcast(site: CheckedOp) -> list[State]:
+    """-> the same over the axes."""
+    axes = site.axes()
+    state = moved(site, axes)
+    return [replace(state, varies=state.varies - axes)]
+
+
+def axis_index(site: CheckedOp) -> list[State]:
     """-> varying over the axes."""
     return [State(site.axes())]
 
 
-def to_partial(site: Site) -> list[State]:
+def to_partial(site: CheckedOp) -> list[State]:
     """The same over the axes -> partial."""
     axes, kind = site.axes(), cast(str, site.node.attrs["kind"])
     (state,) = site.states
@@ -75,7 +74,7 @@ def to_partial(site: Site) -> list[State]:
     return [State(state.varies, state.partial | axes, kind)]
 
 
-def as_partial(site: Site) -> list[State]:
+def as_partial(site: CheckedOp) -> list[State]:
     """Varying over the axes -> partial."""
     axes, kind = site.axes(), cast(str, site.node.attrs["kind"])
     (state,) = site.states
@@ -92,7 +91,7 @@ def as_partial(site: Site) -> list[State]:
     return [State(state.varies - axes, state.partial | axes, kind, state.zero)]
 
 
-def reduced(site: Site, axes: frozenset[Axis], kind: str) -> State:
+def reduced(site: CheckedOp, axes: frozenset[Axis], kind: str) -> State:
     """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
     (state,) = site.states
     name, over = said(site.node, kind), site.parts.text(axes)
@@ -117,12 +116,12 @@ def said(node: Node, kind: str | None = None) -> str:
     """What a program calls a collective: psum, psum_scatter, pmean, all_gather. `kind` is a reduction's."""
     kind = kind or cast("str | None", node.attrs.get("kind"))
     if kind is None:
-        return CALLED.get(node.name) or node.name.partition(".")[2]
+        return called(node.name)
     scatter = "_scatter" if node.name.endswith("reduce_scatter") else ""
     return str(node.attrs.get(SAID) or REDUCERS.get(kind, kind) + scatter)
 
 
-def moved(site: Site, axes: frozenset[Axis]) -> State:
+def moved(site: CheckedOp, axes: frozenset[Axis]) -> State:
     """The operand after its elements went to other devices along the axes."""
     (state,) = site.states
     mixed = state.partial & axes
@@ -135,15 +134,16 @@ def moved(site: Site, axes: frozenset[Axis]) -> State:
     return replace(state, varies=state.varies | axes)
 
 
-COMMUNICATION: dict[str, Rule] = {
-    "spmd.all_gather": all_gather,
-    "spmd.all_reduce": all_reduce,
-    "spmd.all_slice": exchange,
-    "spmd.all_to_all": exchange,
-    "spmd.as_partial": as_partial,
-    "spmd.axis_index": axis_index,
-    "spmd.collective_permute": exchange,
-    "spmd.reduce_scatter": reduce_scatter,
-    "spmd.to_partial": to_partial,
-    "spmd.vary": exchange,
+COMMUNICATION: dict[str, TypingRule] = {
+    spmd.all_gather.name: all_gather,
+    spmd.all_reduce.name: all_reduce,
+    spmd.all_slice.name: exchange,
+    spmd.all_to_all.name: exchange,
+    spmd.as_partial.name: as_partial,
+    spmd.axis_index.name: axis_index,
+    spmd.collective_broadcast.name: broadcast,
+    spmd.collective_permute.name: exchange,
+    spmd.reduce_scatter.name: reduce_scatter,
+    spmd.to_partial.name: to_partial,
+    spmd.vary.name: exchange,
 }

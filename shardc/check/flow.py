@@ -5,21 +5,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
-from shardc.check.partials import PARTIAL_KIND, natural_kind
-from shardc.check.site import Site
+from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
+from shardc.check.partials import natural_kind
+from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, State
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.layout import Axis
-from shardc.rules import FactorRule
-from shardc.rules.table import rule_of
-
-PARTIAL_OVER = "shardc.partial_over"
-"""The attribute of an operation whose local results are partial results: the axes over which, as text."""
+from shardc.ops import op_of
+from shardc.ops.registry import rule_of
+from shardc.ops.rule import FactorRule
 
 
-def plain(site: Site) -> list[State]:
+def plain(site: CheckedOp) -> list[State]:
     """Results vary over what any operand varies over, and are partial where the operation is linear."""
-    rule = rule_of(site.graph.op(site.node))
+    rule = rule_of(op_of(site.graph, site.node))
     varies = frozenset(axis for state in site.states for axis in state.varies)
     partial = frozenset(axis for state in site.states for axis in state.partial)
     marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
@@ -36,7 +35,7 @@ def plain(site: Site) -> list[State]:
     return [state] * len(site.node.results)
 
 
-def _check_declared(site: Site, declared: str, kind: str, same: frozenset[Axis]) -> None:
+def _check_declared(site: CheckedOp, declared: str, kind: str, same: frozenset[Axis]) -> None:
     """ShardcError unless a result can be partial as the program says; it is the `same` over some axes."""
     name = site.result()
     if declared != kind:
@@ -49,13 +48,13 @@ def _check_declared(site: Site, declared: str, kind: str, same: frozenset[Axis])
         )
 
 
-def not_partial(site: Site, why: str) -> None:
+def not_partial(site: CheckedOp, why: str) -> None:
     """ShardcError if an operand is a partial result; `why` begins the text: what needs a whole value."""
     if any(state.partial for state in site.states):
         raise _partial_error(site, why)
 
 
-def _through(site: Site, rule: FactorRule | None, axis: Axis) -> str:
+def _through(site: CheckedOp, rule: FactorRule | None, axis: Axis) -> str:
     """The kind of the results over an axis over which some operands are partial."""
     holders = [i for i, state in enumerate(site.states) if axis in state.partial]
     kind = site.states[holders[0]].kind
@@ -80,7 +79,7 @@ def _through(site: Site, rule: FactorRule | None, axis: Axis) -> str:
     raise _partial_error(site, f"{site.op_name} " + ("is not linear" if kind == "sum" else "is not monotone"))
 
 
-def _misfit(site: Site, axis: Axis, kind: str, group: frozenset[int]) -> int | None:
+def _misfit(site: CheckedOp, axis: Axis, kind: str, group: frozenset[int]) -> int | None:
     """The first operand that keeps the results from being partial over the axis."""
     for i, state in enumerate(site.states):
         if not state.is_term(axis, kind) if i in group else axis in state.varies:
@@ -88,7 +87,7 @@ def _misfit(site: Site, axis: Axis, kind: str, group: frozenset[int]) -> int | N
     return None
 
 
-def _mixed(site: Site, axis: Axis, holder: int, group: frozenset[int]) -> ShardcError:
+def _mixed(site: CheckedOp, axis: Axis, holder: int, group: frozenset[int]) -> ShardcError:
     over, kind = site.parts.text([axis]), site.states[holder].kind
     misfit, hint = _misfit(site, axis, kind, group), _fix(site, [holder])
     other = f"a value that varies over {over}"
@@ -106,7 +105,7 @@ def _mixed(site: Site, axis: Axis, holder: int, group: frozenset[int]) -> Shardc
     )
 
 
-def _partial_error(site: Site, why: str) -> ShardcError:
+def _partial_error(site: CheckedOp, why: str) -> ShardcError:
     holders = [i for i, state in enumerate(site.states) if state.partial]
     state = site.states[holders[0]]
     over = site.parts.text(state.partial)
@@ -115,7 +114,7 @@ def _partial_error(site: Site, why: str) -> ShardcError:
     )
 
 
-def _fix(site: Site, holders: Sequence[int]) -> str:
+def _fix(site: CheckedOp, holders: Sequence[int]) -> str:
     """`psum x over j first`."""
     texts = [
         f"{REDUCERS[site.states[i].kind]} {site.name(i)} over {site.parts.text(site.states[i].partial)}"
@@ -124,7 +123,7 @@ def _fix(site: Site, holders: Sequence[int]) -> str:
     return " and ".join(texts) + " first"
 
 
-def _is_zero(site: Site, rule: FactorRule | None) -> bool:
+def _is_zero(site: CheckedOp, rule: FactorRule | None) -> bool:
     return rule is not None and any(
         bool(group) and all(site.states[i].zero for i in group) for group in rule.linear
     )

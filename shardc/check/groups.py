@@ -13,43 +13,44 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.check.communication import moved, reduced
-from shardc.check.site import Site
+from shardc.check.site import CheckedOp
 from shardc.check.state import State
 from shardc.graph import Dense
 from shardc.layout import Axis, size_of
+from shardc.ops import hlo, op_of
 
 
-def all_reduce(site: Site) -> list[State]:
+def all_reduce(site: CheckedOp) -> list[State]:
     """Varying or partial over the groups' axes -> the same."""
     return [reduced(site, _group_axes(site), _kind(site))]
 
 
-def reduce_scatter(site: Site) -> list[State]:
+def reduce_scatter(site: CheckedOp) -> list[State]:
     """Varying or partial over the groups' axes -> varying."""
     axes = _group_axes(site)
     state = reduced(site, axes, _kind(site))
     return [replace(state, varies=state.varies | axes)]
 
 
-def all_gather(site: Site) -> list[State]:
+def all_gather(site: CheckedOp) -> list[State]:
     """-> the same over the groups' axes."""
     axes = _group_axes(site)
     state = moved(site, axes)
     return [replace(state, varies=state.varies - axes)]
 
 
-def all_to_all(site: Site) -> list[State]:
+def all_to_all(site: CheckedOp) -> list[State]:
     """-> varying over the groups' axes."""
     return [moved(site, _group_axes(site))]
 
 
-def collective_permute(site: Site) -> list[State]:
+def collective_permute(site: CheckedOp) -> list[State]:
     """-> varying over the axes along which something moves."""
     pairs = _numbers(site, "source_target_pairs")
     return [moved(site, frozenset(axis for axis in site.parts.all if _differ(site, axis, pairs)))]
 
 
-def _group_axes(site: Site) -> frozenset[Axis]:
+def _group_axes(site: CheckedOp) -> frozenset[Axis]:
     """The axes along which the members of a group differ; ShardcError if the groups are not those of axes."""
     groups = _numbers(site, "replica_groups")
     axes = frozenset(axis for axis in site.parts.all if _differ(site, axis, groups))
@@ -58,25 +59,25 @@ def _group_axes(site: Site) -> frozenset[Axis]:
     return axes
 
 
-def _differ(site: Site, axis: Axis, groups: NDArray[np.int64]) -> bool:
+def _differ(site: CheckedOp, axis: Axis, groups: NDArray[np.int64]) -> bool:
     """Whether devices of one row stand at different places along the axis."""
     places = site.parts.mesh.coordinates(axis)[groups]
     return bool((places != places[:, :1]).any())
 
 
-def _numbers(site: Site, key: str) -> NDArray[np.int64]:
+def _numbers(site: CheckedOp, key: str) -> NDArray[np.int64]:
     value = site.node.attrs[key]
     return np.array(value.array() if isinstance(value, Dense) else value, np.int64)
 
 
-def _kind(site: Site) -> str:
-    return site.graph.op(site.node).combiner or "a reduction"
+def _kind(site: CheckedOp) -> str:
+    return op_of(site.graph, site.node).combiner or "a reduction"
 
 
-GROUPED: dict[str, Callable[[Site], list[State]]] = {
-    "stablehlo.all_gather": all_gather,
-    "stablehlo.all_reduce": all_reduce,
-    "stablehlo.all_to_all": all_to_all,
-    "stablehlo.collective_permute": collective_permute,
-    "stablehlo.reduce_scatter": reduce_scatter,
+GROUPED: dict[str, Callable[[CheckedOp], list[State]]] = {
+    hlo.all_gather.name: all_gather,
+    hlo.all_reduce.name: all_reduce,
+    hlo.all_to_all.name: all_to_all,
+    hlo.collective_permute.name: collective_permute,
+    hlo.reduce_scatter.name: reduce_scatter,
 }

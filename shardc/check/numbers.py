@@ -12,28 +12,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.check.flow import plain
-from shardc.check.site import Site
+from shardc.check.site import CheckedOp
 from shardc.check.state import State
 from shardc.graph import Dense, is_integer
+from shardc.ops import hlo
 
 Numbers = NDArray[np.int64]
 
 _LIMIT = 2**31
 
 
-def device_number(site: Site) -> list[State]:
+def device_number(site: CheckedOp) -> list[State]:
     """partition_id: the position in the mesh."""
     return [_known(site, np.arange(site.parts.mesh.size))]
 
 
-def constant(site: Site) -> list[State]:
+def constant(site: CheckedOp) -> list[State]:
     """The same everywhere; a splat of 0 is a partial sum of itself too, and a scalar integer is known."""
     value = cast(Dense, site.node.attrs["value"])
     known = (int(cast(Any, value.data)),) if not value.shape and _gives_integer(site) else None
     return [State(zero=value.is_splat and not value.data, numbers=known)]
 
 
-def arithmetic(site: Site) -> list[State]:
+def arithmetic(site: CheckedOp) -> list[State]:
     """An operation on known numbers, as long as nothing rounds or wraps; else `plain`."""
     known = [np.array(state.numbers) for state in site.states if state.numbers is not None]
     if len(known) < len(site.states) or not _gives_integer(site):
@@ -44,7 +45,7 @@ def arithmetic(site: Site) -> list[State]:
     return [_known(site, numbers)] if in_range else plain(site)
 
 
-def _known(site: Site, numbers: Numbers) -> State:
+def _known(site: CheckedOp, numbers: Numbers) -> State:
     grid = numbers.reshape(site.parts.mesh.devices.shape)
     names = list(site.parts.mesh.sizes)
     changing = {name for i, name in enumerate(names) if (grid != np.take(grid, [0], axis=i)).any()}
@@ -52,7 +53,7 @@ def _known(site: Site, numbers: Numbers) -> State:
     return State(varies, numbers=tuple(numbers.tolist()))
 
 
-def _gives_integer(site: Site) -> bool:
+def _gives_integer(site: CheckedOp) -> bool:
     return is_integer(site.graph.type(site.node.results[0]).dtype)
 
 
@@ -61,10 +62,10 @@ def _same(a: Numbers) -> Numbers:
 
 
 ARITHMETIC: dict[str, Callable[..., Numbers]] = {
-    "stablehlo.add": np.add,
-    "stablehlo.convert": _same,
-    "stablehlo.divide": np.floor_divide,
-    "stablehlo.multiply": np.multiply,
-    "stablehlo.remainder": np.remainder,
-    "stablehlo.subtract": np.subtract,
+    hlo.add.name: np.add,
+    hlo.convert.name: _same,
+    hlo.divide.name: np.floor_divide,
+    hlo.multiply.name: np.multiply,
+    hlo.remainder.name: np.remainder,
+    hlo.subtract.name: np.subtract,
 }

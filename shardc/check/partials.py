@@ -9,15 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import cast
 
+from shardc.analysis.marks import PARTIAL_KIND
 from shardc.graph import Graph, Node
 from shardc.layout import Axis
 from shardc.layout.sharding import KINDS
-from shardc.rules.table import rule_of
-
-PARTIAL_KIND = "shardc.partial_kind"
-"""The attribute of an operation with the kind that the program declares its results to have, if it does."""
-
-ENDS = ("spmd.all_reduce", "spmd.reduce_scatter")
+from shardc.ops import Trait, has, hlo, op_of
+from shardc.ops.registry import rule_of
 
 
 def natural_kind(graph: Graph, node: Node) -> str:
@@ -25,7 +22,7 @@ def natural_kind(graph: Graph, node: Node) -> str:
 
     Without either one device has each element, and the others hold zeros.
     """
-    rule = rule_of(graph.op(node))
+    rule = rule_of(op_of(graph, node))
     rest = "max" if graph.type(node.results[0]).dtype == "bool" else "sum"
     return (rule and rule.reduction) or str(node.attrs.get(PARTIAL_KIND, rest))
 
@@ -45,7 +42,7 @@ class Paths:
     def goes_straight(self, value: int, axes: Iterable[Axis], kind: str) -> bool:
         """Whether all that becomes of a value that is partial over the axes is reduced over all of them."""
         for user in self.users.get(value, ()):
-            if user.name in ENDS:
+            if has(user.name, Trait.COMBINES):
                 if user.attrs["kind"] != kind or not _covers(user, axes):
                     return False
                 continue
@@ -66,9 +63,9 @@ class Paths:
     def kind_after(self, node: Node, kind: str) -> str | None:
         """The kind of what an operation makes of a partial operand; None if not linear in it alone."""
         index = self.carried(node)
-        if index is None or len(node.results) != 1 or node.name.startswith("spmd."):
+        if index is None or len(node.results) != 1 or has(node.name, Trait.ALONG_AXES):
             return None
-        rule = rule_of(self.graph.op(node))
+        rule = rule_of(op_of(self.graph, node))
         flows = rule.flows(kind) if rule else ()
         return next((after for group, after in flows if group == frozenset((index,))), None)
 
@@ -84,9 +81,9 @@ class Paths:
     def is_constant(self, value: int) -> bool:
         """Whether a value is a constant, broadcast or not."""
         maker = self.makers.get(value)
-        while maker is not None and maker.name == "stablehlo.broadcast_in_dim":
+        while maker is not None and maker.name == hlo.broadcast_in_dim.name:
             maker = self.makers.get(maker.operands[0])
-        return maker is not None and maker.name == "stablehlo.constant"
+        return maker is not None and maker.name == hlo.constant.name
 
 
 def _covers(end: Node, axes: Iterable[Axis]) -> bool:

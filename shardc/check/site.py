@@ -8,34 +8,37 @@ from functools import cached_property
 from typing import cast
 
 from shardc.check.state import AxisParts, State
-from shardc.explain.diagnostics import ShardcError, warn
+from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis
-
-SHAPED = ("stablehlo.broadcast_in_dim", "stablehlo.convert", "stablehlo.reshape", "stablehlo.transpose")
-"""Operations that only lay a value out anew."""
+from shardc.ops import Trait, find, has, hlo, op_of, spmd
 
 CALLED = {
-    "spmd.all_slice": "block",
-    "spmd.collective_permute": "ppermute",
-    "spmd.vary": "pcast",
-    "stablehlo.case": "switch",
-    "stablehlo.compare": "a comparison",
-    "stablehlo.convert": "astype",
-    "stablehlo.cosine": "cos",
-    "stablehlo.dot_general": "a product",
-    "stablehlo.exponential": "exp",
-    "stablehlo.if": "cond",
-    "stablehlo.power": "a power",
-    "stablehlo.select": "where",
-    "stablehlo.sine": "sin",
-    "stablehlo.while": "the loop",
+    spmd.all_slice.name: "block",
+    spmd.collective_broadcast.name: "pbroadcast",
+    spmd.collective_permute.name: "ppermute",
+    spmd.vary.name: "pcast",
+    hlo.case.name: "switch",
+    hlo.compare.name: "a comparison",
+    hlo.convert.name: "astype",
+    hlo.dot_general.name: "a product",
+    hlo.if_.name: "cond",
+    hlo.power.name: "a power",
+    hlo.select.name: "where",
+    hlo.while_.name: "the loop",
 }
-"""What the language calls operations that have another name in StableHLO."""
+"""What messages call operations that have another name in StableHLO, and are no function of the language."""
+
+
+def called(name: str) -> str:
+    """What a program calls an operation: its function in the language, else its name without dialect."""
+    definition = find(name)
+    language = definition.spelling.language if definition else None
+    return language or CALLED.get(name) or name.partition(".")[2]
 
 
 @dataclass(frozen=True)
-class Site:
+class CheckedOp:
     """A node, and the states of all values before it. `manual` names the axes the code is written over,
     `makers` are the nodes that made the values.
     """
@@ -56,9 +59,9 @@ class Site:
     def op_name(self) -> str:
         """What a program calls the operation: the function it is a part of, else its name without dialect."""
         group = str(self.node.attrs.get("shardc.group", "")).partition("#")[0]
-        if self.node.name == "stablehlo.reduce" and not group:
-            group = self.graph.op(self.node).combiner or ""
-        return group or CALLED.get(self.node.name) or self.node.name.partition(".")[2]
+        if self.node.name == hlo.reduce.name and not group:
+            group = op_of(self.graph, self.node).combiner or ""
+        return group or called(self.node.name)
 
     def axes(self, key: str = "axes") -> frozenset[Axis]:
         """The parts of the axes in an attribute; ShardcError for one the code is not written over."""
@@ -76,7 +79,7 @@ class Site:
         value = self.node.operands[index]
         while not self.graph.values[value].loc.name:
             maker = self.makers.get(value)
-            if maker is None or maker.name not in SHAPED:
+            if maker is None or not (has(maker.name, Trait.VIEW) or maker.name == hlo.convert.name):
                 return f"operand {index + 1}"
             (value,) = maker.operands
         return str(self.graph.values[value].loc.name)

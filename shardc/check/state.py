@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.graph import Location, TensorType
 from shardc.layout import Axis, Mesh, merge, text_of
 

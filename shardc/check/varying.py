@@ -13,18 +13,19 @@ from dataclasses import replace
 from typing import cast
 
 from shardc.check.boundary import entering, leaving
-from shardc.check.communication import COMMUNICATION, WAITING, said
+from shardc.check.communication import COMMUNICATION, said
 from shardc.check.flow import not_partial, plain
 from shardc.check.groups import GROUPED
 from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
-from shardc.check.site import Site
+from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, AxisParts, State
-from shardc.explain.diagnostics import collecting
+from shardc.diagnostics import collecting
 from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis, Sharding
+from shardc.ops import Trait, func, has, hlo, sdy
 
 
-class Types(Mapping[int, State]):
+class VaryingTypes(Mapping[int, State]):
     """The state of every value of a body, by value id; `text` writes it with the value's tensor type."""
 
     def __init__(self, graph: Graph, parts: AxisParts, states: dict[int, State]) -> None:
@@ -44,19 +45,19 @@ class Types(Mapping[int, State]):
         return self.parts.type_text(self._graph.type(value), self._states[value])
 
 
-def check_graph(graph: Graph) -> dict[int, Types]:
+def check_graph(graph: Graph) -> dict[int, VaryingTypes]:
     """Check all per-device code of a module: the types of each body, by the id of its node."""
-    found: dict[int, Types] = {}
+    found: dict[int, VaryingTypes] = {}
     for function in graph.functions.values():
         nested: set[int] = set()
         for node in walk(function.body):
-            if node.name == "sdy.manual_computation" and node.id not in nested:
+            if node.name == sdy.manual_computation.name and node.id not in nested:
                 found[node.id] = check_body(graph, node)
                 nested |= {inner.id for inner in walk(node.regions[0])}
     return found
 
 
-def check_body(graph: Graph, node: Node) -> Types:
+def check_body(graph: Graph, node: Node) -> VaryingTypes:
     """The types of the values in a sdy.manual_computation; ShardcError at the first operation that is wrong.
 
     Warns where a reduction combines copies.
@@ -64,7 +65,7 @@ def check_body(graph: Graph, node: Node) -> Types:
     parts = _parts(graph, node)
     states: dict[int, State] = {}
     _Checker(graph, parts, frozenset(), states).manual_computation(node)
-    return Types(graph, parts, states)
+    return VaryingTypes(graph, parts, states)
 
 
 class _Checker:
@@ -87,10 +88,10 @@ class _Checker:
     def node(self, node: Node) -> list[State]:
         """The states of an operation's results."""
         control = CONTROL.get(node.name)
-        return control(self, node) if control else RULES.get(node.name, plain)(self.site(node))
+        return control(self, node) if control else TYPING_RULES.get(node.name, plain)(self.site(node))
 
-    def site(self, node: Node) -> Site:
-        return Site(self.graph, node, self.parts, self.manual, self.states, self.makers)
+    def site(self, node: Node) -> CheckedOp:
+        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers)
 
     def manual_computation(self, node: Node) -> list[State]:
         """Enter by the in_shardings, leave by the out_shardings."""
@@ -120,18 +121,18 @@ class _Checker:
         carried = list(site.states)
         while True:
             with collecting():
-                after = self._turn(node, condition, body, carried)
-                turned = [
+                after = self._iterate(node, condition, body, carried)
+                repeated = [
                     _join(site, f"{_carried(site, i)} is", pair, ("where the loop starts", "after a turn"))
                     for i, pair in enumerate(zip(carried, after, strict=True))
                 ]
-            if turned == carried:
+            if repeated == carried:
                 break
-            carried = turned
-        self._turn(node, condition, body, carried)
+            carried = repeated
+        self._iterate(node, condition, body, carried)
         return carried
 
-    def _turn(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
+    def _iterate(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
         (predicate,) = self.region(condition, carried)
         not_partial(self.site(condition.nodes[-1]), "the condition of a loop must be whole")
         self._no_waiting(predicate, node.regions, "only some devices go on with the loop")
@@ -155,7 +156,7 @@ class _Checker:
         """ShardcError where devices wait for others that went another way."""
         for node in _reached(self.graph, regions, set()) if predicate.varies else ():
             apart = self.parts.of(cast(Sequence[Axis], node.attrs.get("axes", ()))) & predicate.varies
-            if apart and node.name in WAITING:
+            if apart and has(node.name, Trait.COLLECTIVE):
                 site, over = self.site(node), self.parts.text(apart)
                 raise site.error(
                     f"{said(node)} over {over} waits for all devices along {over}, and {which}: "
@@ -164,21 +165,21 @@ class _Checker:
                 )
 
 
-def _carried(site: Site, index: int) -> str:
+def _carried(site: CheckedOp, index: int) -> str:
     """What the source calls a value that a loop carries."""
     named = (site.node.results[index], site.node.regions[1].args[index], site.node.operands[index])
     names = (site.graph.values[value].loc.name for value in named)
     return next((name for name in names if name), f"carried value {index + 1}")
 
 
-def _branched(site: Site, index: int) -> str:
+def _branched(site: CheckedOp, index: int) -> str:
     """What to call a result of a branch."""
     name = site.graph.values[site.node.results[index]].loc.name
     which = "the result" if len(site.node.results) == 1 else f"result {index}"
     return name or f"{which} of {site.op_name}"
 
 
-def _join(site: Site, what: str, pair: tuple[State, State], ways: tuple[str, str]) -> State:
+def _join(site: CheckedOp, what: str, pair: tuple[State, State], ways: tuple[str, str]) -> State:
     """What holds of a value that is one or the other, depending on the way taken."""
     a, b = pair
     partial = a.partial | b.partial
@@ -193,7 +194,7 @@ def _join(site: Site, what: str, pair: tuple[State, State], ways: tuple[str, str
     return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero, numbers)
 
 
-def _decided(site: Site, predicate: State, state: State) -> State:
+def _decided(site: CheckedOp, predicate: State, state: State) -> State:
     """A result whose making depended on a predicate."""
     if predicate.varies & state.partial:
         over = site.parts.text(predicate.varies & state.partial)
@@ -203,7 +204,7 @@ def _decided(site: Site, predicate: State, state: State) -> State:
     return replace(state, varies=state.varies | predicate.varies)
 
 
-def each(site: Site) -> list[State]:
+def each(site: CheckedOp) -> list[State]:
     """Result i is operand i."""
     return list(site.states)
 
@@ -232,28 +233,28 @@ def _reached(graph: Graph, regions: Sequence[Region], called: set[str]) -> Itera
     """The operations of regions and of the functions called from them."""
     for node in (node for region in regions for node in walk(region)):
         yield node
-        callee = cast(str, node.attrs.get("callee", "")) if node.name == "func.call" else ""
+        callee = cast(str, node.attrs.get("callee", "")) if node.name == func.call.name else ""
         if callee and callee not in called:
             called.add(callee)
             yield from _reached(graph, [graph.functions[callee].body], called)
 
 
-RULES: dict[str, Callable[[Site], list[State]]] = {
+TYPING_RULES: dict[str, Callable[[CheckedOp], list[State]]] = {
     **COMMUNICATION,
     **GROUPED,
     **dict.fromkeys(ARITHMETIC, arithmetic),
-    "sdy.propagation_barrier": each,
-    "sdy.reshard": each,
-    "sdy.sharding_constraint": each,
-    "stablehlo.constant": constant,
-    "stablehlo.optimization_barrier": each,
-    "stablehlo.partition_id": device_number,
+    sdy.propagation_barrier.name: each,
+    sdy.reshard.name: each,
+    sdy.sharding_constraint.name: each,
+    hlo.constant.name: constant,
+    hlo.optimization_barrier.name: each,
+    hlo.partition_id.name: device_number,
 }
 
 CONTROL: dict[str, Callable[[_Checker, Node], list[State]]] = {
-    "func.call": _Checker.call,
-    "sdy.manual_computation": _Checker.manual_computation,
-    "stablehlo.case": _Checker.branch,
-    "stablehlo.if": _Checker.branch,
-    "stablehlo.while": _Checker.loop,
+    func.call.name: _Checker.call,
+    sdy.manual_computation.name: _Checker.manual_computation,
+    hlo.case.name: _Checker.branch,
+    hlo.if_.name: _Checker.branch,
+    hlo.while_.name: _Checker.loop,
 }

@@ -1,119 +1,109 @@
-"""What the `shardc` command does: compile, check, run."""
+"""What the `shardc` command does: each action reads a program, has it compiled, and prints.
+
+The options of the compilation are `options`; `given` are the arguments of the command, for what is printed.
+"""
 
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from dataclasses import replace
+from functools import partial
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
-from shardc.dialects.context import make_context
-from shardc.dialects.snapshot import snapshot
+from shardc.compilation import by_pass, emit, lower, machine_of
 from shardc.dialects.text import print_module
-from shardc.graph import Graph
-from shardc.passes.pipeline import STAGES, Options, by_option, run_to
+from shardc.frontend.read import read
+from shardc.options import Options
+from shardc.passes.pipeline import STAGES
 
 
-def compile(options: argparse.Namespace) -> int:
+def compile(given: argparse.Namespace, options: Options) -> int:
     """Write the compiled program, or the stage that --emit names."""
-    stage = options.emit or options.target
+    stage = given.emit or options.target
+    if options.language == "onnx" and stage not in STAGES:
+        from shardc.cli import onnx
+
+        return onnx.compile(given, options, stage)
     if stage == "ast":
-        text = _ast(options)
+        text = _ast(given, options)
+    elif stage in STAGES:
+        module = _load(given, options)
+        lower(module, options, stage)
+        text = print_module(module)
     else:
-        module = _load(options)
-        ir_stage = stage if stage in STAGES else "local"
-        run_to(make_context(), module, ir_stage, options=_pass_options(options))
-        text = print_module(module) if stage in STAGES else _source(snapshot(module).graph, stage)
-    driver.write_text(options.output, text)
+        text = emit(lower(_load(given, options), options), stage, options.process_data)
+    driver.write_text(given.output, text)
     return 0
 
 
-def check(options: argparse.Namespace) -> int:
+def check(given: argparse.Namespace, options: Options) -> int:
     """Take the program through every pass and write nothing."""
-    run_to(make_context(), _load(options), "local", options=_pass_options(options))
+    if options.language == "onnx":
+        from shardc.cli import onnx
+
+        return onnx.check(given, options)
+    lower(_load(given, options), options)
     return 0
 
 
-def run(options: argparse.Namespace) -> int:
+def run(given: argparse.Namespace, options: Options) -> int:
     """Run on emulated devices and compare; 1 if the results differ."""
-    from shardc.cli.run import compare
+    from shardc.cli.emulated import run_module
 
-    module = _load(options)
-    whole = snapshot(module.clone()).graph
-    if options.trace is not None and _trace(options, module.clone(), whole):
-        return 1
-    run_to(make_context(), module, "local", options=_pass_options(options))
-    return compare(whole, snapshot(module).graph, options.inputs, options.outputs)
+    return run_module(given, options, _load(given, options))
 
 
-def explain(options: argparse.Namespace) -> int:
+def prove(given: argparse.Namespace, options: Options) -> int:
+    """Prove the compiled program equal to the global one; 1 if it differs."""
+    from shardc.proof.command import prove_module
+
+    file = given.prove
+    write = partial(driver.write_text, file) if file else None
+    against = _load(given, replace(options, entry=given.against)) if given.against else None
+    return prove_module(_load(given, options), options, write, against)
+
+
+def explain(given: argparse.Namespace, options: Options) -> int:
     """Say why tensors are split as they are."""
-    from shardc.cli.explain import explain_module, show, text
+    from shardc.cli.explain import print_explanation, text
+    from shardc.explain.program import explain_module
 
-    explanation = explain_module(_load(options), options.explain or None)
-    format = options.format or "text"
-    if options.output:
-        driver.write_text(options.output, text(explanation, format))
+    explanation = explain_module(_load(given, options), given.explain or None, machine_of(options))
+    format = given.format or "text"
+    if given.output:
+        driver.write_text(given.output, text(explanation, format))
     else:
-        show(explanation, format)
+        print_explanation(explanation, format)
     return 0
 
 
-def cost(options: argparse.Namespace) -> int:
+def cost(given: argparse.Namespace, options: Options) -> int:
     """Say what the program costs each device."""
-    from shardc.cli.cost import cost_module, machine_of, print_cost, text
+    from shardc.backend.numpy import peak
+    from shardc.cli.cost import print_cost, text
+    from shardc.report.program import cost_module
 
-    machine = machine_of(options.machine, options.links)
-    found = cost_module(_load(options), _pass_options(options), machine, options.tries)
-    format = options.format or "text"
-    if options.output:
-        driver.write_text(options.output, text(found, format))
+    machine = machine_of(options)
+    found = cost_module(_load(given, options), peak, by_pass(options), machine, given.tries)
+    format = given.format or "text"
+    if given.output:
+        driver.write_text(given.output, text(found, format))
     else:
         print_cost(found, format)
     return 0
 
 
-def _trace(options: argparse.Namespace, module: ModuleOp, whole: Graph) -> int:
-    """Show every operation on some devices; 1 at the first that is wrong."""
-    from shardc.cli.run import arguments
-    from shardc.cli.trace import trace
+def _load(given: argparse.Namespace, options: Options) -> ModuleOp:
+    if options.language == "onnx":
+        from shardc.cli.onnx import lowered
 
-    run_to(make_context(), module, "collectives", options=_pass_options(options))
-    return trace(module, arguments(whole, options.inputs), options.trace)
-
-
-def _pass_options(options: argparse.Namespace) -> Options:
-    found: Options = {
-        "require-rules": {"fallback": options.fallback},
-        "reshards-to-collectives": {"memory_limit": options.memory_limit},
-        "overlap": _overlap_options(options),
-    }
-    return {**found, **by_option(options.regather, options.combine)}
+        return lowered(given, options).module
+    return read(driver.read_text(given.program), options)
 
 
-def _overlap_options(options: argparse.Namespace) -> dict[str, Any]:
-    from shardc.cli.cost import machine_of
-    from shardc.report.overlap import pass_options
-
-    return pass_options(options.overlap, machine_of(options.machine, options.links))
-
-
-def _load(options: argparse.Namespace) -> ModuleOp:
-    return driver.load(options.program, dict(options.defines), options.entry)
-
-
-def _ast(options: argparse.Namespace) -> str:
+def _ast(given: argparse.Namespace, options: Options) -> str:
     from shardc.frontend.text import parse, print_ast
 
-    return print_ast(parse(driver.read_text(options.program), options.program))
-
-
-def _source(graph: Graph, target: str) -> str:
-    if target == "jax":
-        from shardc.backend.jax import emit
-    elif target == "numpy":
-        from shardc.backend.numpy import emit
-    else:
-        from shardc.backend.shard import emit
-    return emit(graph)
+    return print_ast(parse(driver.read_text(given.program), options.file))

@@ -6,52 +6,34 @@ import os
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.explain.diagnostics import ShardcError, register_source
-from shardc.graph import Location
+from shardc.diagnostics import Location, ShardcError
+from shardc.frontend.read import read
+from shardc.options import Options, SourceOptions
 
-Reader = Callable[[str, str, Mapping[str, int], str | None], ModuleOp]
-
-
-def _read_shard(text: str, file: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
-    from shardc.frontend.text import read
-
-    return read(text, file, defines, entry)
+_LANGUAGES = {".shard": "shard", ".mlir": "mlir", ".onnx": "onnx"}
+"""How a file's name ends -> its language. Standard input has no name: there the text tells."""
 
 
-def _read_mlir(text: str, file: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
-    from shardc.frontend.mlir import read
-
-    if defines:
-        raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
-    if entry is not None:
-        raise ShardcError(
-            "--entry chooses a function of a .shard program; the entry of an .mlir module is @main"
-        )
-    return read(text, file)
-
-
-READERS: dict[str, Reader] = {".shard": _read_shard, ".mlir": _read_mlir}
-
-
-def load(path: str, defines: Mapping[str, int], entry: str | None) -> ModuleOp:
-    """The module in a file, "-" for a .shard program on standard input. ShardcError if there is none."""
+def load(path: str, defines: Mapping[str, int] | None = None, entry: str | None = None) -> ModuleOp:
+    """The module in a file, or on standard input for "-". ShardcError if there is none."""
     text = read_text(path)
-    file = "<stdin>" if path == "-" else path
-    register_source(file, text)
-    return reader_for(path)(text, file, defines, entry)
+    return read(text, replace(Options(**source_of(path)), defines=defines, entry=entry))
 
 
-def reader_for(path: str) -> Reader:
-    """The reader for a file's name."""
-    suffix = ".shard" if path == "-" else Path(path).suffix
-    if suffix not in READERS:
-        known = " and ".join(READERS)
+def source_of(path: str) -> SourceOptions:
+    """What a path says of the text there: its language, and what errors call it."""
+    if path == "-":
+        return {"file": "<stdin>"}
+    suffix = Path(path).suffix
+    if suffix not in _LANGUAGES:
+        known = " and ".join(_LANGUAGES)
         raise ShardcError(f"{path}: no reader for files that end in '{suffix}'", hint=f"shardc reads {known}")
-    return READERS[suffix]
+    return {"file": path, "language": _LANGUAGES[suffix]}
 
 
 def read_text(path: str) -> str:

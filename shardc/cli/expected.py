@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from shardc.explain.diagnostics import Diagnostic
+from shardc.diagnostics import Diagnostic
 
 _COMMENT = re.compile(
     r"expected-(error|warning|note|remark)(-re)? *(?:@([+-]\d+|above|below|unknown))? *\{\{(.*)\}\}\s*$"

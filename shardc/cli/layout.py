@@ -8,28 +8,29 @@ shardc-layout signatures expand --shape 4,3,1,2 --sizes 2,4,3,4,2
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 from collections.abc import Sequence
 
 from shardc import __version__
-from shardc.cli import layout_inputs, layout_report, layout_signatures
-from shardc.explain.diagnostics import ShardcError
+from shardc.cli import layout_inputs, layout_onnx_check, layout_report, layout_signatures
+from shardc.cli.ending import run_to_end
+from shardc.diagnostics import ShardcError
 from shardc.layout import LayoutError
 from shardc.layout.notations import NOTATIONS
 from shardc.layout.uneven import POLICIES
 
-TARGETS = (*NOTATIONS, "all")
+TARGETS = (*NOTATIONS, "shard", "all")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 1 for a layout that cannot be, 2 for a misused command."""
     options = _parser().parse_args(argv)
+    return run_to_end("shardc-layout", lambda: _reported(options))
+
+
+def _reported(options: argparse.Namespace) -> int:
     try:
         options.run(options)
-        sys.stdout.flush()
-    except BrokenPipeError:  # the reader of a pipe has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except LayoutError as error:
         return _failed(str(error))
     except ShardcError as error:
@@ -61,6 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     layout_signatures.add_options(command)
     command.set_defaults(run=layout_signatures.run, misused=command.error)
+    command = commands.add_parser(
+        "onnx-check", help="ONNX's sharding formalism over a model's nodes", allow_abbrev=False
+    )
+    layout_onnx_check.add_options(command)
+    command.set_defaults(run=layout_onnx_check.run, misused=command.error)
     return parser
 
 
@@ -68,13 +74,23 @@ def _add_common(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--shape", required=True, type=layout_inputs.sizes, metavar="8,8", help="the tensor; () for a scalar"
     )
-    command.add_argument("--to", choices=TARGETS, help="the same in another notation, or in all of them")
+    command.add_argument(
+        "--to",
+        choices=TARGETS,
+        help="in another notation, as a type of the language (shard), or in all",
+    )
     command.add_argument("--picture", metavar="FILE.svg", help="draw the tensor and its devices")
     command.add_argument(
         "--processes",
         type=layout_inputs.positive,
         metavar="N",
         help="which of N processes holds what; each owns as many devices, in order",
+    )
+    command.add_argument(
+        "--local-shape",
+        type=layout_inputs.sizes,
+        metavar="2,4",
+        help="with --processes: which global shapes go with local data of this shape",
     )
     command.add_argument(
         "--uneven",

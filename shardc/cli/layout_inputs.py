@@ -6,27 +6,31 @@ import argparse
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from math import prod
 
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import NOTATIONS, mindspore, onnx
-from shardc.layout.notations.mindspore_layout import Entry, Layout
+from shardc.layout.notations.mindspore_layout import Layout
 from shardc.layout.notations.mindspore_shard import strategy_layout
 from shardc.layout.notations.onnx_spec import ShardingSpec
 from shardc.layout.notations.onnx_text import read_spec
 from shardc.layout.notations.ranks import count_of
+from shardc.layout.notations.values import Name, Value, parse_code
 
 
 @dataclass(frozen=True)
 class Given:
     """What a command line says: `text` as its notation writes it, and the sharding, or why there is none.
 
-    `layout` is MindSpore's, whose derivation is shown; `spec` is ONNX's, which may be no sharding.
+    `layout` is MindSpore's, whose derivation is shown, `strategy` that of `.shard` from which it is made;
+    `spec` is ONNX's, which may be no sharding.
     """
 
     text: str
     sharding: Sharding | LayoutError
     layout: Layout | None = None
     spec: ShardingSpec | None = None
+    strategy: tuple[int, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -38,7 +42,7 @@ class Input:
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    """`8,8`, or `()` for a scalar."""
+    """`8,8` or `(8, 8)`, or `()` for a scalar."""
     inner = text.strip().removeprefix("(").removesuffix(")").strip().rstrip(",")
     parts = [part.strip() for part in inner.split(",")] if inner else []
     if not all(re.fullmatch(r"-?\d{1,19}", part) and abs(int(part)) < 1 << 62 for part in parts):
@@ -53,18 +57,47 @@ def positive(text: str) -> int:
     return int(text)
 
 
-def entries(text: str) -> tuple[Entry, ...]:
-    """`b,None,(sp,dp)`: the entries of a tensor map."""
-    found = [part.strip() for part in re.findall(r"\([^()]*\)|[^,()]+", text) if part.strip()]
-    return tuple(
-        tuple(alias.strip() for alias in part[1:-1].split(",") if alias.strip()) if part[0] == "(" else part
-        for part in found
-    )
+def entries(text: str) -> tuple[Value, ...]:
+    """`b,None,(sp,dp)`, also as Python writes it: the entries of a tensor map, or the tuple of all."""
+    value = _parsed(text, f"({text},)")
+    assert isinstance(value, tuple)
+    return tuple(map(_plain, value))
 
 
 def names(text: str) -> tuple[str, ...]:
-    """`a,b,c`."""
-    return tuple(part.strip() for part in text.split(","))
+    """`a,b,c` or `("a", "b", "c")`."""
+    value = _parsed(text, f"({text},)")
+    assert isinstance(value, tuple)
+    flat = value[0] if len(value) == 1 and isinstance(value[0], tuple) else value
+    return tuple(str(_plain(item)) for item in flat)
+
+
+def strategy(text: str) -> tuple[int, ...]:
+    """`2,1,1,2,1`, `(2, 1, 1, 2, 1)` or `((2, 1, 1, 2, 1),)`: the strategy of one input."""
+    value = _parsed(text, text if "=" in text else f"({text},)")
+    while isinstance(value, tuple) and len(value) == 1 and isinstance(value[0], tuple):
+        value = value[0]
+    items = value if isinstance(value, tuple) else (value,)
+    if any(isinstance(item, tuple) for item in items):
+        raise argparse.ArgumentTypeError(f"'{text}' is of several inputs: give the strategy of one of them")
+    cuts = [item for item in items if isinstance(item, int)]
+    if len(cuts) != len(items):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 2,1,1,2,1")
+    return tuple(cuts)
+
+
+def _parsed(text: str, wrapped: str) -> Value:
+    try:
+        return parse_code(wrapped)
+    except LayoutError as error:
+        raise argparse.ArgumentTypeError(f"'{text}': {error}") from None
+
+
+def _plain(value: Value) -> Value:
+    """Aliases without quotes as strings."""
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value))
+    return value.text if isinstance(value, Name) else value
 
 
 def _mindspore_options(command: argparse.ArgumentParser) -> None:
@@ -73,8 +106,8 @@ def _mindspore_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--alias", type=names, metavar="x,y", help="the names of the matrix's axes")
     command.add_argument("--tensor-map", type=entries, metavar="x,None", help="entries may be (x,y)")
     command.add_argument("--rank-list", type=sizes, metavar="3,2,1,0", help="the ranks of the positions")
-    command.add_argument("--strategy", type=sizes, metavar="2,1,1,2,1", help="a strategy of .shard instead")
-    command.add_argument("--devices", type=positive, metavar="N", help="with --strategy: how many there are")
+    command.add_argument("--strategy", type=strategy, metavar="2,1,1,2,1", help="one of .shard instead")
+    command.add_argument("--devices", type=positive, metavar="N", help="with --strategy: of how many")
     command.add_argument(
         "--repeated",
         choices=("right", "left"),
@@ -84,27 +117,27 @@ def _mindspore_options(command: argparse.ArgumentParser) -> None:
 
 
 def _mindspore(options: argparse.Namespace, rank: int) -> Given:
-    layout = _layout(options)
+    layout = _layout(options, rank)
     try:
         sharding: Sharding | LayoutError = layout.sharding()
     except LayoutError as error:
         sharding = error
-    return Given(str(layout), sharding, layout)
+    return Given(str(layout), sharding, layout, strategy=options.strategy)
 
 
-def _layout(options: argparse.Namespace) -> Layout:
+def _layout(options: argparse.Namespace, rank: int) -> Layout:
     parts = [options.device_matrix, options.alias, options.tensor_map]
     ways = [options.layout is not None, any(part is not None for part in parts), options.strategy is not None]
-    if sum(ways) != 1 or (ways[1] and None in parts) or (ways[2] and None in [options.devices]):
-        options.misused(
-            "give --device-matrix, --alias and --tensor-map, or --strategy and --devices, or --layout"
-        )
+    if sum(ways) != 1 or (ways[1] and None in parts):
+        options.misused("give --device-matrix, --alias and --tensor-map, or --strategy, or --layout")
     if ways[0]:
-        return mindspore.read_layout(options.layout)
+        return mindspore.read_layout(options.layout, rank)
     if ways[2]:
-        return strategy_layout(options.strategy, options.devices, options.repeated)
+        devices = options.devices or prod(options.strategy)
+        return strategy_layout(options.strategy, devices, options.repeated)
     ranks = None if options.rank_list is None else list(options.rank_list)
-    return Layout(options.device_matrix, options.alias, ranks)(*options.tensor_map)
+    entries = mindspore.entries_of(options.tensor_map, options.alias, rank)
+    return Layout(options.device_matrix, options.alias, ranks)(*entries)
 
 
 def _spec_option(command: argparse.ArgumentParser, example: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shardc.cli.layout_holdings import Holding, Ranges, grid_of
 from shardc.cli.layout_text import Table
 from shardc.layout import LayoutError, Sharding
-from shardc.runtime import global_shape_of, local_shape_of, uniformity
+from shardc.runtime import global_shape_of, global_shapes_of, local_shape_of, uniformity
 
 
 def as_text(sharding: Sharding, shape: Sequence[int], held: Sequence[Holding]) -> list[str | Table]:
@@ -39,6 +39,24 @@ def as_json(sharding: Sharding, shape: Sequence[int], held: Sequence[Holding]) -
             for v in uniformity(sharding)
         ],
     }
+
+
+def fitting_text(sharding: Sharding, local_shape: Sequence[int] | None) -> list[str | Table]:
+    """Which global shapes go with local data of a shape, and which of them is inferred."""
+    if local_shape is None:
+        return []
+    shapes = global_shapes_of(sharding, local_shape)
+    text = f"Global shapes for local data of shape {tuple(local_shape)}: " + (
+        ", ".join(map(str, shapes)) or "none"
+    )
+    try:
+        inferred = global_shape_of(sharding, local_shape)
+        said = f"without a global shape: {inferred}"
+        if inferred not in shapes:
+            said = f"without a global shape: none, since the blocks don't divide {inferred}"
+    except LayoutError as error:
+        said = f"without a global shape: none; {error}"
+    return [f"{text}\n{said}"]
 
 
 def _counted(number: int, noun: str, plural: str) -> str:

@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 
-from shardc.cli import layout_processes, layout_translation
+from shardc.cli import layout_derivation, layout_processes, layout_translation
 from shardc.cli.layout_holdings import Holding, Part, grid_of, holdings
 from shardc.cli.layout_inputs import INPUTS, Given
-from shardc.cli.layout_text import Table, show
+from shardc.cli.layout_text import Table, more, show
 from shardc.explain.picture import draw
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.notations import NOTATIONS
-from shardc.layout.notations.mindspore_layout import Layout
-from shardc.layout.notations.mindspore_steps import Steps, steps
+from shardc.layout.notations.mindspore_steps import steps
 from shardc.layout.slices import positions
 from shardc.layout.uneven import Policy
+from shardc.runtime.process_shapes import global_shapes_of
 
 MOST_CELLS = 1024
 """Of finer grids no figure is printed."""
@@ -37,6 +37,7 @@ class Report:
     policy: Policy
     processes: int | None = None
     target: str | None = None
+    local_shape: tuple[int, ...] | None = None
 
     @cached_property
     def held(self) -> list[Holding]:
@@ -55,10 +56,13 @@ def run(options: argparse.Namespace) -> None:
     """Read the layout, print it in the form wanted, draw the picture."""
     given = INPUTS[options.notation].read(options, len(options.shape))
     policy: Policy = options.uneven or NOTATIONS[options.notation].policy
+    if options.local_shape is not None and not options.processes:
+        options.misused("--local-shape is of the data of a process: say how many there are with --processes")
     if options.processes and isinstance(given.sharding, Sharding):
         mesh = replace(given.sharding.mesh, processes=options.processes)
         given = replace(given, sharding=replace(given.sharding, mesh=mesh))
     report = Report(options.notation, given, options.shape, policy, options.processes, options.to)
+    report = replace(report, local_shape=options.local_shape)
     if options.format == "json":
         print(json.dumps(as_json(report), indent=1))
     else:
@@ -73,10 +77,11 @@ def as_text(report: Report, rows: int) -> list[str | Table]:
     """The paragraphs and tables of a report, with at most `rows` devices each."""
     items: list[str | Table] = [_heading(report)]
     if report.given.layout is not None:
-        items += _derivation(report.given.layout, rows)
+        items += layout_derivation.as_text(report.given, rows)
     items += _holders(report, rows)
     if report.processes:
         items += layout_processes.as_text(report.sharding, report.shape, report.held)
+        items += layout_processes.fitting_text(report.sharding, report.local_shape)
     if report.target:
         items += layout_translation.as_text(report.sharding, report.shape, report.policy, report.target)
     return items
@@ -98,12 +103,14 @@ def as_json(report: Report) -> dict[str, object]:
             "devices": [mesh.rank_of(int(d)) for d in np.ravel(mesh.devices)],
         }
     if report.given.layout is not None:
-        found["steps"] = _steps_json(report.given.layout)
+        found["steps"] = layout_derivation.as_json(report.given.layout)
     groups = {holding.group[0]: list(holding.group) for holding in report.held}
     found["replica_groups"] = list(groups.values())
     found["devices"] = [_holding_json(holding, report.shape) for holding in report.held]
     if report.processes:
         found["processes"] = layout_processes.as_json(report.sharding, report.shape, report.held)
+        if report.local_shape is not None:
+            found["global_shapes"] = global_shapes_of(report.sharding, report.local_shape)
     if report.target:
         found["to"] = layout_translation.as_json(report.sharding, report.shape, report.policy, report.target)
     return found
@@ -117,40 +124,6 @@ def _heading(report: Report) -> str:
     else:
         lines.append(f"{report.given.sharding}; here of a tensor of shape {report.shape}")
     return "\n".join(lines)
-
-
-def _derivation(layout: Layout, rows: int) -> list[str | Table]:
-    """The article's three steps."""
-    found = steps(layout)
-    matrix = dict(zip(layout.alias_name, layout.device_matrix, strict=True))
-    numbering = Table(["rank", *found.aliases])
-    numbering.add("device_matrix", *layout.device_matrix)
-    reordered = Table(["rank", *found.used])
-    reordered.add("device_matrix", *(matrix[alias] for alias in found.used))
-    adding = Table(["rank", *found.used, "slice"])
-    adding.add("stride", *found.strides, "")
-    for row, rank in list(enumerate(found.ranks))[:rows]:
-        numbering.add(rank, *found.numbering[row])
-        reordered.add(rank, *found.reordered[row])
-        number = int(found.slice_numbers[row])
-        adding.add(rank, *found.reordered[row], number, block=number)
-    return [
-        "1. Number: count the ranks, every axis of the device matrix in its own base, the last one fastest",
-        numbering,
-        f"2. Reorder: the columns of the tensor map{_dropped(found, matrix)}",
-        reordered,
-        "3. Add up: every column times its stride, which is the product of the sizes after it",
-        adding,
-        *_more(len(found.ranks), rows),
-    ]
-
-
-def _dropped(found: Steps, matrix: Mapping[str, int]) -> str:
-    unused = [alias for alias in found.aliases if alias not in found.used]
-    if not unused:
-        return ""
-    copies = any(matrix[alias] > 1 for alias in unused)
-    return f", without {', '.join(unused)}" + (": ranks that differ only there hold copies" if copies else "")
 
 
 def _holders(report: Report, rows: int) -> list[str | Table]:
@@ -178,7 +151,7 @@ def _holders(report: Report, rows: int) -> list[str | Table]:
     text = "Who holds what"
     if prod(report.shape) and report.held[0].values(report.shape) is not None:
         text += f", of numpy.arange({prod(report.shape)}).reshape({report.shape})"
-    return [text, table, *_more(len(report.held), rows), *_figure(report)]
+    return [text, table, *more(len(report.held), rows), *_figure(report)]
 
 
 def _at(numbers: Sequence[int]) -> Callable[[int, Holding], object]:
@@ -220,25 +193,6 @@ def _others(holding: Holding) -> str:
     others = [str(device) for device in holding.group[:9] if device != holding.device][:8]
     count = len(holding.group) - 1
     return ", ".join(others) + (f", … {count} in all" if count > 8 else "")
-
-
-def _more(count: int, rows: int) -> list[str | Table]:
-    return [f"… and {count - rows} more; --rows {count} lists all"] if count > rows else []
-
-
-def _steps_json(layout: Layout) -> dict[str, object]:
-    found = steps(layout)
-    return {
-        "ranks": found.ranks,
-        "aliases": found.aliases,
-        "device_matrix": layout.device_matrix,
-        "tensor_map": layout.to_dict()["tensor_map"],
-        "numbering": found.numbering.tolist(),
-        "used": found.used,
-        "reordered": found.reordered.tolist(),
-        "strides": found.strides,
-        "slice_numbers": found.slice_numbers.tolist(),
-    }
 
 
 def _holding_json(holding: Holding, shape: Sequence[int]) -> dict[str, object]:

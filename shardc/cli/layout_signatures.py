@@ -3,27 +3,27 @@
 shardc-layout signatures expand --shape 4,3,1,2 --sizes 2,4,3,4,2
 shardc-layout signatures sum --shape 4,8 --set axis=0
 shardc-layout signatures 'relu(x @ y)' --shape 4,8 --shape 8,6
+shardc-layout signatures stablehlo.transpose --shape 4,8 --set 'permutation=(1, 0)'
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardc.cli.layout_inputs import positive, sizes
+from shardc.cli.layout_operation import NAMES, program_of
 from shardc.cli.layout_text import Table, show
-from shardc.explain.diagnostics import register_source
 from shardc.graph import Graph
 from shardc.layout import KINDS, Mesh
-from shardc.layout.expand import local_expand, strides
+from shardc.layout.expand import local_expand, repeat_as_expand, strides
 from shardc.layout.notations.per_axis import Component, Partial, Split, to_sharding
 from shardc.layout.slices import local_shapes
+from shardc.ops import hlo
 from shardc.rules.signatures import Signature, program_signatures
 
-NAMES = ("x", "y", "z", "w")
 Shape = tuple[int, ...]
 
 
@@ -42,7 +42,9 @@ class Local:
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    command.add_argument("operation", help="a function of the language, or an expression over x, y, z, w")
+    command.add_argument(
+        "operation", help="a function of the language, an expression over x, y, z, w, or toy.operation"
+    )
     command.add_argument(
         "--shape", required=True, type=sizes, action="append", metavar="4,8", help="of x, then of y, …"
     )
@@ -65,21 +67,23 @@ def run(options: argparse.Namespace) -> None:
         options.misused(f"{unknown[0]} is no kind of partial result; they are {', '.join(KINDS)}")
     if len(options.shape) > len(NAMES):
         options.misused(f"at most {len(NAMES)} operands")
-    call = expression(options.operation, len(options.shape), options.sizes, options.set)
-    graph = _graph(call, options.shape, options.dtype)
+    call, graph = program_of(options)
     found = program_signatures(graph, kinds)
     if options.format == "json":
         print(json.dumps(_as_json(call, graph, found, options.devices), indent=1))
     else:
-        show(*_as_text(call, graph, found, options.devices))
+        show(*_as_text(call, graph, found, options.devices), *_steps(options))
 
 
-def expression(operation: str, operands: int, extra: Sequence[int] | None, named: Sequence[str]) -> str:
-    """The expression of the language: a function's name gets its arguments."""
-    if not re.fullmatch(r"\w+", operation):
-        return operation
-    sizes = [] if extra is None else [str(tuple(extra))]
-    return f"{operation}({', '.join([*NAMES[:operands], *sizes, *named])})"
+def _steps(options: argparse.Namespace) -> list[str | Table]:
+    """repeat as the operations that it is made of; nothing for others."""
+    if options.operation != "repeat" or options.sizes is None:
+        return []
+    steps = repeat_as_expand(options.shape[0], options.sizes)
+    return [
+        f"repeat is a reshape to {list(steps.reshape_in)}, an expand to {list(steps.expand_size)} and "
+        f"a reshape to {list(steps.reshape_out)}"
+    ]
 
 
 def text_of(component: Component) -> str:
@@ -122,29 +126,13 @@ def _read_by(graph: Graph, signature: Signature, mesh: Mesh, device: int) -> Sha
     """The strides by which a device's expand reads its operand; () if the program is no expand."""
     body = graph.main.body
     node = body.nodes[0]
-    if (
-        node.name != "stablehlo.broadcast_in_dim"
-        or body.results != node.results
-        or node.operands != body.args
-    ):
+    if node.name != hlo.broadcast_in_dim.name or body.results != node.results or node.operands != body.args:
         return ()
     shape, out = graph.type(body.args[0]).shape, graph.type(body.results[0]).shape
     if node.attrs.get("broadcast_dimensions") != tuple(range(len(out) - len(shape), len(out))):
         return ()
     sharding = to_sharding(signature.operands, mesh, len(shape))
     return local_expand(sharding, shape, out, device).output_stride
-
-
-def _graph(call: str, shapes: Sequence[Shape], dtype: str) -> Graph:
-    from shardc.dialects.snapshot import snapshot
-    from shardc.frontend.text import read
-
-    types = [
-        f"{name}: {dtype}[{', '.join(map(str, shape))}]" for name, shape in zip(NAMES, shapes, strict=False)
-    ]
-    text = f"def main({', '.join(types)}):\n    return {call}\n"
-    register_source("<operation>", text)
-    return snapshot(read(text, "<operation>", {}, None)).graph
 
 
 def _as_text(call: str, graph: Graph, found: Sequence[Signature], devices: int) -> list[str | Table]:

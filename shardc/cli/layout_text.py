@@ -57,5 +57,10 @@ def show(*items: str | Table) -> None:
             console.print(line)
 
 
+def more(count: int, rows: int) -> list[str | Table]:
+    """What is said of rows that are not shown."""
+    return [f"… and {count - rows} more; --rows {count} lists all"] if count > rows else []
+
+
 def _is_number(cell: str) -> bool:
     return not cell or cell.lstrip("-").isdigit()

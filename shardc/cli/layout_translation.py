@@ -9,7 +9,7 @@ import numpy as np
 
 from shardc.cli.layout_text import Table
 from shardc.layout import LayoutError, Sharding
-from shardc.layout.notations import NOTATIONS, Notation
+from shardc.layout.notations import NOTATIONS, Notation, shard
 from shardc.layout.slices import local_shapes, slices
 from shardc.layout.uneven import Policy
 
@@ -28,8 +28,14 @@ def translate(sharding: Sharding, shape: Sequence[int], policy: Policy, notation
         text = notation.write(sharding, shape)
     else:
         text = notation.write(sharding)
-        _check_blocks(sharding, shape, policy, notation)
+        check_blocks(sharding, shape, policy, notation.policy, notation.title)
     return Translation(text, notation.write_mesh(sharding) if notation.write_mesh else None)
+
+
+def as_type(sharding: Sharding, shape: Sequence[int], policy: Policy) -> Translation:
+    """The type and the mesh in the language. LayoutError if it would make other blocks of the shape."""
+    check_blocks(sharding, shape, policy, "ceil", "the language")
+    return Translation(shard.write(sharding, shape), shard.write_mesh(sharding))
 
 
 def as_text(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> list[str | Table]:
@@ -37,15 +43,15 @@ def as_text(sharding: Sharding, shape: Sequence[int], policy: Policy, target: st
     if target != "all":
         found = _single(sharding, shape, policy, target)
         lines = [found.text] + ([f"on {found.mesh}"] if found.mesh else [])
-        return [f"As {NOTATIONS[target].title}", "\n".join(lines)]
+        return [f"As {_title(target)}", "\n".join(lines)]
     table = Table(["notation", "text"])
-    for notation in NOTATIONS.values():
+    for name in (*NOTATIONS, "shard"):
         try:
-            found = translate(sharding, shape, policy, notation)
+            found = _translated(sharding, shape, policy, name)
         except LayoutError as error:
-            table.add(notation.name, f"none: {error}")
+            table.add(name, f"none: {error}")
             continue
-        table.add(notation.name, found.text)
+        table.add(name, found.text)
         if found.mesh:
             table.add("", f"on {found.mesh}")
     return ["In every notation", table]
@@ -57,9 +63,9 @@ def as_json(sharding: Sharding, shape: Sequence[int], policy: Policy, target: st
         translation = _single(sharding, shape, policy, target)
         return {target: {"text": translation.text, "mesh": translation.mesh}}
     found: dict[str, object] = {}
-    for name in NOTATIONS:
+    for name in (*NOTATIONS, "shard"):
         try:
-            translation = translate(sharding, shape, policy, NOTATIONS[name])
+            translation = _translated(sharding, shape, policy, name)
             found[name] = {"text": translation.text, "mesh": translation.mesh}
         except LayoutError as error:
             found[name] = {"error": str(error)}
@@ -68,18 +74,29 @@ def as_json(sharding: Sharding, shape: Sequence[int], policy: Policy, target: st
 
 def _single(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> Translation:
     try:
-        return translate(sharding, shape, policy, NOTATIONS[target])
+        return _translated(sharding, shape, policy, target)
     except LayoutError as error:
-        raise LayoutError(f"not to be written as {NOTATIONS[target].title}: {error}") from error
+        raise LayoutError(f"not to be written as {_title(target)}: {error}") from error
 
 
-def _check_blocks(sharding: Sharding, shape: Sequence[int], policy: Policy, notation: Notation) -> None:
+def _translated(sharding: Sharding, shape: Sequence[int], policy: Policy, target: str) -> Translation:
+    if target == "shard":
+        return as_type(sharding, shape, policy)
+    return translate(sharding, shape, policy, NOTATIONS[target])
+
+
+def _title(target: str) -> str:
+    return "a type of the language" if target == "shard" else NOTATIONS[target].title
+
+
+def check_blocks(sharding: Sharding, shape: Sequence[int], policy: Policy, other: Policy, whose: str) -> None:
+    """LayoutError if the blocks of `shape` under `policy` are not those that `whose` policy makes."""
     ours = slices(sharding, shape, policy)
-    theirs = slices(sharding, shape, notation.policy)
+    theirs = slices(sharding, shape, other)
     for dim in range(sharding.rank):
         if not np.array_equal(ours[:, dim], theirs[:, dim]):
-            have, has = (local_shapes(sharding, shape, p)[:, dim].tolist() for p in (policy, notation.policy))
+            have, has = (local_shapes(sharding, shape, p)[:, dim].tolist() for p in (policy, other))
             raise LayoutError(
                 f"the {shape[dim]} elements of dimension {dim} are in blocks of {have[:8]}; "
-                f"{notation.title} makes {has[:8]}"
+                f"{whose} makes {has[:8]}"
             )

@@ -19,19 +19,20 @@ from typing import IO
 from xdsl.context import Context
 from xdsl.dialects import get_all_dialects
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.utils.exceptions import DiagnosticException, VerifyException
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, VerifyException
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from shardc.cli.ending import run_to_end
 from shardc.cli.expected import problems
 from shardc.cli.sdy_flags import translate
+from shardc.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.dialects.context import DIALECTS
 from shardc.dialects.mlir_style import print_as_mlir
 from shardc.dialects.text import print_module
-from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.frontend.mlir import read
 from shardc.passes.pipeline import PASSES
-from shardc.passes.sdy_passes import SDY_PASSES
+from shardc.passes.shardy.table import SDY_PASSES
 
 
 @dataclass(frozen=True)
@@ -123,11 +124,17 @@ class OptMain(xDSLOptMain):
                 return "", [*said, error.diagnostic]
 
 
+_MISUSED = (DiagnosticException, VerifyException, ArgSpecParseError, OSError, ValueError)
+
 ALL_PASSES = {**PASSES, **SDY_PASSES}
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; 1 for a wrong module."""
+    return run_to_end("shardc-opt", lambda: _reported(argv))
+
+
+def _reported(argv: Sequence[str] | None) -> int:
     args, in_mlir_style = translate(sys.argv[1:] if argv is None else argv, ALL_PASSES)
     if in_mlir_style:
         args = ["-t", PlainMLIRTarget.name, *args]
@@ -140,7 +147,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             return 0
         except ShardcError as error:
             print(error, file=sys.stderr)
-        except (DiagnosticException, VerifyException, OSError, ValueError) as error:
+        except BrokenPipeError:
+            raise
+        except _MISUSED as error:
             print(f"shardc-opt: error: {error}", file=sys.stderr)
         finally:
             for warning in warnings:

@@ -1,121 +1,184 @@
-"""--run: the per-device program on emulated devices, against the single-device program."""
+"""`shardc run`: a program on several processes of this machine, or this process as one of a cluster's."""
 
 from __future__ import annotations
 
+import argparse
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
-from zipfile import BadZipFile
 
-import numpy as np
-from numpy.typing import NDArray
+from shardc.cli.ending import run_to_end
+from shardc.diagnostics import ShardcError, collecting
+from shardc.launch.cluster import starter
+from shardc.launch.mpi_process import split
+from shardc.launch.processes import Command, run
+from shardc.options import Options
 
-from shardc.cli.driver import write_bytes
-from shardc.explain.diagnostics import ShardcError
-from shardc.graph import Graph, TensorType, is_complex, is_float
-from shardc.semantics.run import run
-
-Array = NDArray[np.generic]
-
-TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, "c128": 1e-10}
-"""The largest difference allowed, as a part of the result's largest element. Integers must be equal."""
+_PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
+"""How an mpiexec that says such a word of itself is asked to put the rank before every line."""
 
 
-def compare(whole: Graph, local: Graph, inputs: str | None, outputs: str | None) -> int:
-    """Run both programs on the same arguments, print how the results compare; 1 if some result differs."""
-    arrays = arguments(whole, inputs)
-    expected, got = run(whole, arrays), run(local, arrays)
-    mesh = next(iter(local.meshes.values()), None)
-    print(f"{mesh.size if mesh else 1} devices, {'random inputs' if not inputs else inputs}")
-    agree = True
-    for index, (want, have) in enumerate(zip(expected, got, strict=True)):
-        type = whole.type(whole.main.body.results[index])
-        difference = distance(want, have)
-        same = difference <= TOLERANCE.get(type.dtype, 0)
-        agree = agree and same
-        verdict = (
-            "equal" if difference == 0 else f"largest difference {difference:.1e} of the largest element"
-        )
-        print(
-            f"result {index}: {type}, {verdict}"
-            + ("" if same else " -- DIFFERS from the single-device program")
-        )
-    if outputs:
-        named = {f"result_{index}": array for index, array in enumerate(got)}
-        write_bytes(outputs, lambda file: _save(file, named))
-    return 0 if agree else 1
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; the exit code of the process that failed first, 0 if none did."""
+    parser = _parser()
+    words, rest = split(sys.argv[1:] if argv is None else argv)
+    given = parser.parse_args(words, argparse.Namespace(rest=rest))
+    return run_to_end("shardc run", lambda: _reported(given))
 
 
-def arguments(graph: Graph, inputs: str | None) -> list[Array]:
-    """The arguments of the entry: those in an .npz file, else random ones."""
-    types = graph.types(graph.main.body.args)
-    return read_inputs(inputs, argument_names(graph), types) if inputs else random_inputs(types)
-
-
-def argument_names(graph: Graph) -> list[str]:
-    """What the source calls the entry's parameters; arg0, arg1, … where it doesn't say."""
-    args = graph.main.body.args
-    return [graph.values[v].loc.name or f"arg{i}" for i, v in enumerate(args)]
-
-
-def distance(want: Array, have: Array) -> float:
-    """The largest difference as a part of the largest element; NaN equals NaN, infinity itself."""
-    if want.shape != have.shape or want.dtype != have.dtype:
-        return float("inf")
-    if want.size == 0:
-        return 0.0
-    kind = np.complex128 if want.dtype.kind == "c" else np.float64
-    if want.dtype.kind in "iub":
-        return 0.0 if bool((want == have).all()) else float("inf")
-    a, b = want.astype(kind), have.astype(kind)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    finite = np.isfinite(a) & np.isfinite(b)
-    if not bool((same | finite).all()):
-        return float("inf")
-    scale = float(np.abs(a[finite]).max(initial=0.0))
-    return float(np.abs(a[finite] - b[finite]).max(initial=0.0)) / (scale or 1.0)
-
-
-def read_inputs(file: str, names: Sequence[str], types: Sequence[TensorType]) -> list[Array]:
-    """The arguments in an .npz file. ShardcError if one is missing or has another shape or dtype."""
-    if not Path(file).is_file():
-        raise ShardcError(f"cannot read {file}: no such file")
+def _reported(given: argparse.Namespace) -> int:
     try:
-        with np.load(file, allow_pickle=False) as archive:
-            found = {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, BadZipFile, EOFError, AttributeError, TypeError):
+        with tempfile.TemporaryDirectory(prefix="shardc-run-") as folder:
+            return _run(given, Path(folder))
+    except ShardcError as error:
+        print(error, file=sys.stderr)
+        return 1
+
+
+def _run(given: argparse.Namespace, folder: Path) -> int:
+    who = starter()
+    if given.processes is None and who is None:
+        raise ShardcError("how many processes? -n says it", hint="shardc run PROGRAM -n 4")
+    path, devices = _compiled(given, folder)
+    arguments = [path, *_paths(given), "--", *given.rest]
+    if given.processes is None:
+        return _one_of_many(given, arguments)
+    _check_devices(given, devices)
+    return run_processes(arguments, given.processes, given.devices, given.mpi, given.limit)
+
+
+def run_processes(words: Sequence[str], processes: int, devices: int, mpi: bool, limit: float | None) -> int:
+    """Start `words`, a file and what it is given, on processes of this machine; the exit code."""
+    module = "shardc.launch.mpi_process" if mpi else "shardc.launch.jax_process"
+    command = [sys.executable, "-m", module, *words]
+    commands = [_mpi(processes, command)] if mpi else _jax(processes, devices, command)
+    return run(commands, limit, lambda text: print(f"shardc run: {text}", file=sys.stderr))
+
+
+def _compiled(given: argparse.Namespace, folder: Path) -> tuple[str, int | None]:
+    """The emitted file, and how many devices it needs if that is known."""
+    if given.program.endswith(".py"):
+        if not Path(given.program).is_file():
+            raise ShardcError(f"cannot read {given.program}: no such file")
+        return str(Path(given.program).resolve()), None
+    import shardc
+    from shardc.cli import driver
+
+    target = "mpi" if given.mpi else "jax"
+    options = Options(target=target, process_data=not given.mpi, **driver.source_of(given.program))
+    with collecting() as warnings:
+        program = shardc.compile(driver.read_text(given.program), options)
+    for diagnostic in (*warnings, *program.warnings):
+        print(diagnostic, file=sys.stderr)
+    if program.mesh is None:
+        raise ShardcError(f"{given.program} has no mesh: it runs on one device", hint="shardc compiles it")
+    path = folder / f"{Path(given.program).stem}.py"
+    path.write_text(program.source, encoding="utf-8")
+    return str(path), program.mesh.size
+
+
+def _check_devices(given: argparse.Namespace, devices: int | None) -> None:
+    if given.processes < 1 or given.devices < 1:
+        raise ShardcError("there is at least one process, with at least one device")
+    if given.mpi and given.devices != 1:
+        raise ShardcError("a process of MPI is one device", hint="leave out --devices")
+    if devices is not None and devices != given.processes * given.devices:
         raise ShardcError(
-            f"{file} is not an .npz file of arrays", hint="numpy.savez writes one: np.savez(file, x=x, w=w)"
-        ) from None
-    arrays: list[Array] = []
-    for name, type in zip(names, types, strict=True):
-        if name not in found:
-            have = ", ".join(found) or "nothing"
-            raise ShardcError(f"{file} has no array {name}; it has {have}")
-        array = found[name]
-        if array.shape != type.shape or array.dtype != type.numpy:
-            dims = ", ".join(map(str, array.shape))
-            raise ShardcError(f"{name} in {file} is {array.dtype}[{dims}], but the program wants {type}")
-        arrays.append(array)
-    return arrays
-
-
-def random_inputs(types: Sequence[TensorType], seed: int = 0) -> list[Array]:
-    """Arguments to try a program on: normal floats, integers from 0 to 7, fair bools; always the same."""
-    rng = np.random.default_rng(seed)
-    return [_random(rng, type) for type in types]
-
-
-def _random(rng: np.random.Generator, type: TensorType) -> Array:
-    if type.nbytes > 1 << 34:
-        raise ShardcError(
-            f"--run would need {type.nbytes} bytes for an argument of type {type}",
-            hint="give smaller sizes with -D",
+            f"the program's mesh has {devices} devices, {given.processes} processes of {given.devices} have "
+            f"{given.processes * given.devices}",
+            hint="-n processes times --devices each must be the mesh's size",
         )
-    if is_float(type.dtype) or is_complex(type.dtype):
-        return rng.standard_normal(type.shape).astype(type.numpy)
-    return rng.integers(0, 2 if type.dtype == "bool" else 8, type.shape).astype(type.numpy)
 
 
-def _save(file: str, arrays: dict[str, Array]) -> None:
-    with open(file, "wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+def _paths(given: argparse.Namespace) -> list[str]:
+    """--inputs and --outputs, where they are wherever a process is started."""
+    named = {"--inputs": given.inputs, "--outputs": given.outputs}
+    return [word for flag, path in named.items() if path for word in (flag, str(Path(path).absolute()))]
+
+
+def _one_of_many(given: argparse.Namespace, arguments: list[str]) -> int:
+    """This process is one of those that somebody else has started."""
+    if given.mpi:
+        from shardc.launch.mpi_process import main as process
+    else:
+        from shardc.launch.jax_process import main as process
+    return process(arguments)
+
+
+def _jax(count: int, devices: int, command: Sequence[str]) -> list[Command]:
+    """One command a process; process 0 is the coordinator, at a free port."""
+    if find_spec("jax") is None:
+        raise ShardcError("JAX is not installed", hint="pip install 'shardc[jax]', or run with --mpi")
+    coordinator = f"127.0.0.1:{_free_port()}"
+    environment = {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",  # gloo's collectives must begin in one order everywhere
+    }
+    words, rest = split(command)
+    return [
+        Command(
+            f"process {process}",
+            f"[{process}] ",
+            [
+                *words,
+                *("--coordinator", coordinator, "--processes", str(count), "--process", str(process)),
+                *("--", *rest),
+            ],
+            environment,
+            noise="[Gloo] Rank",
+        )
+        for process in range(count)
+    ]
+
+
+def _free_port() -> int:
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        return listening.getsockname()[1]
+
+
+def _mpi(count: int, command: Sequence[str]) -> Command:
+    """mpiexec, the one beside this Python first: the wheel of mpich puts it there."""
+    if find_spec("mpi4py") is None:
+        raise ShardcError("mpi4py is not installed", hint="pip install 'shardc[mpi]' brings it, and MPI")
+    beside = Path(sys.executable).with_name("mpiexec")
+    mpiexec = str(beside) if beside.exists() else shutil.which("mpiexec")
+    if mpiexec is None:
+        raise ShardcError("there is no mpiexec", hint="pip install mpich")
+    said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
+    flags = next((flags for word, flags in _PREFIXES.items() if word in said), ())
+    return Command("mpiexec", "", [mpiexec, *flags, "-n", str(count), *command])
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="shardc run",
+        description="Runs a program on several processes of this machine. Started by Slurm, mpirun or "
+        "a coordinator, this process is one of theirs, and -n is left out.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("program", metavar="PROGRAM", help="a .shard or .mlir file, or an emitted .py file")
+    parser.add_argument("-n", dest="processes", type=int, metavar="N", help="how many processes")
+    parser.add_argument("--devices", type=int, default=1, metavar="N", help="of each process (default: 1)")
+    parser.add_argument("--mpi", action="store_true", help="NumPy and MPI, one device a process, not JAX")
+    parser.add_argument(
+        "--inputs",
+        metavar="PATH",
+        help="the arguments, by name: a file or folder of arrays (default: random)",
+    )
+    parser.add_argument(
+        "--outputs", metavar="PATH", help="where to save the results: NAME.safetensors or a folder"
+    )
+    parser.add_argument("--limit", type=float, metavar="SECONDS", help="how long all of it may take")
+    parser.epilog = "What comes after -- a script finds in sys.argv."
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -3,27 +3,41 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Sequence
+from dataclasses import fields, replace
+from importlib import import_module
+from typing import Any
 
 from shardc import __version__
-from shardc.explain.diagnostics import Diagnostic, ShardcError, collecting
+from shardc.cli.ending import run_to_end
+from shardc.diagnostics import Diagnostic, ShardcError, collecting
+from shardc.options import FALLBACKS, OVERLAPS, TARGETS, Options
 
-STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy")
-TARGETS = ("jax", "numpy")
-FALLBACKS = ("error", "replicate")
-OVERLAPS = ("off", "on", "auto")
+STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy", "mpi", "onnx")
 FORMATS = ("text", "json")
+_SPELLED = {"shardings": "--shard"}
+"""Options whose name in the arguments is another."""
+COMMANDS = {"run": "shardc.cli.run", "reshard": "shardc.cli.reshard", "measure": "shardc.cli.measure"}
+"""First words that are no programs, and what they run; a program called run is ./run."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command; its exit code: 1 for a wrong program or a wrong result, 2 for a misused command."""
-    options = _options(argv)
+    words = [*(sys.argv[1:] if argv is None else argv)]
+    if words and words[0] in COMMANDS:
+        return import_module(COMMANDS[words[0]]).main(words[1:])
+    return run_to_end("shardc", lambda: _reported(*_arguments(words)))
+
+
+def _reported(given: argparse.Namespace, options: Options) -> int:
+    """Run the action, then print what it had to say."""
     problem: Diagnostic | None = None
     code = 0
     with collecting() as warnings:
         try:
-            code = _dispatch(options)
+            code = _act(given, options)
         except ShardcError as error:
             problem, code = error.diagnostic, 1
     for diagnostic in warnings:
@@ -33,52 +47,89 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def _options(argv: Sequence[str] | None) -> argparse.Namespace:
-    """The options; exits with 2 if some of them have no meaning together."""
+def _arguments(argv: Sequence[str] | None) -> tuple[argparse.Namespace, Options]:
+    """The arguments, and the options of the compilation; exits with 2 if they have no meaning together."""
     parser = _parser()
-    options = parser.parse_args(argv)
-    if (options.inputs or options.outputs) and not options.run:
+    given = parser.parse_args(argv)
+    if (given.inputs or given.outputs) and not given.run:
         parser.error("--inputs and --outputs need --run")
-    if options.trace is not None and not options.run:
+    if given.trace is not None and not given.run:
         parser.error("--trace needs --run")
-    if options.format and options.explain is None and not options.cost:
+    if given.format and given.explain is None and not given.cost:
         parser.error("--format needs --explain or --cost")
-    if options.machine and not options.cost and options.overlap != "auto":
-        parser.error("--machine needs --cost or --overlap auto")
-    if options.regather and options.explain is not None:
+    if given.regather and given.explain is not None:
         parser.error("--explain tells the plan before weights are gathered again; leave out --regather")
-    if options.tries is not None and not options.cost:
+    if given.against and given.prove is None and not given.run:
+        parser.error("--against needs --run or --prove")
+    if given.against and given.prove is not None and ":" in given.against:
+        parser.error("--prove --against takes a function of the program, not one of Python")
+    if given.against and ":" not in given.against and given.program == "-":
+        parser.error("--against needs a program in a file, which it reads once more")
+    if given.tries is not None and not given.cost:
         parser.error("--tries needs --cost")
-    if options.links and not options.machine:
+    if given.links and not given.machine:
         parser.error("--links needs --machine")
-    if options.output and (options.run or options.check):
-        parser.error(f"-o writes a program, and {'--run' if options.run else '--check'} makes none")
-    return options
+    if given.output and (given.run or given.check):
+        parser.error(f"-o writes a program, and {'--run' if given.run else '--check'} makes none")
+    if not given.program.endswith(".onnx"):
+        _refuse_models_options(parser, given)
+    try:
+        return given, _options(given)
+    except ShardcError as error:
+        parser.error(error.diagnostic.message)
 
 
-def _dispatch(options: argparse.Namespace) -> int:
-    from shardc.cli import actions
+def _refuse_models_options(parser: argparse.ArgumentParser, given: argparse.Namespace) -> None:
+    """Exit with 2 if a program that is no model has options of models."""
+    for option in ("mesh", "shardings", "configuration", "approximate"):
+        if getattr(given, option):
+            parser.error(f"{_SPELLED.get(option, '--' + option)} is for .onnx models")
+    if given.emit == "onnx":
+        parser.error("--emit onnx writes a model that was read; the program is none")
 
-    if options.run:
-        return actions.run(options)
-    if options.check:
-        return actions.check(options)
-    if options.explain is not None:
-        return actions.explain(options)
-    if options.cost:
-        return actions.cost(options)
-    return actions.compile(options)
+
+def _options(given: argparse.Namespace) -> Options:
+    """The options of the compilation. ShardcError for a value that has no meaning."""
+    named: dict[str, Any] = {
+        field.name: getattr(given, field.name) for field in fields(Options) if hasattr(given, field.name)
+    }
+    named["defines"] = dict(given.defines)
+    return Options(**named)
+
+
+def _act(given: argparse.Namespace, options: Options) -> int:
+    from shardc.cli import actions, driver
+
+    options = replace(options, **driver.source_of(given.program))
+    if given.run:
+        return actions.run(given, options)
+    if given.check:
+        return actions.check(given, options)
+    if given.prove is not None:
+        return actions.prove(given, options)
+    if given.explain is not None:
+        return actions.explain(given, options)
+    if given.cost:
+        return actions.cost(given, options)
+    return actions.compile(given, options)
 
 
 def _define(text: str) -> tuple[str, int]:
-    name, _, value = text.partition("=")
-    if not name or not value.lstrip("-").isdigit() or len(value) > 30:
+    if not re.fullmatch(r"[^=]+=-?[0-9]{1,29}", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not of the form NAME=NUMBER")
+    name, _, value = text.partition("=")
     return name, int(value)
 
 
+def _sharding(text: str) -> tuple[str, str]:
+    name, equals, spec = text.partition("=")
+    if not name or not equals or not spec:
+        raise argparse.ArgumentTypeError(f"'{text}' is not of the form TENSOR=SPEC")
+    return name, spec
+
+
 def _devices(text: str) -> tuple[int, ...]:
-    if not all(part.isdigit() and len(part) < 10 for part in text.split(",")):
+    if not re.fullmatch(r"[0-9]{1,9}(,[0-9]{1,9})*", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of device numbers like 0,3")
     return tuple(map(int, text.split(",")))
 
@@ -91,7 +142,7 @@ def _links(text: str) -> dict[str, str]:
 
 
 def _count(text: str) -> int:
-    if not text.isdigit() or len(text) > 9:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
         raise argparse.ArgumentTypeError(f"'{text}' is not a number")
     return int(text)
 
@@ -100,10 +151,11 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="shardc",
         description="Compiles a sharded tensor program into the program each device runs.",
+        epilog="shardc run --help, shardc reshard --help: programs on several processes, their checkpoints.",
         allow_abbrev=False,
     )
     parser.add_argument(
-        "program", metavar="PROGRAM", help="a .shard or .mlir file, or - for .shard on standard input"
+        "program", metavar="PROGRAM", help="a .shard, .mlir or .onnx file, or - for text on standard input"
     )
     parser.add_argument("-o", dest="output", metavar="FILE", help="where to write; standard output otherwise")
     parser.add_argument("--target", choices=TARGETS, default="jax", help="what to compile to (default: jax)")
@@ -135,7 +187,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--memory-limit",
         metavar="BYTES",
-        type=int,
+        type=_count,
         help="the most that a step of a tensor's change of layout may take on a device, operand and result",
     )
     parser.add_argument(
@@ -150,6 +202,29 @@ def _parser() -> argparse.ArgumentParser:
         type=_count,
         help="let all-reduces of up to so many bytes together be one, where they can wait for each other",
     )
+    parser.add_argument(
+        "--process-data",
+        action="store_true",
+        help="with JAX: let the program have main_local, which takes what each process holds",
+    )
+    parser.add_argument("--mesh", metavar="MESH", help='of an .onnx model, such as "pod[data=2, model=4]"')
+    parser.add_argument(
+        "--shard",
+        dest="shardings",
+        metavar="TENSOR=SPEC",
+        type=_sharding,
+        action="append",
+        default=[],
+        help="of an .onnx model: how a tensor lies on the mesh, in any notation that shardc-layout reads",
+    )
+    parser.add_argument(
+        "--configuration", metavar="NAME", help="which of the device configurations of an .onnx model to use"
+    )
+    parser.add_argument(
+        "--approximate",
+        action="store_true",
+        help="with --emit onnx: write layouts that ONNX cannot say as replicated, and list them",
+    )
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--emit", choices=STAGES, help="stop after a stage and print it")
     action.add_argument("--check", action="store_true", help="only say whether the program is valid")
@@ -157,6 +232,14 @@ def _parser() -> argparse.ArgumentParser:
         "--run",
         action="store_true",
         help="run on emulated devices in this process and compare with the single-device program",
+    )
+    action.add_argument(
+        "--prove",
+        metavar="FILE.json",
+        nargs="?",
+        const="",
+        help="prove over exact arithmetic, at reduced shapes, that the per-device program equals the global "
+        "one; into the file goes a certificate, for shardc-check",
     )
     action.add_argument(
         "--explain",
@@ -175,8 +258,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--machine",
         metavar="NAME|FILE.toml",
-        help="with --cost: the time on a machine; with --overlap auto: where it is to be quicker; tpu-v5e, "
-        "tpu-v4p, h100-infiniband, laptop, or a file",
+        help="plan for the least time on a machine, which --cost then states: balanced, bytes (work is free; "
+        "default), tpu-v5e, tpu-v4p, h100-infiniband, laptop, or a file",
     )
     parser.add_argument(
         "--links",
@@ -206,6 +289,12 @@ def _parser() -> argparse.ArgumentParser:
         "--inputs", metavar="FILE.npz", help="with --run: the arguments, by name (default: random)"
     )
     parser.add_argument("--outputs", metavar="FILE.npz", help="with --run: where to write the results")
+    parser.add_argument(
+        "--against",
+        metavar="NAME|FILE.py:NAME",
+        help="with --run and --prove: the function of the program that the entry is to equal, where it "
+        "is per-device code; with --run also a NumPy or JAX function of a Python file",
+    )
     parser.add_argument("--version", action="version", version=f"shardc {__version__}")
     return parser
 

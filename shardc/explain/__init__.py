@@ -1,36 +1,18 @@
-"""Diagnostics, provenance, reports. `shardc.explain(text)` and `shardc.explain.explain(text)` are the same:
-the package can be called, so that it may share its name with the function."""
+"""Diagnostics, provenance, reports. The package shares its name with the function `shardc.explain`, so it can
+be called like it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from shardc.explain.records import Explanation
+from typing import Any
 
 
-def explain(
-    text: str,
-    name: str | None = None,
-    *,
-    language: str | None = None,
-    file: str = "<text>",
-    defines: Mapping[str, int] | None = None,
-    entry: str | None = None,
-) -> Explanation:
-    """Why the tensors of a program are split as they are: those called `name` (or made in that line), or
-    without one an overview. The other arguments are `shardc.compile`'s; ShardcError if the program is wrong.
-    """
-    from shardc.cli.driver import READERS
-    from shardc.cli.explain import explain_module
-    from shardc.explain.diagnostics import register_source
+def explain(*args: Any, **named: Any) -> Any:
+    """shardc.api.explain, whose place in `shardc` this package takes as soon as it is imported."""
+    from shardc import api
 
-    register_source(file, text)
-    language = language or ("mlir" if "func.func" in text else "shard")
-    return explain_module(READERS[f".{language}"](text, file, dict(defines or {}), entry), name)
+    return api.explain(*args, **named)
 
 
 class _Callable(ModuleType):

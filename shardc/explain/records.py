@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from shardc.planning.program import PlanTime
+
 
 @dataclass(frozen=True)
-class Step:
+class OriginStep:
     """An axis went through `operation` (at `where`) along `factor`, from tensor `source`."""
 
     operation: str
@@ -27,7 +29,7 @@ class Origin:
     annotation: str
     annotated: str
     priority: int
-    steps: tuple[Step, ...]
+    steps: tuple[OriginStep, ...]
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,8 @@ class PlanReport:
     """What a device sends under the plan: `bytes` in `collectives`, loops counted as often as they run.
 
     No plan sends fewer than `bound` bytes, by `method`; None where the program is too large to know. `left`
-    says of results that propagation left whole how they are split, as an argument of their type is.
+    says of results that propagation left whole how they are split, as an argument of their type is. `time`
+    is of a plan for a machine that has work to do; then `bound` is None, and `time` has the least.
     """
 
     bytes: int
@@ -75,6 +78,7 @@ class PlanReport:
     bound: int | None = None
     method: str | None = None
     left: tuple[str, ...] = ()
+    time: PlanTime | None = None
 
     @property
     def gap(self) -> float | None:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.explain.records import Explanation, Origin, PlanReport, Step, Stopped, ValueReport
+from shardc.explain.records import Explanation, Origin, OriginStep, PlanReport, Stopped, ValueReport
+from shardc.planning.program import PlanTime, seconds_text
 
 LONGEST = 20
 """Rows that a table shows; it says how many more there are."""
@@ -38,7 +39,7 @@ def origin_text(origin: Origin) -> str:
     return f"{start}, through {way}"
 
 
-def _step_text(step: Step) -> str:
+def _step_text(step: OriginStep) -> str:
     line = step.where.rpartition(":")[2]
     where = f" (line {line}, factor {step.factor})" if step.factor and line.isdigit() else ""
     return f"{step.operation}{where}"
@@ -74,15 +75,33 @@ def plan_text(plan: PlanReport) -> str:
 
 
 def _sent_text(plan: PlanReport) -> str:
+    if plan.time is not None:
+        return _time_text(plan, plan.time)
     if not plan.bytes:
         return "no bytes sent"
-    many = "" if plan.collectives == 1 else "s"
-    sent = f"{plan.bytes} bytes sent per device in {plan.collectives} collective{many}"
+    sent = _bytes_text(plan)
     if plan.bound is None or plan.gap is None:
         return f"{sent}; the program is too large to say how few could do"
     if plan.bound == plan.bytes:
         return f"{sent}: no plan sends fewer ({plan.method})"
     return f"{sent}: no plan sends fewer than {plan.bound}, {plan.gap:.0%} less ({plan.method})"
+
+
+def _bytes_text(plan: PlanReport) -> str:
+    many = "" if plan.collectives == 1 else "s"
+    return f"{plan.bytes} bytes sent per device in {plan.collectives} collective{many}"
+
+
+def _time_text(plan: PlanReport, time: PlanTime) -> str:
+    """The same for a machine whose work takes time."""
+    sent = f"{_bytes_text(plan)}, {seconds_text(time.total_fs)} on {time.machine}"
+    if time.least_fs is None:
+        return f"{sent}; the program is too large to say how quick a plan could be"
+    if time.least_fs >= time.communication_fs + time.repeated_fs:
+        return f"{sent}: no plan is quicker ({plan.method})"
+    least = time.work_fs + time.least_fs
+    gap = (time.total_fs - least) / time.total_fs
+    return f"{sent}: no plan is quicker than {seconds_text(least)}, {gap:.1%} less ({plan.method})"
 
 
 Table = tuple[str, tuple[str, ...], list[tuple[str, ...]]]

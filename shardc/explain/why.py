@@ -9,15 +9,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shardc.explain.diagnostics import source_line
-from shardc.explain.records import Explanation, Origin, Step, Stopped, ValueReport
+from shardc.diagnostics import source_line
+from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
 from shardc.graph import Graph, Location, Node, walk
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding, text_of
+from shardc.ops import sdy
+from shardc.ops.rule import name as factor_name
 from shardc.propagation.edges import edges_of
 from shardc.propagation.provenance import Hop, Provenance
 from shardc.propagation.stops import Stop, Stops
-from shardc.rules.rule import name as factor_name
 
 
 @dataclass
@@ -43,7 +44,7 @@ class Explainer:
             node.results[0]: node.operands[0]
             for function in self.graph.functions.values()
             for node in walk(function.body)
-            if node.name == "sdy.sharding_constraint"
+            if node.name == sdy.sharding_constraint.name
         }
         self._linked = {link.node.id for link in result.flow.links}
         self._silent = self._find_silent()
@@ -109,12 +110,12 @@ class Explainer:
             steps[::-1],
         )  # fmt: skip
 
-    def _step(self, hop: Hop, source: Hop) -> Step:
+    def _step(self, hop: Hop, source: Hop) -> OriginStep:
         if hop.link is None:
-            return Step("sharding group", "", "", self._place_name(source.place))
+            return OriginStep("sharding group", "", "", self._place_name(source.place))
         node = hop.link.node
         factor = factor_name(hop.factor)
-        return Step(_title(node), _where(node.loc), factor, self._place_name(source.place))
+        return OriginStep(_title(node), _where(node.loc), factor, self._place_name(source.place))
 
     def _priority(self, hop: Hop) -> int:
         start = self.provenance.result.flow.start[hop.place]
@@ -130,7 +131,7 @@ class Explainer:
             return _where(self.graph.values[value].loc)
         for function in self.graph.functions.values():
             for node in walk(function.body):
-                if node.name == "sdy.sharding_constraint" and value in (*node.operands, *node.results):
+                if node.name == sdy.sharding_constraint.name and value in (*node.operands, *node.results):
                     if start is None or value in node.results or node.attrs["sharding"] == start:
                         return _where(node.loc)
         return _where(self.graph.values[value].loc)

@@ -13,7 +13,7 @@ from shardc.forms.cost import cost
 from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared, size_of
-from shardc.rules import FactorRule
+from shardc.ops.rule import FactorRule
 from shardc.rules.assign import Assignment, legal, operand_shardings, result_shardings
 
 

@@ -17,10 +17,11 @@ from shardc.graph import TensorType, identity
 from shardc.graph.builder import Builder
 from shardc.layout import Axis, Sharding, size_of
 from shardc.layout.difference import Axes, gained, lost, pieces, split
+from shardc.ops import hlo, sdy, spmd
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class LayoutChange:
     """A collective to be built: the tensor's global type, its sharding before and after, sdy attributes."""
 
     builder: Builder[Any]
@@ -45,7 +46,7 @@ class Change:
         if shape[dim] > size:
             limits = (*shape[:dim], size, *shape[dim + 1 :])
             return self.builder.one(
-                "stablehlo.slice",
+                hlo.slice_.name,
                 value,
                 start_indices=(0,) * len(shape),
                 limit_indices=limits,
@@ -56,7 +57,7 @@ class Change:
             zero = scalar(self.builder, 0, TensorType((), self.type.dtype))
             none = (0,) * len(shape)
             return self.builder.one(
-                "stablehlo.pad",
+                hlo.pad.name,
                 value,
                 zero,
                 edge_padding_low=none,
@@ -67,7 +68,7 @@ class Change:
 
     def reshape(self, value: Any, shape: Sequence[int]) -> Any:
         result = self.builder.type_of(value).with_shape(tuple(shape))
-        return self.builder.one("stablehlo.reshape", value, result=result)
+        return self.builder.one(hlo.reshape.name, value, result=result)
 
 
 def lower(
@@ -85,39 +86,41 @@ def lower(
     """
     if 0 in type.shape:
         return scalar(builder, 0, local_type(type, target))
-    return LOWERINGS[name](Change(builder, type, source, target, attrs), value)
+    return LOWERINGS[name](LayoutChange(builder, type, source, target, attrs), value)
 
 
-def _all_gather(change: Change, value: Any) -> Any:
+def _all_gather(change: LayoutChange, value: Any) -> Any:
     for dim, axes in change.per_dim("gathering_axes"):
-        value = change.builder.one("spmd.all_gather", value, axes=axes, dim=dim, invariant=True)
+        value = change.builder.one(spmd.all_gather.name, value, axes=axes, dim=dim, invariant=True)
         value = change.resize(value, dim, change.block[dim])
     return value
 
 
-def _all_slice(change: Change, value: Any) -> Any:
+def _all_slice(change: LayoutChange, value: Any) -> Any:
     for dim, axes in change.per_dim("slicing_axes"):
         value = change.resize(value, dim, change.block[dim] * size_of(axes))
-        value = change.builder.one("spmd.all_slice", value, axes=axes, dim=dim)
+        value = change.builder.one(spmd.all_slice.name, value, axes=axes, dim=dim)
     return value
 
 
-def _all_reduce(change: Change, value: Any) -> Any:
+def _all_reduce(change: LayoutChange, value: Any) -> Any:
     return change.builder.one(
-        "spmd.all_reduce", value, axes=change.attrs["reduction_axes"], kind=change.before.kind
+        spmd.all_reduce.name, value, axes=change.attrs["reduction_axes"], kind=change.before.kind
     )
 
 
-def _reduce_scatter(change: Change, value: Any) -> Any:
+def _reduce_scatter(change: LayoutChange, value: Any) -> Any:
     for dim, axes in change.per_dim("reduce_scatter_axes"):
         value = change.resize(value, dim, change.block[dim] * size_of(axes))
-        value = change.builder.one("spmd.reduce_scatter", value, axes=axes, dim=dim, kind=change.before.kind)
+        value = change.builder.one(
+            spmd.reduce_scatter.name, value, axes=axes, dim=dim, kind=change.before.kind
+        )
     return value
 
 
-def _collective_permute(change: Change, value: Any) -> Any:
+def _collective_permute(change: LayoutChange, value: Any) -> Any:
     axes, pairs = permutation(change.before, change.after)
-    return change.builder.one("spmd.collective_permute", value, axes=axes, pairs=pairs)
+    return change.builder.one(spmd.collective_permute.name, value, axes=axes, pairs=pairs)
 
 
 def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[int, int], ...]]:
@@ -155,11 +158,11 @@ def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]], rank: int) -> l
     return numbers
 
 
-def _replicated_to_unreduced(change: Change, value: Any) -> Any:
-    return change.builder.one("spmd.to_partial", value, axes=change.attrs["axes"], kind=change.after.kind)
+def _replicated_to_unreduced(change: LayoutChange, value: Any) -> Any:
+    return change.builder.one(spmd.to_partial.name, value, axes=change.attrs["axes"], kind=change.after.kind)
 
 
-def _sharded_to_unreduced(change: Change, value: Any) -> Any:
+def _sharded_to_unreduced(change: LayoutChange, value: Any) -> Any:
     """Each device's block at its place in what would have been gathered."""
     builder, fill = change.builder, identity(change.after.kind, change.type.dtype)
     for dim, axes in enumerate(lost(change.before, change.after)):
@@ -170,12 +173,12 @@ def _sharded_to_unreduced(change: Change, value: Any) -> Any:
             starts = [scalar(builder, 0, INDEX) for _ in shape]
             starts[dim] = offset(builder, axes, block)
             empty = scalar(builder, fill, type.with_shape(shape))
-            value = builder.one("stablehlo.dynamic_update_slice", empty, value, *starts)
+            value = builder.one(hlo.dynamic_update_slice.name, empty, value, *starts)
             value = change.resize(value, dim, change.block[dim])
     return value
 
 
-def _all_to_all(change: Change, value: Any) -> Any:
+def _all_to_all(change: LayoutChange, value: Any) -> Any:
     """One exchange over all the axes that move, whichever dimensions they come from and go to.
 
     Chunks are cut and put together along one dimension where a single one is involved, and along a new
@@ -198,7 +201,7 @@ def _all_to_all(change: Change, value: Any) -> Any:
         value = change.reshape(value, (1, *builder.type_of(value).shape))
     lead = cut_in_front or join_in_front
     value = builder.one(
-        "spmd.all_to_all",
+        spmd.all_to_all.name,
         value,
         axes=order,
         split_dim=0 if cut_in_front else receivers[0] + lead,
@@ -217,7 +220,7 @@ def _used(lists: Sequence[Axes]) -> list[int]:
     return [dim for dim, axes in enumerate(lists) if axes]
 
 
-def _cut(change: Change, value: Any, come: Sequence[Axes], order: Axes) -> Any:
+def _cut(change: LayoutChange, value: Any, come: Sequence[Axes], order: Axes) -> Any:
     """The chunks for all positions over `order` along a new leading dimension."""
     shape: list[int] = []
     place: dict[Axis, int] = {}
@@ -230,11 +233,11 @@ def _cut(change: Change, value: Any, come: Sequence[Axes], order: Axes) -> Any:
         shape.append(size // size_of(axes))
     value = change.reshape(value, shape)
     permutation = (*(place[axis] for axis in order), *rest)
-    value = change.builder.one("stablehlo.transpose", value, permutation=permutation)
+    value = change.builder.one(hlo.transpose.name, value, permutation=permutation)
     return change.reshape(value, (size_of(order), *(shape[i] for i in rest)))
 
 
-def _join(change: Change, value: Any, gone: Sequence[Axes], order: Axes) -> Any:
+def _join(change: LayoutChange, value: Any, gone: Sequence[Axes], order: Axes) -> Any:
     """The chunks from all positions over `order`, along the leading dimension, put in their places."""
     _, *block = change.builder.type_of(value).shape
     value = change.reshape(value, (*(axis.size for axis in order), *block))
@@ -242,18 +245,18 @@ def _join(change: Change, value: Any, gone: Sequence[Axes], order: Axes) -> Any:
     for dim, axes in enumerate(gone):
         permutation += [order.index(axis) for axis in axes]
         permutation.append(len(order) + dim)
-    value = change.builder.one("stablehlo.transpose", value, permutation=tuple(permutation))
+    value = change.builder.one(hlo.transpose.name, value, permutation=tuple(permutation))
     whole = [size * prod(axis.size for axis in axes) for size, axes in zip(block, gone, strict=True)]
     return change.reshape(value, whole)
 
 
-LOWERINGS: dict[str, Callable[[Change, Any], Any]] = {
-    "sdy.all_gather": _all_gather,
-    "sdy.all_reduce": _all_reduce,
-    "sdy.all_slice": _all_slice,
-    "sdy.all_to_all": _all_to_all,
-    "sdy.collective_permute": _collective_permute,
-    "sdy.reduce_scatter": _reduce_scatter,
-    "sdy.replicated_to_unreduced": _replicated_to_unreduced,
-    "sdy.sharded_to_unreduced": _sharded_to_unreduced,
+LOWERINGS: dict[str, Callable[[LayoutChange, Any], Any]] = {
+    sdy.all_gather.name: _all_gather,
+    sdy.all_reduce.name: _all_reduce,
+    sdy.all_slice.name: _all_slice,
+    sdy.all_to_all.name: _all_to_all,
+    sdy.collective_permute.name: _collective_permute,
+    sdy.reduce_scatter.name: _reduce_scatter,
+    sdy.replicated_to_unreduced.name: _replicated_to_unreduced,
+    sdy.sharded_to_unreduced.name: _sharded_to_unreduced,
 }

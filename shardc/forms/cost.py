@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 from shardc.forms.site import Site, local_type
-from shardc.forms.traffic import SENT, sent
 from shardc.graph import Op, TensorType
 from shardc.graph.builder import Body
-from shardc.graph.infer import infer
 from shardc.layout import Axis, Sharding, size_of
+from shardc.ops import Trait, has, infer, sent
 
 
 class CostBuilder:
@@ -33,7 +32,7 @@ class CostBuilder:
         **attrs: object,
     ) -> list[TensorType]:
         """Count one operation; bodies send nothing. An operation with regions needs `results`."""
-        if name in SENT:
+        if has(name, Trait.COLLECTIVE):
             (block,) = operands
             axes = cast("tuple[Axis, ...]", attrs["axes"])
             self.bytes += sent(name, block.size * block.numpy.itemsize, size_of(axes))

@@ -4,37 +4,41 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from shardc.forms.registry import plain_form
 from shardc.forms.site import Site, offset, scalar, spread
 from shardc.graph import Dense, TensorType, identity
 from shardc.graph.builder import Builder
 from shardc.layout import Sharding
+from shardc.ops import hlo, sdy, spmd
 
 
+@plain_form(hlo.constant, sdy.constant)
 def constant(site: Site) -> list[Any]:
     """A splat of the block's shape, or the device's block cut from the whole table."""
     b, sharding = site.builder, site.result_shardings[0]
     value = cast(Dense, site.op.attrs["value"])
     (local,) = site.local_results
     if value.is_splat:
-        made = b.one("stablehlo.constant", result=local, value=Dense(value.data, local.shape))
+        made = b.one(hlo.constant.name, result=local, value=Dense(value.data, local.shape))
         neutral = value.data[()] == identity(sharding.kind, local.dtype)
         return [made if neutral else partial(b, made, sharding)]
-    table = b.one("stablehlo.constant", result=site.op.results[0], value=value)
+    table = b.one(hlo.constant.name, result=site.op.results[0], value=value)
     return [partial(b, blocks(b, table, sharding), sharding)]
 
 
+@plain_form(hlo.iota)
 def iota(site: Site) -> list[Any]:
     """Local positions, plus where the block starts if the counted dimension is split."""
     b = site.builder
     sharding, (local,) = site.result_shardings[0], site.local_results
     dim = cast(int, site.op.attrs["iota_dimension"])
-    count = b.one("stablehlo.iota", result=local, iota_dimension=dim)
+    count = b.one(hlo.iota.name, result=local, iota_dimension=dim)
     axes = sharding.dims[dim].axes
     if axes:
         start = offset(b, axes, local.shape[dim])
         if local.dtype != "i32":
-            start = b.one("stablehlo.convert", start, result=TensorType((), local.dtype))
-        count = b.one("stablehlo.add", count, spread(b, start, local.shape))
+            start = b.one(hlo.convert.name, start, result=TensorType((), local.dtype))
+        count = b.one(hlo.add.name, count, spread(b, start, local.shape))
     return [partial(b, count, sharding)]
 
 
@@ -48,7 +52,7 @@ def blocks(b: Builder[Any], whole: Any, sharding: Sharding) -> Any:
     if any(padding):
         zeros = (0,) * type.rank
         whole = b.one(
-            "stablehlo.pad",
+            hlo.pad.name,
             whole,
             scalar(b, 0, TensorType((), type.dtype)),
             edge_padding_low=zeros,
@@ -57,7 +61,7 @@ def blocks(b: Builder[Any], whole: Any, sharding: Sharding) -> Any:
         )
     for index, dim in enumerate(sharding.dims):
         if dim.axes:
-            whole = b.one("spmd.all_slice", whole, axes=dim.axes, dim=index)
+            whole = b.one(spmd.all_slice.name, whole, axes=dim.axes, dim=index)
     return whole
 
 
@@ -65,4 +69,4 @@ def partial(b: Builder[Any], value: Any, sharding: Sharding) -> Any:
     """A value every device holds, as a partial result over the sharding's unreduced axes."""
     if not sharding.unreduced:
         return value
-    return b.one("spmd.to_partial", value, axes=sharding.unreduced, kind=sharding.kind)
+    return b.one(spmd.to_partial.name, value, axes=sharding.unreduced, kind=sharding.kind)

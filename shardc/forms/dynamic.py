@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from shardc.forms.factors import sliced, written
 from shardc.forms.plain import SIZED
+from shardc.forms.registry import After, form
 from shardc.forms.site import INDEX, Site, compare, offset, positions, scalar, spread
 from shardc.graph import TensorType
 from shardc.graph.builder import Builder
+from shardc.ops import hlo, spmd
 
 Ints = tuple[int, ...]
 
 
+@form(hlo.dynamic_slice, "masked", sliced, After.PARTIAL)
 def dynamic_slice(site: Site) -> list[Any]:
     """dynamic_slice(x, i) -> the part of it that lies in this block, zeros elsewhere: a partial sum."""
     b, (x, *starts) = site.builder, site.operands
@@ -24,19 +28,20 @@ def dynamic_slice(site: Site) -> list[Any]:
     for dim, size in _sliced(site):
         axes, block = site.operand_shardings[0].dims[dim].axes, b.type_of(x).shape[dim]
         start = _clamped(b, starts[dim], site.op.operands[0].shape[dim] - size)
-        local = b.one("stablehlo.subtract", start, _like(b, offset(b, axes, block), start))
+        local = b.one(hlo.subtract.name, start, _like(b, offset(b, axes, block), start))
         if size == 1:
             inside.append(_between(b, local, block))
             starts[dim] = _clamped(b, local, block - 1)
         else:
             x = between_zeros(b, x, dim, size)
-            local = b.one("stablehlo.add", local, scalar(b, size, b.type_of(start)))
+            local = b.one(hlo.add.name, local, scalar(b, size, b.type_of(start)))
             starts[dim] = _clamped(b, local, block + size)
         sizes[dim] = size
     (taken,) = b.op(site.op.name, x, *starts, slice_sizes=tuple(sizes))
     return [_where(b, inside, taken)]
 
 
+@form(hlo.slice_, "masked", sliced, After.PARTIAL)
 def static_slice(site: Site) -> list[Any]:
     """slice(x) -> the part of it that lies in this block, zeros elsewhere: a partial sum.
 
@@ -51,12 +56,12 @@ def static_slice(site: Site) -> list[Any]:
         start, limit = starts[dim], ends[dim]
         owner = start // block
         if (limit - 1) // block == owner:
-            index = b.one("spmd.axis_index", axes=axes)
+            index = b.one(spmd.axis_index.name, axes=axes)
             inside.append(compare(b, index, "EQ", scalar(b, owner, INDEX)))
             starts[dim], limits[dim] = start - owner * block, limit - owner * block
         else:
             span = limit - start
-            first = b.one("stablehlo.subtract", scalar(b, start + span, INDEX), offset(b, axes, block))
+            first = b.one(hlo.subtract.name, scalar(b, start + span, INDEX), offset(b, axes, block))
             x = between_zeros(b, x, dim, span)
             x = _window(b, x, dim, _clamped(b, first, block + span), span)
             starts[dim], limits[dim] = 0, span
@@ -84,7 +89,7 @@ def _between(b: Builder[Any], index: Any, limit: int) -> Any:
         compare(b, index, "GE", scalar(b, 0, type)),
         compare(b, index, "LT", scalar(b, limit, type)),
     )
-    return b.one("stablehlo.and", low, high)
+    return b.one(hlo.and_.name, low, high)
 
 
 def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
@@ -93,10 +98,11 @@ def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
         return value
     condition = conditions[0]
     for other in conditions[1:]:
-        condition = b.one("stablehlo.and", condition, other)
-    return b.one("stablehlo.select", condition, value, scalar(b, 0, b.type_of(value)))
+        condition = b.one(hlo.and_.name, condition, other)
+    return b.one(hlo.select.name, condition, value, scalar(b, 0, b.type_of(value)))
 
 
+@form(hlo.dynamic_update_slice, "masked", written)
 def dynamic_update_slice(site: Site) -> list[Any]:
     """dynamic_update_slice(x, u, i) -> each device overwrites the part of the update that is in its block."""
     b, (x, update, *starts), type = site.builder, site.operands, site.op.operands[0]
@@ -108,23 +114,23 @@ def dynamic_update_slice(site: Site) -> list[Any]:
             continue
         block = b.type_of(x).shape[dim]
         start = _like(
-            b, _clamped(b, starts[dim], type.shape[dim] - size), b.one("spmd.axis_index", axes=axes)
+            b, _clamped(b, starts[dim], type.shape[dim] - size), b.one(spmd.axis_index.name, axes=axes)
         )
-        first = b.one("stablehlo.subtract", offset(b, axes, block), start)
-        first = _clamped(b, b.one("stablehlo.add", first, scalar(b, block, b.type_of(first))), block + size)
+        first = b.one(hlo.subtract.name, offset(b, axes, block), start)
+        first = _clamped(b, b.one(hlo.add.name, first, scalar(b, block, b.type_of(first))), block + size)
         update = between_zeros(b, update, dim, block)
         update = _window(b, update, dim, first, block)
         where = positions(b, block, axes)
         low = spread(b, start, (block,))
-        high = b.one("stablehlo.add", low, scalar(b, size, b.type_of(low)))
-        here = b.one("stablehlo.and", compare(b, where, "GE", low), compare(b, where, "LT", high))
+        high = b.one(hlo.add.name, low, scalar(b, size, b.type_of(low)))
+        here = b.one(hlo.and_.name, compare(b, where, "GE", low), compare(b, where, "LT", high))
         here = spread(b, here, b.type_of(x).shape, (dim,))
-        inside = here if inside is None else b.one("stablehlo.and", inside, here)
+        inside = here if inside is None else b.one(hlo.and_.name, inside, here)
         starts[dim] = scalar(b, 0, b.type_of(starts[dim]))
     if inside is None:
         return site.plain()
     (written,) = b.op(site.op.name, x, update, *starts)
-    return [b.one("stablehlo.select", inside, written, x)]
+    return [b.one(hlo.select.name, inside, written, x)]
 
 
 def between_zeros(b: Builder[Any], value: Any, dim: int, count: int) -> Any:
@@ -132,7 +138,7 @@ def between_zeros(b: Builder[Any], value: Any, dim: int, count: int) -> Any:
     type = b.type_of(value)
     edge = tuple(count if d == dim else 0 for d in range(type.rank))
     return b.one(
-        "stablehlo.pad",
+        hlo.pad.name,
         value,
         scalar(b, 0, TensorType((), type.dtype)),
         edge_padding_low=edge,
@@ -146,16 +152,16 @@ def _window(b: Builder[Any], value: Any, dim: int, start: Any, size: int) -> Any
     zero = scalar(b, 0, b.type_of(start))
     starts = [start if d == dim else zero for d in range(type.rank)]
     sizes = tuple(size if d == dim else n for d, n in enumerate(type.shape))
-    return b.one("stablehlo.dynamic_slice", value, *starts, slice_sizes=sizes)
+    return b.one(hlo.dynamic_slice.name, value, *starts, slice_sizes=sizes)
 
 
 def _clamped(b: Builder[Any], index: Any, limit: int) -> Any:
     type = b.type_of(index)
-    return b.one("stablehlo.clamp", scalar(b, 0, type), index, scalar(b, limit, type))
+    return b.one(hlo.clamp.name, scalar(b, 0, type), index, scalar(b, limit, type))
 
 
 def _like(b: Builder[Any], value: Any, other: Any) -> Any:
     """`value` with the dtype of `other`."""
     dtype = b.type_of(other).dtype
     type = b.type_of(value)
-    return value if type.dtype == dtype else b.one("stablehlo.convert", value, result=type.with_dtype(dtype))
+    return value if type.dtype == dtype else b.one(hlo.convert.name, value, result=type.with_dtype(dtype))

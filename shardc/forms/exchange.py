@@ -13,15 +13,16 @@ from typing import Any
 
 import numpy as np
 
-from shardc.forms.pieces import Piece, Round, Run, Window, pieces, rounds, sent
+from shardc.forms.pieces import ElementRun, Piece, Round, Window, pieces, rounds, sent
 from shardc.forms.site import INDEX, compare, scalar, spread
 from shardc.graph import Dense, TensorType
 from shardc.graph.builder import Builder
 from shardc.layout import Axis, size_of
+from shardc.ops import hlo, spmd
 
 
 @dataclass(frozen=True)
-class Line:
+class DeviceLine:
     """The devices along one dimension, and what they build with. `fill` is the scalar for elements that no
     run gives; None means zeros."""
 
@@ -36,7 +37,7 @@ class Line:
 
     def index(self) -> Any:
         """This device's position: i32[]."""
-        return self.builder.one("spmd.axis_index", axes=self.axes)
+        return self.builder.one(spmd.axis_index.name, axes=self.axes)
 
     def size(self, value: Any) -> int:
         return self.builder.type_of(value).shape[self.dim]
@@ -54,7 +55,7 @@ class Line:
         if (start, limit, step) == (0, shape[self.dim], 1):
             return value
         return self.builder.one(
-            "stablehlo.slice",
+            hlo.slice_.name,
             value,
             start_indices=tuple(start if d == self.dim else 0 for d in range(len(shape))),
             limit_indices=tuple(limit if d == self.dim else n for d, n in enumerate(shape)),
@@ -66,7 +67,7 @@ class Line:
         type, zero = self.builder.type_of(value), scalar(self.builder, 0, INDEX)
         starts = [start if d == self.dim else zero for d in range(type.rank)]
         sizes = tuple(size if d == self.dim else n for d, n in enumerate(type.shape))
-        return self.builder.one("stablehlo.dynamic_slice", value, *starts, slice_sizes=sizes)
+        return self.builder.one(hlo.dynamic_slice.name, value, *starts, slice_sizes=sizes)
 
     def pad(self, value: Any, low: int, high: int, interior: int = 0) -> Any:
         """`value` with fill around it and between its elements along the dimension."""
@@ -76,15 +77,13 @@ class Line:
         amounts = (tuple(n if d == self.dim else 0 for d in range(type.rank)) for n in (low, high, interior))
         fill = scalar(b, 0, type.with_shape(())) if self.fill is None else self.fill
         keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
-        return b.one("stablehlo.pad", value, fill, **dict(zip(keys, amounts, strict=True)))
+        return b.one(hlo.pad.name, value, fill, **dict(zip(keys, amounts, strict=True)))
 
     def join(self, values: Sequence[Any]) -> Any:
         """The values one after the other."""
         kept = [value for value in values if self.size(value)]
         return (
-            kept[0]
-            if len(kept) == 1
-            else self.builder.one("stablehlo.concatenate", *kept, dimension=self.dim)
+            kept[0] if len(kept) == 1 else self.builder.one(hlo.concatenate.name, *kept, dimension=self.dim)
         )
 
     def lookup(self, table: Mapping[int, int]) -> Any:
@@ -96,19 +95,19 @@ class Line:
         b, (first, start), (second, then) = self.builder, known[0], known[1]
         slope, rest = divmod(then - start, second - first)
         if not rest and all(value == start + slope * (at - first) for at, value in known):
-            scaled = b.one("stablehlo.multiply", self.index(), scalar(b, slope, INDEX))
-            return b.one("stablehlo.add", scaled, scalar(b, start - slope * first, INDEX))
+            scaled = b.one(hlo.multiply.name, self.index(), scalar(b, slope, INDEX))
+            return b.one(hlo.add.name, scaled, scalar(b, start - slope * first, INDEX))
         values = np.array([table.get(i, 0) for i in range(self.devices)], np.int32)
         whole = b.one(
-            "stablehlo.constant",
+            hlo.constant.name,
             result=TensorType(values.shape, "i32"),
             value=Dense(values, values.shape),
         )
-        one = b.one("stablehlo.dynamic_slice", whole, self.index(), slice_sizes=(1,))
-        return b.one("stablehlo.reshape", one, result=INDEX)
+        one = b.one(hlo.dynamic_slice.name, whole, self.index(), slice_sizes=(1,))
+        return b.one(hlo.reshape.name, one, result=INDEX)
 
 
-def exchange(line: Line, sources: Sequence[Any], runs: Sequence[Run], window: Window) -> Any:
+def exchange(line: DeviceLine, sources: Sequence[Any], runs: Sequence[ElementRun], window: Window) -> Any:
     """This device's window of the dimension that `runs` make of the blocks `sources`.
 
     All sources are split over the line's axes. Where that is not more, they are gathered whole instead.
@@ -124,7 +123,7 @@ def exchange(line: Line, sources: Sequence[Any], runs: Sequence[Run], window: Wi
     return _assemble(line, sources, window, crossing, home)
 
 
-def mirrored(line: Line, source: Any, runs: Sequence[Run], window: Window) -> Any:
+def mirrored(line: DeviceLine, source: Any, runs: Sequence[ElementRun], window: Window) -> Any:
     """The same for one source whose blocks are held in the opposite order, the first by the last device."""
     last = line.devices - 1
     found = pieces(runs, window, [line.size(source)], line.devices)
@@ -132,8 +131,8 @@ def mirrored(line: Line, source: Any, runs: Sequence[Run], window: Window) -> An
     return _assemble(line, [source], window, *rounds(turned, line.devices))
 
 
-def _gather(line: Line, source: Any) -> Any:
-    return line.builder.one("spmd.all_gather", source, axes=line.axes, dim=line.dim, invariant=True)
+def _gather(line: DeviceLine, source: Any) -> Any:
+    return line.builder.one(spmd.all_gather.name, source, axes=line.axes, dim=line.dim, invariant=True)
 
 
 def _at_home(piece: Piece) -> Piece:
@@ -151,7 +150,7 @@ class _Part:
 
 
 def _assemble(
-    line: Line, sources: Sequence[Any], window: Window, crossing: Sequence[Round], home: Sequence[Round]
+    line: DeviceLine, sources: Sequence[Any], window: Window, crossing: Sequence[Round], home: Sequence[Round]
 ) -> Any:
     parts = [_part(line, sources, round, True) for round in crossing]
     parts += [_part(line, sources, round, False) for round in home]
@@ -166,7 +165,7 @@ def _assemble(
     return _one_over_another(line, window, type, parts)
 
 
-def _part(line: Line, sources: Sequence[Any], round: Round, crosses: bool) -> _Part:
+def _part(line: DeviceLine, sources: Sequence[Any], round: Round, crosses: bool) -> _Part:
     """Cut the pieces out of the senders' blocks and send them."""
     b, count = line.builder, max(piece.count for piece in round)
     held = {p.source: next(i for i, x in enumerate(sources) if x is sources[p.source]) for p in round}
@@ -175,16 +174,16 @@ def _part(line: Line, sources: Sequence[Any], round: Round, crosses: bool) -> _P
     value = cuts[0]
     for index, other in zip(used[1:], cuts[1:], strict=True):
         theirs = {p.sender: int(held[p.source] == index) for p in round}
-        value = b.one("stablehlo.select", _holds(line, theirs), other, value)
+        value = b.one(hlo.select.name, _holds(line, theirs), other, value)
     if crosses:
         pairs = tuple(sorted((p.sender, p.receiver) for p in round))
-        value = b.one("spmd.collective_permute", value, axes=line.axes, pairs=pairs)
+        value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=pairs)
     gap = round[0].gap
     value = line.pad(value, 0, 0, gap - 1)
     return _Part(value, {p.receiver: p for p in round}, (count - 1) * gap + 1, crosses)
 
 
-def _cut(line: Line, block: Any, round: Sequence[Piece], count: int) -> Any:
+def _cut(line: DeviceLine, block: Any, round: Sequence[Piece], count: int) -> Any:
     """`count` elements of the block from where each sender's piece starts."""
     step = round[0].step
     span = (count - 1) * step + 1
@@ -196,7 +195,9 @@ def _cut(line: Line, block: Any, round: Sequence[Piece], count: int) -> Any:
     return line.slice(line.dynamic_slice(block, start, span), 0, span, step)
 
 
-def _side_by_side(line: Line, window: Window, type: TensorType, order: Sequence[tuple[int, _Part]]) -> Any:
+def _side_by_side(
+    line: DeviceLine, window: Window, type: TensorType, order: Sequence[tuple[int, _Part]]
+) -> Any:
     """Every part has the same place on all devices and none is over another."""
     joined: list[Any] = []
     end = 0
@@ -211,7 +212,7 @@ def _side_by_side(line: Line, window: Window, type: TensorType, order: Sequence[
     return line.join(joined)
 
 
-def _only_valid(line: Line, window: Window, part: _Part, at: int) -> Any:
+def _only_valid(line: DeviceLine, window: Window, part: _Part, at: int) -> Any:
     """The part with fill where a device has no piece, or a shorter one."""
     b = line.builder
     limits: dict[int, int] = {}
@@ -227,10 +228,10 @@ def _only_valid(line: Line, window: Window, part: _Part, at: int) -> Any:
         valid = _holds(line, {device: int(limit > 0) for device, limit in limits.items()})
     else:
         valid = _before(line, type, line.lookup(limits))
-    return b.one("stablehlo.select", valid, part.value, line.filled(type, part.size))
+    return b.one(hlo.select.name, valid, part.value, line.filled(type, part.size))
 
 
-def _one_over_another(line: Line, window: Window, type: TensorType, parts: Sequence[_Part]) -> Any:
+def _one_over_another(line: DeviceLine, window: Window, type: TensorType, parts: Sequence[_Part]) -> Any:
     """Each part laid into the window where the device has it."""
     b, width = line.builder, window.width
     result = line.filled(type, width)
@@ -242,26 +243,26 @@ def _one_over_another(line: Line, window: Window, type: TensorType, parts: Seque
         if isinstance(at, int):
             laid = line.slice(around, width - at, 2 * width - at)
         else:
-            back = b.one("stablehlo.subtract", scalar(b, width, INDEX), at)
+            back = b.one(hlo.subtract.name, scalar(b, width, INDEX), at)
             laid = line.dynamic_slice(around, back, width)
         ends = {device: (p.at, p.stop) for device, p in part.pieces.items()}
         both = [ends.get(device, (0, 0)) for device in range(line.devices)]
         low, high = (line.lookup(dict(enumerate(side))) for side in zip(*both, strict=True))
         below, inside = _before(line, type, low), _before(line, type, high)
-        valid = b.one("stablehlo.and", b.one("stablehlo.not", below), inside)
-        result = b.one("stablehlo.select", valid, laid, result)
+        valid = b.one(hlo.and_.name, b.one(hlo.not_.name, below), inside)
+        result = b.one(hlo.select.name, valid, laid, result)
     return result
 
 
-def _before(line: Line, type: TensorType, limit: Any) -> Any:
+def _before(line: DeviceLine, type: TensorType, limit: Any) -> Any:
     """Whether each element of a tensor is before position `limit` of the dimension: an int or an i32[]."""
     b, size = line.builder, TensorType((type.shape[line.dim],), "i32")
-    order = b.one("stablehlo.iota", result=size, iota_dimension=0)
+    order = b.one(hlo.iota.name, result=size, iota_dimension=0)
     bound = scalar(b, limit, size) if isinstance(limit, int) else spread(b, limit, size.shape)
     return spread(b, compare(b, order, "LT", bound), type.shape, (line.dim,))
 
 
-def _holds(line: Line, table: Mapping[int, int]) -> Any:
+def _holds(line: DeviceLine, table: Mapping[int, int]) -> Any:
     """Whether the table has 1 for this device's position: bool[]."""
     b, ones = line.builder, [device for device, value in sorted(table.items()) if value]
     zeros = [device for device, value in sorted(table.items()) if not value]

@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from shardc.forms.factors import looked_up, written
 from shardc.forms.plain import SIZED
+from shardc.forms.registry import form
 from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread
 from shardc.graph import GatherDims, ScatterDims, TensorType
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
+from shardc.ops import hlo
 
 
+@form(hlo.gather, "masked", looked_up)
 def gather(site: Site) -> list[Any]:
     """gather(table, ids) -> where(the id is mine, gather(block, ids - start), 0): partial over the axes."""
     numbers = cast(GatherDims, site.op.attrs["dimension_numbers"])
@@ -34,14 +38,15 @@ def gather(site: Site) -> list[Any]:
         block = b.type_of(table).shape[dim]
         indices = _update(b, indices, numbers.index_vector_dim, component, _Shift(_axes(site, dim), block))
         found = _inside(b, _component(b, indices, numbers.index_vector_dim, component), block)
-        mine = found if mine is None else b.one("stablehlo.and", mine, found)
+        mine = found if mine is None else b.one(hlo.and_.name, mine, found)
     (rows,) = site.plain([table, indices], **attrs)
     type = b.type_of(rows)
     batch = tuple(d for d in range(type.rank) if d not in numbers.offset_dims)
     keep = spread(b, mine, type.shape, batch)
-    return [b.one("stablehlo.select", keep, rows, scalar(b, 0, type))]
+    return [b.one(hlo.select.name, keep, rows, scalar(b, 0, type))]
 
 
+@form(hlo.scatter, "masked", written)
 def scatter(site: Site) -> list[Any]:
     """scatter(table, ids, updates) -> scatter(block, ids - start, updates): other rows are out of bounds."""
     numbers = cast(ScatterDims, site.op.attrs["scatter_dimension_numbers"])
@@ -71,7 +76,7 @@ class _Clamp:
 
     def __call__(self, b: Builder[Any], indices: Any) -> Any:
         type = b.type_of(indices).with_shape(())
-        return b.one("stablehlo.clamp", scalar(b, 0, type), indices, scalar(b, self.limit, type))
+        return b.one(hlo.clamp.name, scalar(b, 0, type), indices, scalar(b, self.limit, type))
 
 
 class _Shift:
@@ -84,8 +89,8 @@ class _Shift:
         type = b.type_of(indices)
         start = offset(b, self.axes, self.block)
         if type.dtype != INDEX.dtype:
-            start = b.one("stablehlo.convert", start, result=TensorType((), type.dtype))
-        return b.one("stablehlo.subtract", indices, spread(b, start, type.shape))
+            start = b.one(hlo.convert.name, start, result=TensorType((), type.dtype))
+        return b.one(hlo.subtract.name, indices, spread(b, start, type.shape))
 
 
 def _update(b: Builder[Any], indices: Any, vector_dim: int, component: int, change: _Clamp | _Shift) -> Any:
@@ -95,7 +100,7 @@ def _update(b: Builder[Any], indices: Any, vector_dim: int, component: int, chan
         return change(b, indices)
     parts = [_cut(b, indices, vector_dim, i) for i in range(type.shape[vector_dim])]
     parts[component] = change(b, parts[component])
-    return b.op("stablehlo.concatenate", *parts, dimension=vector_dim)[0]
+    return b.op(hlo.concatenate.name, *parts, dimension=vector_dim)[0]
 
 
 def _component(b: Builder[Any], indices: Any, vector_dim: int, component: int) -> Any:
@@ -105,20 +110,18 @@ def _component(b: Builder[Any], indices: Any, vector_dim: int, component: int) -
         return indices
     part = _cut(b, indices, vector_dim, component) if type.shape[vector_dim] > 1 else indices
     shape = tuple(n for d, n in enumerate(type.shape) if d != vector_dim)
-    return b.one("stablehlo.reshape", part, result=type.with_shape(shape))
+    return b.one(hlo.reshape.name, part, result=type.with_shape(shape))
 
 
 def _cut(b: Builder[Any], value: Any, dim: int, index: int) -> Any:
     shape = b.type_of(value).shape
     start = tuple(index if d == dim else 0 for d in range(len(shape)))
     limit = tuple(index + 1 if d == dim else n for d, n in enumerate(shape))
-    return b.one(
-        "stablehlo.slice", value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape)
-    )
+    return b.one(hlo.slice_.name, value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape))
 
 
 def _inside(b: Builder[Any], indices: Any, block: int) -> Any:
     """Whether each index lies in 0 … block - 1."""
     type = b.type_of(indices)
     low = compare(b, indices, "GE", scalar(b, 0, type))
-    return b.one("stablehlo.and", low, compare(b, indices, "LT", scalar(b, block, type)))
+    return b.one(hlo.and_.name, low, compare(b, indices, "LT", scalar(b, block, type)))

@@ -10,33 +10,17 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
+from shardc.analysis.manual import is_complete, own_axes, regions
+from shardc.analysis.shardings import known_shardings
 from shardc.forms.collectives import lower
 from shardc.forms.plain import call_attrs
 from shardc.forms.site import Site, local_type
 from shardc.forms.table import form_named
-from shardc.graph import REGION_OPS, Graph, Node, Region, TensorType
+from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Body, Builder
-from shardc.graph.manual import is_complete, own_axes, regions
 from shardc.graph.program import own_attrs
-from shardc.graph.stated import stated
 from shardc.layout import Mesh, Sharding, replicated
-
-COLLECTIVES = frozenset(
-    f"sdy.{name}"
-    for name in (
-        "all_gather",
-        "all_reduce",
-        "all_slice",
-        "all_to_all",
-        "collective_permute",
-        "reduce_scatter",
-        "replicated_to_unreduced",
-        "sharded_to_unreduced",
-    )
-)
-
-TRANSPARENT = frozenset({"sdy.sharding_constraint", "sdy.propagation_barrier", "sdy.sharding_group"})
-"""What is only said to propagation."""
+from shardc.ops import Trait, has, hlo, op_of, sdy
 
 
 class Localizer:
@@ -53,7 +37,7 @@ class Localizer:
         done: Callable[[Node, Sequence[Any]], None] = lambda node, values: None,
     ) -> None:
         self.graph, self.mesh, self.at, self.done = graph, mesh, at, done
-        self.stated = stated(graph)
+        self.shardings = known_shardings(graph)
         self.complete = {
             node.id
             for function in graph.functions.values()
@@ -64,7 +48,7 @@ class Localizer:
 
     def layout(self, value: int) -> Sharding:
         """How a value is laid out; without a word, it is whole everywhere."""
-        known = self.stated.get(value)
+        known = self.shardings.get(value)
         return known.layout() if known else replicated(self.mesh, self.graph.type(value).rank)
 
     def local(self, value: int) -> TensorType:
@@ -83,23 +67,23 @@ class Localizer:
     def node(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
         """Build one node."""
         operands = [env[v] for v in node.operands]
-        if node.name in TRANSPARENT:
+        if has(node.name, Trait.ANNOTATION):
             return operands[: len(node.results)]
-        if node.name in COLLECTIVES:
+        if has(node.name, Trait.GLOBAL_COLLECTIVE):
             (operand,) = node.operands
             target = cast(Sharding, node.attrs["out_sharding"]).layout()
             type = self.graph.type(operand)
             return [lower(builder, operands[0], type, self.layout(operand), node.name, node.attrs, target)]
-        if node.name == "sdy.manual_computation":
+        if node.name == sdy.manual_computation.name:
             open_ = self._splice if node.id in self.complete else self._enter
             return open_(builder, node, operands)
-        if node.name in REGION_OPS:
+        if has(node.name, Trait.REGION):
             bodies = [self._body(region, env) for region in node.regions]
             types = [self.local(v) for v in node.results]
             return builder.op(node.name, *operands, results=types, regions=bodies, **own_attrs(node))
         site = Site(
             builder,
-            self.graph.op(node),
+            op_of(self.graph, node),
             tuple(map(self.layout, node.operands)),
             tuple(map(self.layout, node.results)),
             tuple(operands),
@@ -156,7 +140,7 @@ def copy_nodes(
                 *(env[v] for v in node.operands),
                 results=graph.types(node.results),
                 regions=[_nested(graph, inner, env, at, done) for inner in node.regions],
-                **(call_attrs(attrs) if node.name == "stablehlo.custom_call" else attrs),
+                **(call_attrs(attrs) if node.name == hlo.custom_call.name else attrs),
             )
         done(node, built)
         env.update(zip(node.results, built, strict=True))

@@ -12,10 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shardc.forms.exchange import Line
+from shardc.forms.exchange import DeviceLine
 from shardc.forms.ring import Ring
 from shardc.forms.site import INDEX, scalar
 from shardc.graph import TensorType
+from shardc.ops import hlo
 
 
 @dataclass(frozen=True)
@@ -27,7 +28,7 @@ class Cut:
 
     def take(self, ring: Ring, value: Any, position: Any) -> Any:
         """The block of a position."""
-        line = Line(ring.builder, self.dim, ring.axes)
+        line = DeviceLine(ring.builder, self.dim, ring.axes)
         return line.dynamic_slice(value, self._start(ring, position), self.size)
 
     def put(self, ring: Ring, value: Any, block: Any, position: Any) -> Any:
@@ -35,12 +36,12 @@ class Cut:
         b = ring.builder
         start, zero = self._start(ring, position), scalar(b, 0, INDEX)
         starts = [start if dim == self.dim else zero for dim in range(b.type_of(value).rank)]
-        return b.one("stablehlo.dynamic_update_slice", value, block, *starts)
+        return b.one(hlo.dynamic_update_slice.name, value, block, *starts)
 
     def _start(self, ring: Ring, position: Any) -> Any:
         if self.size == 1:
             return position
-        start = ring.builder.one("stablehlo.multiply", position, scalar(ring.builder, self.size, INDEX))
+        start = ring.builder.one(hlo.multiply.name, position, scalar(ring.builder, self.size, INDEX))
         ring.label(start, "start", None)
         return start
 
@@ -69,13 +70,13 @@ class Product:
         if self.cut:
             part = self.cut.put(ring, product, part, position)
         elif product is not None:
-            part = ring.builder.one("stablehlo.add", product, part)
+            part = ring.builder.one(hlo.add.name, product, part)
         ring.label(part, self.name, None)
         return part
 
 
 @dataclass(frozen=True)
-class Traveller:
+class RingTransfer:
     """What goes around the ring: what it is called, and why it is sent, the first time and after that."""
 
     ring: Ring
@@ -107,14 +108,14 @@ def gathered(
     block: Any,
     products: Sequence[Product],
     multiply: Callable[[Any, Any], Sequence[Any]],
-    traveller: Traveller,
+    transfer: RingTransfer,
 ) -> list[Any]:
     """The products of the gathered block; multiply(block, its position) gives each product's part of it.
 
     In turn i a device multiplies the blocks of the positions i ahead and i + 1 behind, while it passes them
     on. In a ring of odd size there is one more, the farthest ahead.
     """
-    ring, half = traveller.ring, _half(traveller.ring)
+    ring, half = transfer.ring, _half(transfer.ring)
 
     def add(block: Any, position: Any, done: Sequence[Any]) -> list[Any]:
         triples = zip(products, done, multiply(block, position), strict=True)
@@ -124,44 +125,44 @@ def gathered(
         done = add(ahead, ring.ahead(0, number), done)
         return add(behind, ring.behind(1, number), done)
 
-    def turn(number: Any, ahead: Any, behind: Any, *done: Any) -> list[Any]:
+    def iteration(number: Any, ahead: Any, behind: Any, *done: Any) -> list[Any]:
         far = number if isinstance(number, int) else 0
-        arriving = traveller.backward(ahead, far + 1), traveller.forward(behind, far + 2)
+        arriving = transfer.backward(ahead, far + 1), transfer.forward(behind, far + 2)
         return [*arriving, *both(number, ahead, behind, done)]
 
-    behind = traveller.forward(block, 1, first=True)
+    behind = transfer.forward(block, 1, first=True)
     starts = [product.start(ring) for product in products]
-    ahead, behind, *done = ring.turns(half - 1, [block, behind, *starts], turn)
-    last = traveller.backward(ahead, half) if ring.size % 2 else None
+    ahead, behind, *done = ring.iterate(half - 1, [block, behind, *starts], iteration)
+    last = transfer.backward(ahead, half) if ring.size % 2 else None
     done = both(half - 1, ahead, behind, done)
     return done if last is None else add(last, ring.ahead(half, 0), done)
 
 
-def scattered(part: Callable[[Any], Any], traveller: Traveller) -> Any:
+def scattered(part: Callable[[Any], Any], transfer: RingTransfer) -> Any:
     """This device's block of a sum over the ring; part(position) is what it adds to the sum of a position.
 
     The sum for a position starts at the two devices opposite to it; each adds its part to what comes from
     behind, or ahead, and passes it on, while the next part is multiplied.
     """
-    ring, half = traveller.ring, _half(traveller.ring)
+    ring, half = transfer.ring, _half(transfer.ring)
 
     def add(side: str, come: Any, part: Any) -> Any:
-        return traveller.label(ring.builder.one("stablehlo.add", come, part), side)
+        return transfer.label(ring.builder.one(hlo.add.name, come, part), side)
 
-    def turn(number: Any, behind: Any, ahead: Any) -> list[Any]:
-        behind, ahead = traveller.forward(behind), traveller.backward(ahead)
+    def iteration(number: Any, behind: Any, ahead: Any) -> list[Any]:
+        behind, ahead = transfer.forward(behind), transfer.backward(ahead)
         return [
             add("behind", behind, part(ring.behind(2 - half, number))),
             add("ahead", ahead, part(ring.ahead(1 - half, number))),
         ]
 
-    ahead = traveller.label(part(ring.ahead(-half, 0)), "ahead")
+    ahead = transfer.label(part(ring.ahead(-half, 0)), "ahead")
     if ring.size % 2:
-        behind = add("behind", traveller.forward(part(ring.ahead(half, 0))), part(ring.ahead(half - 1, 0)))
+        behind = add("behind", transfer.forward(part(ring.ahead(half, 0))), part(ring.ahead(half - 1, 0)))
     else:
-        behind = traveller.label(part(ring.ahead(half - 1, 0)), "behind")
-    behind, ahead = ring.turns(half - 1, [behind, ahead], turn)
-    return ring.builder.one("stablehlo.add", behind, traveller.backward(ahead, first=True))
+        behind = transfer.label(part(ring.ahead(half - 1, 0)), "behind")
+    behind, ahead = ring.iterate(half - 1, [behind, ahead], iteration)
+    return ring.builder.one(hlo.add.name, behind, transfer.backward(ahead, first=True))
 
 
 def _half(ring: Ring) -> int:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ElementRun:
     """Made elements place, place + gap, … are elements first, first + step, … of a source, `count` in all."""
 
     source: int
@@ -62,7 +62,7 @@ class Piece:
 Round = list[Piece]
 
 
-def pieces(runs: Sequence[Run], window: Window, blocks: Sequence[int], devices: int) -> list[Piece]:
+def pieces(runs: Sequence[ElementRun], window: Window, blocks: Sequence[int], devices: int) -> list[Piece]:
     """All pieces that `devices` devices need; a device's block of source i has blocks[i] elements."""
     return [
         piece
@@ -72,7 +72,7 @@ def pieces(runs: Sequence[Run], window: Window, blocks: Sequence[int], devices: 
     ]
 
 
-def _of_run(run: Run, window: Window, block: int, receiver: int) -> Iterator[Piece]:
+def _of_run(run: ElementRun, window: Window, block: int, receiver: int) -> Iterator[Piece]:
     start = window.start(receiver)
     begin = max(0, -((run.place - start) // run.gap))
     end = min(run.count, -((run.place - min(start + window.width, window.end)) // run.gap))

@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from shardc.forms.registry import plain_form
 from shardc.forms.site import Site, mask, scalar
 from shardc.graph import ConvDims, identity
 from shardc.graph.program import Attrs
-from shardc.rules import Kind
-from shardc.rules.table import rule_of
+from shardc.ops import hlo
+from shardc.ops.registry import rule_of
+from shardc.ops.rule import Kind
 
 Ints = tuple[int, ...]
 
@@ -69,6 +71,7 @@ def _convolution(site: Site) -> dict[str, Any]:
     return {}
 
 
+@plain_form(hlo.custom_call)
 def custom_call(site: Site) -> list[Any]:
     """The call on blocks."""
     kept = call_attrs(site.op.attrs)
@@ -88,8 +91,8 @@ def _parts(site: Site, operand: int, dim: int) -> int:
 
 
 SIZED: dict[str, Callable[[Site], dict[str, Any]]] = {
-    "stablehlo.slice": _slice,
-    "stablehlo.dynamic_slice": _slice_sizes,
-    "stablehlo.gather": _slice_sizes,
-    "stablehlo.convolution": _convolution,
+    hlo.slice_.name: _slice,
+    hlo.dynamic_slice.name: _slice_sizes,
+    hlo.gather.name: _slice_sizes,
+    hlo.convolution.name: _convolution,
 }

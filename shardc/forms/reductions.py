@@ -10,19 +10,61 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, cast
 
+from shardc.forms.factors import FactorSet, extremes, last, reduced
+from shardc.forms.registry import After, form
 from shardc.forms.site import Site, compare, mask, offset, scalar, spread
 from shardc.graph import Op, TensorType, identity, is_float
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
+from shardc.ops import chlo, hlo, spmd
+from shardc.ops.rule import FactorRule
 
 COMBINE = {
-    "sum": "stablehlo.add",
-    "prod": "stablehlo.multiply",
-    "max": "stablehlo.maximum",
-    "min": "stablehlo.minimum",
+    "sum": hlo.add.name,
+    "prod": hlo.multiply.name,
+    "max": hlo.maximum.name,
+    "min": hlo.minimum.name,
 }
 
 
+def cumulative_dims(op: Op) -> tuple[int, ...]:
+    """The dimensions a reduce_window runs along from one end to the other; () where it is not cumulative."""
+    shape = op.operands[0].shape
+    window = cast(Sequence[int], op.attrs["window_dimensions"])
+    ones = (1,) * len(shape)
+    plain = all(
+        op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations")
+    )
+    padding = cast(Sequence[tuple[int, int]], op.attrs.get("padding", ((0, 0),) * len(shape)))
+    moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
+    ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
+    return moving if plain and ends and op.combiner in COMBINE else ()
+
+
+def running_factors(op: Op, rule: FactorRule) -> FactorSet:
+    """The dimensions along which a window sums up all that is before."""
+    return frozenset(f for dim in cumulative_dims(op) for f in rule.operands[0][dim])
+
+
+@form(hlo.reduce, "extreme", extremes, After.WHOLE)
+def arg_extreme(site: Site) -> list[Any]:
+    """argmax(x, i) -> m = all-reduce of the blocks' maxima, and the smallest i of those that have m."""
+    b, kind = site.builder, {"argmax": "max", "argmin": "min"}[str(site.op.combiner)]
+    value, index, *inits = site.operands
+    dims = cast(tuple[int, ...], site.op.attrs["dimensions"])
+    axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
+    value, index = _masked(site, 0, dims, inits[0]), _masked(site, 1, dims, inits[1])
+    value, index = site.plain([value, index, *inits])
+    type = b.type_of(index)
+    best = b.one(spmd.all_reduce.name, value, axes=axes, kind=kind)
+    wins = compare(b, value, "EQ", best)
+    if is_float(b.type_of(value).dtype):
+        wins = b.one(hlo.or_.name, wins, compare(b, value, "NE", value))
+    index = b.one(hlo.select.name, wins, index, scalar(b, identity("min", type.dtype), type))
+    return [best, b.one(spmd.all_reduce.name, index, axes=axes, kind="min")]
+
+
+@form(hlo.reduce, "candidates", reduced, After.WHOLE)
 def reduce_candidates(site: Site) -> list[Any]:
     """reduce(x over a split dimension) -> reduce(all_gather(reduce(block))), with the operation's own body.
 
@@ -38,29 +80,13 @@ def reduce_candidates(site: Site) -> list[Any]:
         first = [scalar(b, identity(site.op.combiner, type.dtype), type)]
     inputs = [_masked(site, index, dims, first[index]) for index in range(count)]
     shapes = [_without(b.type_of(value), dims) for value in inputs]
-    partial = b.op("stablehlo.reduce", *inputs, *first, results=shapes, regions=site.regions, dimensions=dims)
+    partial = b.op(hlo.reduce.name, *inputs, *first, results=shapes, regions=site.regions, dimensions=dims)
     axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
     stacked = [_gather_new_dim(b, value, axes) for value in partial]
-    return b.op("stablehlo.reduce", *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
+    return b.op(hlo.reduce.name, *stacked, *inits, results=shapes, regions=site.regions, dimensions=(0,))
 
 
-def arg_extreme(site: Site) -> list[Any]:
-    """argmax(x, i) -> m = all-reduce of the blocks' maxima, and the smallest i of those that have m."""
-    b, kind = site.builder, {"argmax": "max", "argmin": "min"}[str(site.op.combiner)]
-    value, index, *inits = site.operands
-    dims = cast(tuple[int, ...], site.op.attrs["dimensions"])
-    axes = tuple(axis for dim in dims for axis in site.operand_shardings[0].dims[dim].axes)
-    value, index = _masked(site, 0, dims, inits[0]), _masked(site, 1, dims, inits[1])
-    value, index = site.plain([value, index, *inits])
-    type = b.type_of(index)
-    best = b.one("spmd.all_reduce", value, axes=axes, kind=kind)
-    wins = compare(b, value, "EQ", best)
-    if is_float(b.type_of(value).dtype):
-        wins = b.one("stablehlo.or", wins, compare(b, value, "NE", value))
-    index = b.one("stablehlo.select", wins, index, scalar(b, identity("min", type.dtype), type))
-    return [best, b.one("spmd.all_reduce", index, axes=axes, kind="min")]
-
-
+@form(chlo.top_k, "candidates", last, After.WHOLE)
 def top_k(site: Site) -> list[Any]:
     """top_k(x) -> the first k of sort(all_gather(top_k(block))), with global positions."""
     b, k = site.builder, cast(int, site.op.attrs["k"])
@@ -72,14 +98,14 @@ def top_k(site: Site) -> list[Any]:
     block = b.type_of(x).shape
     kept = (*block[:-1], min(k, block[-1]))
     values, indices = b.op(
-        "chlo.top_k", x, results=(type.with_shape(kept), TensorType(kept, "i32")), k=kept[-1]
+        chlo.top_k.name, x, results=(type.with_shape(kept), TensorType(kept, "i32")), k=kept[-1]
     )
-    indices = b.one("stablehlo.add", indices, spread(b, offset(b, axes, block[-1]), kept))
-    gathered = [b.one("spmd.all_gather", v, axes=axes, dim=dim, invariant=True) for v in (values, indices)]
+    indices = b.one(hlo.add.name, indices, spread(b, offset(b, axes, block[-1]), kept))
+    gathered = [b.one(spmd.all_gather.name, v, axes=axes, dim=dim, invariant=True) for v in (values, indices)]
     total = b.type_of(gathered[0])
     scalars = [TensorType((), type.dtype)] * 2 + [TensorType((), "i32")] * 2
     ordered = b.op(
-        "stablehlo.sort",
+        hlo.sort.name,
         *gathered,
         results=(total, total.with_dtype("i32")),
         regions=[(scalars, _descending)],
@@ -89,6 +115,7 @@ def top_k(site: Site) -> list[Any]:
     return [_first(b, value, dim, k) for value in ordered]
 
 
+@form(hlo.reduce_window, "block_totals", running_factors)
 def cumulative(site: Site) -> list[Any]:
     """cumsum(x) -> cumsum(block) + the sum of the blocks before (or after, where it runs backwards)."""
     b, op = site.builder, site.op
@@ -109,40 +136,24 @@ def cumulative(site: Site) -> list[Any]:
     window = tuple(block if d == dim else 1 for d in range(type.rank))
     (local,) = site.plain([x, init], window_dimensions=window, padding=padding)
     totals = b.one(
-        "spmd.all_gather",
+        spmd.all_gather.name,
         _edge(b, local, dim, 0 if backwards else block - 1),
         axes=axes,
         dim=dim,
         invariant=True,
     )
     others = b.type_of(totals)
-    index = spread(b, b.one("spmd.axis_index", axes=axes), (others.shape[dim],))
-    order = b.one("stablehlo.iota", result=TensorType((others.shape[dim],), "i32"), iota_dimension=0)
+    index = spread(b, b.one(spmd.axis_index.name, axes=axes), (others.shape[dim],))
+    order = b.one(hlo.iota.name, result=TensorType((others.shape[dim],), "i32"), iota_dimension=0)
     counts = compare(b, order, "GT" if backwards else "LT", index)
     kept = b.one(
-        "stablehlo.select", spread(b, counts, others.shape, (dim,)), totals, spread(b, neutral, others.shape)
+        hlo.select.name, spread(b, counts, others.shape, (dim,)), totals, spread(b, neutral, others.shape)
     )
     rest = _without(others, (dim,))
-    (before,) = b.op(
-        "stablehlo.reduce", kept, neutral, results=(rest,), regions=site.regions, dimensions=(dim,)
-    )
+    (before,) = b.op(hlo.reduce.name, kept, neutral, results=(rest,), regions=site.regions, dimensions=(dim,))
     shape = b.type_of(local).shape
     before = spread(b, before, shape, tuple(d for d in range(len(shape)) if d != dim))
     return [b.one(COMBINE[kind], local, before)]
-
-
-def cumulative_dims(op: Op) -> tuple[int, ...]:
-    """The dimensions a reduce_window runs along from one end to the other; () where it is not cumulative."""
-    shape = op.operands[0].shape
-    window = cast(Sequence[int], op.attrs["window_dimensions"])
-    ones = (1,) * len(shape)
-    plain = all(
-        op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations")
-    )
-    padding = cast(Sequence[tuple[int, int]], op.attrs.get("padding", ((0, 0),) * len(shape)))
-    moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
-    ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
-    return moving if plain and ends and op.combiner in COMBINE else ()
 
 
 def _masked(site: Site, index: int, dims: Sequence[int], fill: Any) -> Any:
@@ -159,24 +170,22 @@ def _without(type: TensorType, dims: Sequence[int]) -> TensorType:
 
 def _gather_new_dim(b: Builder[Any], value: Any, axes: tuple[Axis, ...]) -> Any:
     type = b.type_of(value)
-    row = b.one("stablehlo.reshape", value, result=type.with_shape((1, *type.shape)))
-    return b.one("spmd.all_gather", row, axes=axes, dim=0, invariant=True)
+    row = b.one(hlo.reshape.name, value, result=type.with_shape((1, *type.shape)))
+    return b.one(spmd.all_gather.name, row, axes=axes, dim=0, invariant=True)
 
 
 def _first(b: Builder[Any], value: Any, dim: int, count: int) -> Any:
     shape = b.type_of(value).shape
     limit = tuple(count if d == dim else n for d, n in enumerate(shape))
     zeros, ones = (0,) * len(shape), (1,) * len(shape)
-    return b.one("stablehlo.slice", value, start_indices=zeros, limit_indices=limit, strides=ones)
+    return b.one(hlo.slice_.name, value, start_indices=zeros, limit_indices=limit, strides=ones)
 
 
 def _edge(b: Builder[Any], value: Any, dim: int, index: int) -> Any:
     shape = b.type_of(value).shape
     start = tuple(index if d == dim else 0 for d in range(len(shape)))
     limit = tuple(index + 1 if d == dim else n for d, n in enumerate(shape))
-    return b.one(
-        "stablehlo.slice", value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape)
-    )
+    return b.one(hlo.slice_.name, value, start_indices=start, limit_indices=limit, strides=(1,) * len(shape))
 
 
 def _descending(b: Builder[Any], left: Any, right: Any, *_: Any) -> list[Any]:

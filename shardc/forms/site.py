@@ -11,6 +11,7 @@ import numpy as np
 from shardc.graph import Dense, Op, TensorType, is_float
 from shardc.graph.builder import Body, Builder
 from shardc.layout import Axis, Sharding
+from shardc.ops import hlo, spmd
 
 INDEX = TensorType((), "i32")
 
@@ -58,13 +59,13 @@ def local_type(type: TensorType, sharding: Sharding) -> TensorType:
 def scalar(builder: Builder[Any], value: object, type: TensorType) -> Any:
     """A constant of one repeated element; `type` may have any shape."""
     data = np.asarray(value).astype(type.numpy)
-    return builder.one("stablehlo.constant", result=type, value=Dense(data, type.shape))
+    return builder.one(hlo.constant.name, result=type, value=Dense(data, type.shape))
 
 
 def offset(builder: Builder[Any], axes: Sequence[Axis], block: int) -> Any:
     """Where this device's block of `block` elements starts in a dimension split over `axes`: i32[]."""
-    index = builder.one("spmd.axis_index", axes=tuple(axes))
-    return builder.one("stablehlo.multiply", index, scalar(builder, block, INDEX))
+    index = builder.one(spmd.axis_index.name, axes=tuple(axes))
+    return builder.one(hlo.multiply.name, index, scalar(builder, block, INDEX))
 
 
 def spread(builder: Builder[Any], value: Any, shape: tuple[int, ...], dims: tuple[int, ...] = ()) -> Any:
@@ -73,23 +74,23 @@ def spread(builder: Builder[Any], value: Any, shape: tuple[int, ...], dims: tupl
     if type.shape == shape:
         return value
     return builder.one(
-        "stablehlo.broadcast_in_dim", value, result=type.with_shape(shape), broadcast_dimensions=dims
+        hlo.broadcast_in_dim.name, value, result=type.with_shape(shape), broadcast_dimensions=dims
     )
 
 
 def positions(builder: Builder[Any], dim_size: int, axes: Sequence[Axis]) -> Any:
     """The global positions of this device's block in a dimension of `dim_size` blocks: i32[block]."""
     type = TensorType((dim_size,), "i32")
-    local = builder.one("stablehlo.iota", result=type, iota_dimension=0)
+    local = builder.one(hlo.iota.name, result=type, iota_dimension=0)
     start = spread(builder, offset(builder, axes, dim_size), type.shape)
-    return builder.one("stablehlo.add", local, start)
+    return builder.one(hlo.add.name, local, start)
 
 
 def compare(builder: Builder[Any], left: Any, direction: str, right: Any) -> Any:
     """left LT right and so on, elementwise, with the comparison its dtype wants."""
     dtype = builder.type_of(left).dtype
     kind = "FLOAT" if is_float(dtype) else "UNSIGNED" if dtype[0] in "ub" else "SIGNED"
-    return builder.one("stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind)
+    return builder.one(hlo.compare.name, left, right, comparison_direction=direction, compare_type=kind)
 
 
 def mask(builder: Builder[Any], value: Any, dim: int, axes: Sequence[Axis], size: int, fill: Any) -> Any:
@@ -99,7 +100,7 @@ def mask(builder: Builder[Any], value: Any, dim: int, axes: Sequence[Axis], size
     limit = scalar(builder, size, TensorType((block,), "i32"))
     inside = compare(builder, positions(builder, block, axes), "LT", limit)
     return builder.one(
-        "stablehlo.select",
+        hlo.select.name,
         spread(builder, inside, type.shape, (dim,)),
         value,
         spread(builder, fill, type.shape),

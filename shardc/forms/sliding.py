@@ -9,18 +9,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, cast
 
-from shardc.forms.exchange import Line, exchange
-from shardc.forms.pieces import Run, Window
+from shardc.forms.exchange import DeviceLine, exchange
+from shardc.forms.factors import FactorSet
+from shardc.forms.pieces import ElementRun, Window
 from shardc.forms.plain import SIZED, masked
+from shardc.forms.reductions import running_factors
+from shardc.forms.registry import form
 from shardc.forms.site import Site
 from shardc.graph import ConvDims, Op
-from shardc.rules import FactorRule, Kind
-from shardc.rules.build import ints, pairs
-from shardc.rules.table import rule_of
+from shardc.ops import hlo
+from shardc.ops.registry import rule_of
+from shardc.ops.rule import FactorRule, Kind
+from shardc.ops.rule_builder import ints, pairs
 
 
 @dataclass(frozen=True)
-class Stretch:
+class WindowStretch:
     """The elements that each device needs of a dimension whose elements are `dilation` apart.
 
     Counted in steps of 1, device r needs `width` from r * pitch - low on; those from `end` on don't matter.
@@ -32,22 +36,40 @@ class Stretch:
     end: int
     dilation: int
 
-    def take(self, line: Line, value: Any, size: int) -> tuple[Any, tuple[int, int], int]:
+    def take(self, line: DeviceLine, value: Any, size: int) -> tuple[Any, tuple[int, int], int]:
         """The elements of a dimension of global size `size`, and the padding and dilation that are left.
 
         They are as far apart as they were where every device's stretch begins alike between two of them.
         """
         if self.pitch % self.dilation:
             window = Window(-self.low, self.pitch, self.width, self.end)
-            return exchange(line, [value], [Run(0, 0, 0, size, gap=self.dilation)], window), (0, 0), 1
+            return exchange(line, [value], [ElementRun(0, 0, 0, size, gap=self.dilation)], window), (0, 0), 1
         first = -(self.low // self.dilation)
         before = first * self.dilation + self.low
         count = -((before - self.width) // self.dilation)
         window = Window(first, self.pitch // self.dilation, count, -(-self.end // self.dilation))
         after = self.width - before - (count - 1) * self.dilation - 1
-        return exchange(line, [value], [Run(0, 0, 0, size)], window), (before, after), self.dilation
+        return exchange(line, [value], [ElementRun(0, 0, 0, size)], window), (before, after), self.dilation
 
 
+def sliding_dims(op: Op, rule: FactorRule) -> frozenset[int]:
+    """The factors of dimensions along which windows of a reduce_window reach over borders."""
+    return frozenset(f for d, moves in enumerate(_moving_windows(op)) if moves for f in rule.operands[0][d])
+
+
+def spatial_factors(op: Op, rule: FactorRule) -> frozenset[int]:
+    """The factors of a convolution's windows, and of their lengths where they are not reversed."""
+    reversal = any(cast("tuple[bool, ...]", op.attrs.get("window_reversal", ())))
+    kinds = {Kind.PERMUTATION, *([Kind.REDUCTION] if rule.reduction and not reversal else [])}
+    return frozenset(i for i, f in enumerate(rule.factors) if f.kind in kinds and not f.is_plain)
+
+
+def sliding_factors(op: Op, rule: FactorRule) -> FactorSet:
+    """The dimensions along which windows slide that are no running totals."""
+    return sliding_dims(op, rule) - running_factors(op, rule)
+
+
+@form(hlo.reduce_window, "moved", sliding_factors)
 def reduce_window(site: Site) -> list[Any]:
     """reduce_window(x) -> reduce_window(the block and what its windows reach), without padding."""
     count, rank = len(site.op.results), site.op.operands[0].rank
@@ -65,11 +87,12 @@ def reduce_window(site: Site) -> list[Any]:
         size = site.op.operands[0].shape[dim]
         for index, (value, init) in enumerate(zip(values, inits, strict=True)):
             values[index], padding[dim], dilations[dim] = stretch.take(
-                Line(site.builder, dim, axes, init), value, size
+                DeviceLine(site.builder, dim, axes, init), value, size
             )
     return site.plain([*values, *inits], padding=tuple(padding), base_dilations=tuple(dilations))
 
 
+@form(hlo.convolution, "moved", spatial_factors)
 def convolution(site: Site) -> list[Any]:
     """conv(x, k) -> conv(the block of x and what its windows reach, k), without padding.
 
@@ -96,33 +119,23 @@ def convolution(site: Site) -> list[Any]:
             part = site.builder.type_of(kernel).shape[window]
             reach = (op.results[0].shape[out] - 1) * stride + (part - 1) * spread + 1
             whole = part * spread * site.operand_shardings[0].dims[source].parts + reach - low
-            stretch = Stretch(low, part * spread, reach, whole, dilation)
-        line, size = Line(site.builder, source, axes), op.operands[0].shape[source]
+            stretch = WindowStretch(low, part * spread, reach, whole, dilation)
+        line, size = DeviceLine(site.builder, source, axes), op.operands[0].shape[source]
         value, padding[i], dilations[i] = stretch.take(line, value, size)
     attrs: dict[str, Any] = {"padding": tuple(padding), "lhs_dilation": tuple(dilations)}
     return site.plain([value, kernel], **{**SIZED[op.name](site), **attrs})
 
 
-def _windows(site: Site, source: int, out: int, stride: int, reach: int, low: int, dilation: int) -> Stretch:
+def _windows(
+    site: Site, source: int, out: int, stride: int, reach: int, low: int, dilation: int
+) -> WindowStretch:
     """What a device's block of windows along a dimension reaches."""
     block, count = site.local_results[0].shape[out], site.op.results[0].shape[out]
     end = (count - 1) * stride + reach - low
-    return Stretch(low, block * stride, (block - 1) * stride + reach, end, dilation)
-
-
-def sliding_dims(op: Op, rule: FactorRule) -> frozenset[int]:
-    """The factors of dimensions along which windows of a reduce_window reach over borders."""
-    return frozenset(f for d, moves in enumerate(_moving_windows(op)) if moves for f in rule.operands[0][d])
+    return WindowStretch(low, block * stride, (block - 1) * stride + reach, end, dilation)
 
 
 def _moving_windows(op: Op) -> list[bool]:
     rule = rule_of(op)
     assert rule is not None
     return [not all(rule.factors[f].is_plain for f in factors) for factors in rule.operands[0]]
-
-
-def spatial_factors(op: Op, rule: FactorRule) -> frozenset[int]:
-    """The factors of a convolution's windows, and of their lengths where they are not reversed."""
-    reversal = any(cast("tuple[bool, ...]", op.attrs.get("window_reversal", ())))
-    kinds = {Kind.PERMUTATION, *([Kind.REDUCTION] if rule.reduction and not reversal else [])}
-    return frozenset(i for i, f in enumerate(rule.factors) if f.kind in kinds and not f.is_plain)

@@ -9,18 +9,29 @@ from collections.abc import Callable
 from typing import Any
 
 
-def lower(
-    function: Callable[..., Any], *avals: Any, in_shardings: Any = None, out_shardings: Any = None
-) -> str:
-    """What JAX makes of `function` on arguments like `avals`, with source locations.
+def staged(function: Callable[..., Any], **options: Any) -> Any:
+    """jax.jit's own form of a function, which can trace and lower it; None is what is not said.
 
-    `avals` are arrays or jax.ShapeDtypeStructs, or pytrees of them; the shardings are jax.jit's, None for
-    what the compiler may choose. Arguments that the function never reads stay arguments.
+    Arguments that the function never reads stay arguments.
     """
     import jax
 
-    given = {"in_shardings": in_shardings, "out_shardings": out_shardings}
-    stated = {key: value for key, value in given.items() if value is not None}
+    stated = {key: value for key, value in options.items() if value is not None}
     jit: Callable[..., Any] = jax.jit  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
-    traced = jit(function, keep_unused=True, **stated)
-    return str(traced.lower(*avals).as_text(debug_info=True))
+    return jit(function, keep_unused=True, **stated)
+
+
+def text_of(traced: Any) -> str:
+    """StableHLO with `sdy` shardings and source locations for a jax.stages.Traced.
+
+    Parameters and results are the leaves of the trees of arguments and results, in order.
+    """
+    return str(traced.lower().as_text(debug_info=True))
+
+
+def lower(function: Callable[..., Any], *avals: Any, **options: Any) -> str:
+    """What JAX makes of `function` on arguments like `avals`; the options are jax.jit's.
+
+    `avals` are arrays or jax.ShapeDtypeStructs, or pytrees of them.
+    """
+    return text_of(staged(function, **options).trace(*avals))

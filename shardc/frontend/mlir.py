@@ -8,29 +8,38 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
     ModuleOp,
+    TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region, TypeAttribute
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
 from xdsl.parser import Parser
+from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
+from xdsl.utils.lexer import Input, Span
 
+from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
+from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
-from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
+from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
+from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.frontend.python_names import name_values
 from shardc.graph.collector import no_garbage_collection
-from shardc.graph.types import Location
+from shardc.layout import LayoutError
+from shardc.layout.mesh import IN_NAMES, NAME
 
 
 def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> ModuleOp:
@@ -42,6 +51,11 @@ def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> 
     register_source(file, text)
     with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
+        if APPROXIMATE in text:
+            read_approximate(module)
+        if MHLO_SHARDING in text:
+            read_gspmd(module)
+        name_values(module)
         verify(module)
     _check_meshes(module)
     return module
@@ -51,9 +65,23 @@ MAX_DEVICES = 2**20
 """Of one mesh; more is taken for a mistake."""
 
 
+_TOP = "meshes stand in the module, beside its functions"
+
+
 def _check_meshes(module: ModuleOp) -> None:
-    for op in module.body.block.ops:
-        if isinstance(op, MeshOp) and prod(size for _, size in op.mesh.data.axes) > MAX_DEVICES:
+    for op in module.walk():
+        if not isinstance(op, MeshOp):
+            continue
+        if op.parent_op() is not module:
+            raise ShardcError(f"mesh {op.sym_name.data} stands in a function", location_of(op.location), _TOP)
+        if not NAME.fullmatch(op.sym_name.data):
+            message = f"{op.sym_name.data!a} is no name for a mesh"
+            raise ShardcError(message, location_of(op.location), IN_NAMES)
+        try:
+            mesh_of(op.sym_name.data, op.mesh.data)
+        except LayoutError as error:
+            raise ShardcError(str(error), location_of(op.location)) from None
+        if prod(size for _, size in op.mesh.data.axes) > MAX_DEVICES:
             raise ShardcError(f"mesh {op.sym_name.data} has more than 2^20 devices", location_of(op.location))
 
 
@@ -88,6 +116,10 @@ def place_in(text: str, file: str, position: int) -> Location:
     return Location(file, text.count("\n", 0, position) + 1, position - text.rfind("\n", 0, position))
 
 
+MOST_BITS = 2**24 - 1
+"""Of an integer type, as in MLIR."""
+
+_INTEGER = re.compile(r"[su]?i(\d{4,})")
 _TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 
@@ -101,7 +133,8 @@ class ModuleParser(Parser):
         self._types: dict[str, TypeAttribute] = {}
         self._reader = LineReader(text, file, self.locations)
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
-        super().__init__(make_context(), text, file)
+        super().__init__(make_context(), "", file)
+        self._parser_state = ParserState(StrictLexer(Input(text, file)))
 
     def place(self, position: int) -> Location:
         """Line and column of a position in the text."""
@@ -115,6 +148,11 @@ class ModuleParser(Parser):
         for name, values in self.forward_ssa_references.items():
             for use in (use for value in values.values() for use in value.uses):
                 raise ShardcError(f"%{name} is used but not defined", location_of(use.operation.location))
+
+    def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
+        if name in self.forward_ssa_references:
+            self.raise_error(f"%{name} is used before its definition here", span)
+        super()._register_ssa_definition(name, values, span)
 
     # Locations
 
@@ -183,6 +221,9 @@ class ModuleParser(Parser):
 
     def parse_optional_type(self) -> TypeAttribute | None:
         """As xDSL's, but equal texts of tensor types give one object, made once."""
+        wide = _INTEGER.match(self.text, self.pos)
+        if wide is not None and (len(wide[1]) > 8 or int(wide[1]) > MOST_BITS):
+            self.raise_error(f"an integer has at most {MOST_BITS} bits")
         match = _TENSOR.match(self.text, self.pos)
         if match is None:
             return super().parse_optional_type()
@@ -203,11 +244,14 @@ class ModuleParser(Parser):
         body = self.text[start + 1 : end]
         self._resume_from(end + 1)
         self.parse_punctuation(":", " in dense attribute")
-        return self._dense(body, self.parse_type(), start)
+        type = self.parse_type()
+        if not isinstance(type, TensorType):
+            self.raise_error(f"a constant is a tensor; {type} is none, tensor<{type}> is", start)
+        return self._dense(body, cast("TensorType[Attribute]", type), start)
 
-    def _dense(self, body: str, type: Attribute, start: int) -> DenseAttr:
+    def _dense(self, body: str, type: TensorType[Attribute], start: int) -> DenseAttr:
         try:
-            return parse_literal(body, type)  # pyright: ignore[reportArgumentType]
+            return parse_literal(body, type)
         except ValueError as error:
             self.raise_error(str(error), start)
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from shardc.diagnostics import Location
 from shardc.dialects.locations import SourceLoc
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
-from shardc.graph.types import Location
 
 _NAME = re.compile(r"%([\w$.-]+(?:#\d+)?)")
 _RESULT = re.compile(r"%[\w$.-]+(?::(\d+))?")

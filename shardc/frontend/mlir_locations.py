@@ -21,8 +21,8 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.parser import Parser
 
+from shardc.diagnostics import Location
 from shardc.dialects.locations import SourceLoc, location_of, name_of
-from shardc.graph.types import Location
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#\w+|\w+|\S')

@@ -1,7 +1,7 @@
 """The IR-free program: types, values, operations, regions."""
 
 from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, ScatterDims
-from shardc.graph.program import REGION_OPS, Function, Graph, Node, Op, Region, Value, combiner, walk
+from shardc.graph.program import Function, Graph, Node, Op, Region, Value, walk
 from shardc.graph.types import (
     DTYPES,
     UNKNOWN,
@@ -16,7 +16,6 @@ from shardc.graph.types import (
 __all__ = [
     "DTYPES",
     "LETTERS",
-    "REGION_OPS",
     "UNKNOWN",
     "ConvDims",
     "Dense",
@@ -31,7 +30,6 @@ __all__ = [
     "ScatterDims",
     "TensorType",
     "Value",
-    "combiner",
     "identity",
     "is_complex",
     "is_float",

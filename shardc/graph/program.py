@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from shardc.graph.extremes import extreme
+from shardc.diagnostics import ShardcError
 from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
 
@@ -60,6 +60,8 @@ class Function:
     result_shardings: list[Sharding | None]
     loc: Location = UNKNOWN
     public: bool = True
+    doc: str | None = None
+    """What its author says of it, as written."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,17 +93,13 @@ class Graph:
     def types(self, values: tuple[int, ...]) -> tuple[TensorType, ...]:
         return tuple(self.values[v].type for v in values)
 
-    def op(self, node: Node) -> Op:
-        """The node without its ids."""
-        kind = combiner(node.regions[0], self) if node.regions and node.name not in REGION_OPS else None
-        return Op(node.name, self.types(node.operands), self.types(node.results), own_attrs(node), kind)
-
     @property
     def main(self) -> Function:
-        """The entry: @main, else the first public function."""
-        if "main" in self.functions:
-            return self.functions["main"]
-        return next((f for f in self.functions.values() if f.public), next(iter(self.functions.values())))
+        """The entry: @main, else the first public function, else the first; ShardcError if there is none."""
+        functions = list(self.functions.values())
+        if not functions:
+            raise ShardcError("the module has no function")
+        return self.functions.get("main") or next((f for f in functions if f.public), functions[0])
 
 
 def own_attrs(node: Node) -> Attrs:
@@ -109,41 +107,6 @@ def own_attrs(node: Node) -> Attrs:
     if not any(key.startswith("shardc.") for key in node.attrs):
         return node.attrs
     return {key: value for key, value in node.attrs.items() if not key.startswith("shardc.")}
-
-
-REGION_OPS = {"stablehlo.while", "stablehlo.case", "stablehlo.if", "sdy.manual_computation"}
-
-_COMBINERS = {
-    "stablehlo.add": "sum",
-    "stablehlo.maximum": "max",
-    "stablehlo.minimum": "min",
-    "stablehlo.multiply": "prod",
-    "stablehlo.and": "and",
-    "stablehlo.or": "or",
-    "stablehlo.xor": "xor",
-}
-
-
-def combiner(region: Region, graph: Graph) -> str | None:
-    """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; else None.
-
-    Of two (value, index) pairs: argmax or argmin, if it picks so and of equal values the smaller index.
-    `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
-    """
-    if len(region.args) == 4:
-        return extreme(region)
-    if len(region.nodes) == 1 and len(region.args) == 2 and region.results == region.args[1:]:
-        return "set"
-    if len(region.nodes) != 2 or len(region.args) != 2:
-        return None
-    node = region.nodes[0]
-    if sorted(node.operands) != sorted(region.args) or region.results != node.results:
-        return None
-    if node.name == "stablehlo.or" and graph.type(node.results[0]).dtype != "bool":
-        return "bitor"
-    if node.name == "stablehlo.and" and graph.type(node.results[0]).dtype != "bool":
-        return "bitand"
-    return _COMBINERS.get(node.name)
 
 
 def walk(region: Region) -> Iterator[Node]:

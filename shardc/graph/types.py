@@ -1,4 +1,4 @@
-"""Tensor types and source locations."""
+"""Tensor types. Source locations, which every value carries, are those of shardc.diagnostics."""
 
 from __future__ import annotations
 
@@ -7,6 +7,9 @@ from math import prod
 
 import ml_dtypes
 import numpy as np
+
+from shardc.diagnostics import UNKNOWN as UNKNOWN
+from shardc.diagnostics import Location as Location
 
 # name in .shard and JAX -> (MLIR spelling, NumPy type)
 DTYPES: dict[str, tuple[str, np.dtype]] = {
@@ -75,25 +78,6 @@ def is_complex(dtype: str) -> bool:
 def is_integer(dtype: str) -> bool:
     """Signed or unsigned, without bool."""
     return dtype[0] in "iu" and dtype[1:].isdigit()
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """A place in a source file (line and column from 1) and the name the value has there."""
-
-    file: str | None = None
-    line: int = 0
-    col: int = 0
-    name: str | None = None
-
-    def named(self, name: str | None) -> Location:
-        return Location(self.file, self.line, self.col, name)
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.col}" if self.file else "<unknown>"
-
-
-UNKNOWN = Location()
 
 
 def identity(kind: str, dtype: str) -> np.generic:

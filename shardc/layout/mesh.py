@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -12,6 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.layout.axes import Axis
+
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
+"""What an axis may be called: every notation and every output can hold such a name."""
+
+IN_NAMES = "a letter, digit or _ begins a name, and the same and . $ - can follow"
 
 
 class LayoutError(ValueError):
@@ -38,6 +44,8 @@ class Mesh:
     def __post_init__(self) -> None:
         names = [name for name, _ in self.axes]
         for name, size in self.axes:
+            if not NAME.fullmatch(name):
+                raise LayoutError(f"{name!a} is no name for an axis; {IN_NAMES}")
             if size < 1:
                 raise LayoutError(f"axis {name} of mesh {self.name} has size {size}; sizes are at least 1")
             if names.count(name) > 1:
@@ -110,6 +118,18 @@ class Mesh:
     def process_of(self, device: int) -> int:
         """The process that owns a device."""
         return device // (self.size // self.processes)
+
+    def devices_of(self, process: int) -> tuple[int, ...]:
+        """The devices that a process owns, ascending. LayoutError if there is no such process."""
+        if not 0 <= process < self.processes:
+            raise LayoutError(f"there is no process {process}; mesh {self.name} has {self.processes}")
+        count = self.size // self.processes
+        return tuple(range(process * count, (process + 1) * count))
+
+    @property
+    def local_devices(self) -> tuple[int, ...]:
+        """The devices of process 0; every process has as many."""
+        return self.devices_of(0)
 
     def rank_of(self, device: int) -> int:
         """The number under which the world knows a device."""

@@ -1,1 +1,2 @@
-"""From sharding A to sharding B, and which operation computes where: cost and search."""
+"""Planning: reshard/ changes the layout of one tensor, program/ chooses the layouts of a whole program, and
+overlap/ finds collectives that products can hide."""

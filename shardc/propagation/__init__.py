@@ -1,5 +1,5 @@
 """Propagation: from the shardings that a few tensors have to those of all of them."""
 
-from shardc.propagation.run import STRATEGIES, Body, Options, Result, propagate
+from shardc.propagation.run import STRATEGIES, Options, PropagatedBody, Result, propagate
 
-__all__ = ["STRATEGIES", "Body", "Options", "Result", "propagate"]
+__all__ = ["STRATEGIES", "Options", "PropagatedBody", "Result", "propagate"]

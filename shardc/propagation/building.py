@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Node, Region
 from shardc.layout import Sharding
+from shardc.ops import func, sdy
 from shardc.propagation.constraints import BESIDE_EDGE
 from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
@@ -176,7 +177,7 @@ class _Builder:
         for operand in operands:
             operand.uses.append((link, node.id))
         results = [self._value(result, scope, self._annotation(node, result)) for result in node.results]
-        if node.name == "sdy.sharding_group":
+        if node.name == sdy.sharding_group.name:
             self._groups.setdefault(cast(int, node.attrs["group_id"]), []).extend(operands)
         if link is not None:
             for result in results:
@@ -215,7 +216,7 @@ class _Builder:
         return link
 
     def _annotation(self, node: Node, result: int) -> Sharding | None:
-        if node.name in ("sdy.sharding_constraint", "sdy.reshard"):
+        if node.name in (sdy.sharding_constraint.name, sdy.reshard.name):
             return cast(Sharding, node.attrs["sharding"])
         return self._graph.values[result].sharding
 
@@ -227,7 +228,7 @@ class _Builder:
         """
         edges = self._edges(node, self._graph)
         assert edges is not None
-        inner = self._enter(node, scope) if node.name == "func.call" else scope
+        inner = self._enter(node, scope) if node.name == func.call.name else scope
         feeds: dict[tuple[int, int], Link] = {}
         arguments = [self._edge(node, edge, inner, inner, {}) for edge in edges.arguments]
         results = [self._edge(node, edge, scope, inner, feeds) for edge in edges.results]

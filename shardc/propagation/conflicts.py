@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from shardc.explain.diagnostics import Diagnostic
+from shardc.diagnostics import Diagnostic
 from shardc.layout import Mesh
 from shardc.propagation.flow import Flow
 from shardc.propagation.step import alike
-from shardc.propagation.sweep import State
+from shardc.propagation.sweep import SweepState
 
 
-def mesh_conflicts(flow: Flow, state: State) -> Iterator[Diagnostic]:
+def mesh_conflicts(flow: Flow, state: SweepState) -> Iterator[Diagnostic]:
     """The operations that nothing can be propagated through because their tensors lie on different meshes."""
     for link in flow.links:
         shardings = [state[place] for place in link.tensors]

@@ -12,15 +12,11 @@ sharded and stay.
 from __future__ import annotations
 
 from shardc.graph import Function, Node, Region, walk
+from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.propagation.editing import Editor
-from shardc.propagation.priorities import ELEMENTWISE
+from shardc.propagation.priorities import is_elementwise
 
-_SOURCES = frozenset({"stablehlo.constant", "stablehlo.iota", "sdy.constant"})
-_KEEPING = ELEMENTWISE - {"sdy.sharding_constraint"} | {
-    "stablehlo.broadcast_in_dim",
-    "stablehlo.reshape",
-    "stablehlo.slice",
-}
+_SHAPING = frozenset({hlo.broadcast_in_dim.name, hlo.reshape.name, hlo.slice_.name})
 
 
 def split_constants(editor: Editor) -> None:
@@ -53,7 +49,7 @@ class _Splitter:
 
     def _constant_operands(self, node: Node) -> list[int]:
         """Take note of a node if it is a constant; else the numbers of its operands that need copies."""
-        if node.name == "sdy.sharding_group":
+        if node.name == sdy.sharding_group.name:
             self._groups.setdefault(node.operands[0], []).append(node)
             return []
         if self._is_constant(node):
@@ -66,23 +62,24 @@ class _Splitter:
         ]
 
     def _is_constant(self, node: Node) -> bool:
-        if node.name in _SOURCES:
+        if has(node.name, Trait.SOURCE):
             return True
-        if node.name == "stablehlo.broadcast_in_dim" and not self._editor.graph.type(node.operands[0]).rank:
+        if node.name == hlo.broadcast_in_dim.name and not self._editor.graph.type(node.operands[0]).rank:
             return True
         return self._keeps(node) and all(operand in self._constant for operand in node.operands)
 
     def _keeps(self, node: Node) -> bool:
         """Whether the results are constants if the operands are."""
-        if node.name == "func.call":
+        if node.name == func.call.name:
             return self._function_keeps(str(node.attrs["callee"]))
-        return node.name in _KEEPING
+        elementwise = is_elementwise(node.name) and node.name != sdy.sharding_constraint.name
+        return elementwise or node.name in _SHAPING
 
     def _function_keeps(self, name: str) -> bool:
         if name not in self._keeping:
             self._keeping[name] = False  # what calls itself is an error elsewhere
             nodes = self._editor.graph.functions[name].body.nodes[:-1]
-            self._keeping[name] = all(node.name in _SOURCES or self._keeps(node) for node in nodes)
+            self._keeping[name] = all(has(node.name, Trait.SOURCE) or self._keeps(node) for node in nodes)
         return self._keeping[name]
 
     def _copy(self, value: int, done: dict[int, int]) -> int:

@@ -13,11 +13,12 @@ from typing import cast
 
 from shardc.graph import Node, Region
 from shardc.layout import Sharding, unconstrained
+from shardc.ops import sdy
 from shardc.propagation.editing import Editor, Uses
 from shardc.propagation.manual import complete
 
-_CONSTRAINT = "sdy.sharding_constraint"
-_MANUAL = "sdy.manual_computation"
+_CONSTRAINT = sdy.sharding_constraint.name
+_MANUAL = sdy.manual_computation.name
 
 BESIDE_EDGE = "shardc.beside_edge"
 """Marks a constraint that is visited right behind its operand's edge, before the operation's other edges."""

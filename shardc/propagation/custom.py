@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from math import prod
 
 from shardc.graph import Op
-from shardc.rules.rule import Dims, Factor, FactorRule, Kind
+from shardc.ops.rule import Dims, Factor, FactorRule, Kind
 
 _NAME = re.compile(r"z_\d+|[i-z]")
 _TENSOR = re.compile(r"\[([^\]]*)\]")

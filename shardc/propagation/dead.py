@@ -10,21 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardc.graph import Graph, Node, Region
+from shardc.ops import Trait, func, has, hlo
 from shardc.propagation.edges import EdgesOf, edges_of
-
-_KEPT = frozenset(
-    {
-        "sdy.sharding_constraint",
-        "sdy.sharding_group",
-        *(
-            f"stablehlo.{name}"
-            for name in (
-                "all_gather all_reduce all_to_all collective_broadcast collective_permute cross-replica-sum "
-                "infeed outfeed recv reduce_scatter rng send"
-            ).split()
-        ),
-    }
-)
 
 
 def dead_nodes(graph: Graph, edges: EdgesOf = edges_of) -> set[int]:
@@ -51,11 +38,11 @@ def _find(region: Region, graph: Graph, edges: EdgesOf, used: set[int], dead: se
 
 
 def _removable(node: Node, graph: Graph, edges: EdgesOf) -> bool:
-    if not node.results and node.name != "stablehlo.custom_call":
+    if not node.results and node.name != hlo.custom_call.name:
         return False
-    if node.name in _KEPT or edges(node, graph) is not None:
+    if has(node.name, Trait.KEPT) or edges(node, graph) is not None:
         return False
-    if node.name == "func.call" or node.attrs.get("has_side_effect") is True:
+    if node.name == func.call.name or node.attrs.get("has_side_effect") is True:
         return False
     inner = (node for region in node.regions for node in region.nodes[:-1])
     return all(_removable(node, graph, edges) for node in inner)

@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
+from shardc.analysis.manual import inside
 from shardc.graph import Graph, Node, Region
-from shardc.graph.manual import inside
 from shardc.layout import Sharding, unconstrained
+from shardc.ops import func, hlo, sdy
 from shardc.propagation.manual import Border, complete
 
 
@@ -77,7 +78,7 @@ def explicit(owners: Mapping[int, Sharding | None]) -> EdgesOf:
 
 def regions_of(node: Node, graph: Graph) -> tuple[Region, ...]:
     """The bodies of an operation that has edges; of a call, its callee's."""
-    return (_callee(node, graph),) if node.name == "func.call" else node.regions
+    return (_callee(node, graph),) if node.name == func.call.name else node.regions
 
 
 def _while(node: Node, graph: Graph) -> Edges:
@@ -180,11 +181,11 @@ def _shardings(node: Node, key: str, values: Sequence[int]) -> Sequence[Sharding
 
 
 _EDGES: dict[str, Callable[[Node, Graph], Edges]] = {
-    "func.call": _call,
-    "sdy.manual_computation": _manual,
-    "sdy.named_computation": _named,
-    "stablehlo.case": _branches,
-    "stablehlo.if": _branches,
-    "stablehlo.optimization_barrier": _barrier,
-    "stablehlo.while": _while,
+    func.call.name: _call,
+    sdy.manual_computation.name: _manual,
+    sdy.named_computation.name: _named,
+    hlo.case.name: _branches,
+    hlo.if_.name: _branches,
+    hlo.optimization_barrier.name: _barrier,
+    hlo.while_.name: _while,
 }

@@ -8,6 +8,7 @@ from typing import cast
 
 from shardc.graph import Function, Graph, Location, Node, Region, walk
 from shardc.layout import Axis, Dim, Sharding
+from shardc.ops import func, sdy
 from shardc.propagation.edges import edges_of
 
 
@@ -68,7 +69,7 @@ class Editor:
         """A new sharding constraint on a value. It is in no region yet."""
         result = self.value(value)
         self.graph.values[result] = replace(self.graph.values[result], sharding=None)
-        made = self._node("sdy.sharding_constraint", (value,), (result,), {"sharding": sharding}, loc)
+        made = self._node(sdy.sharding_constraint.name, (value,), (result,), {"sharding": sharding}, loc)
         self.added.append(made)
         return made
 
@@ -102,7 +103,7 @@ class Uses:
         called: set[object] = set()
         for function in graph.functions.values():
             uses._add(function.body)
-            called.update(n.attrs["callee"] for n in walk(function.body) if n.name == "func.call")
+            called.update(n.attrs["callee"] for n in walk(function.body) if n.name == func.call.name)
         uses.exits.update(f.body.nodes[-1].id for f in graph.functions.values() if f.name not in called)
         return uses
 
@@ -133,7 +134,7 @@ class Uses:
         if value in self.owner:
             return self.start[self.owner[value]]
         maker = self.made_by.get(value)
-        if maker is not None and maker.name == "sdy.sharding_constraint":
+        if maker is not None and maker.name == sdy.sharding_constraint.name:
             return cast(Sharding, maker.attrs["sharding"])
         return self.graph.values[value].sharding
 
@@ -141,7 +142,7 @@ class Uses:
         """State the sharding of a value, or of the edge that it is a target of."""
         value = self.owner.get(value, value)
         maker = self.made_by.get(value)
-        if maker is not None and maker.name == "sdy.sharding_constraint":
+        if maker is not None and maker.name == sdy.sharding_constraint.name:
             maker.attrs = {**maker.attrs, "sharding": sharding}
         self.graph.values[value] = replace(self.graph.values[value], sharding=sharding)
         if value in self.owner:

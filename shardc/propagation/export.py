@@ -12,7 +12,7 @@ from shardc.graph import Graph
 from shardc.layout import Axis, Dim, Sharding
 from shardc.propagation.flow import Flow
 from shardc.propagation.lists import dividing_part
-from shardc.propagation.sweep import State
+from shardc.propagation.sweep import SweepState
 
 
 def divisible(sharding: Sharding, shape: Sequence[int]) -> Sharding:
@@ -34,7 +34,7 @@ def closed(sharding: Sharding) -> Sharding:
     return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims), replicated=())
 
 
-def divide_borders(flow: Flow, state: State, graph: Graph) -> None:
+def divide_borders(flow: Flow, state: SweepState, graph: Graph) -> None:
     """Cut the shardings of arguments and results of public functions back to whole axes that divide them."""
     for place, shape in _borders(flow, graph):
         sharding = state[place]
@@ -42,7 +42,7 @@ def divide_borders(flow: Flow, state: State, graph: Graph) -> None:
             state[place] = whole_axes(divisible(sharding, shape))
 
 
-def close_all(state: State) -> None:
+def close_all(state: SweepState) -> None:
     """Close every sharding."""
     for place in range(len(state.flow.start)):
         sharding = state[place]

@@ -12,10 +12,10 @@ from functools import lru_cache
 
 from shardc.graph import Node, TensorType
 from shardc.layout import Sharding
+from shardc.ops.rule import Factor, FactorRule
 from shardc.propagation.dead import Dead
 from shardc.propagation.direction import Direction
 from shardc.propagation.manual import Border
-from shardc.rules.rule import Factor, FactorRule
 
 Path = tuple[int, ...]
 """The calls that lead from a function to an instance of another: the ids of their nodes."""

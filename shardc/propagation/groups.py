@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import cast
 
-from shardc.explain.diagnostics import Diagnostic, ShardcError
+from shardc.diagnostics import Diagnostic, ShardcError
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding, unconstrained
+from shardc.ops import sdy
 from shardc.propagation.editing import Editor, Uses
 
-_GROUP = "sdy.sharding_group"
+_GROUP = sdy.sharding_group.name
 
 
 def import_groups(editor: Editor, uses: Uses) -> list[Diagnostic]:
@@ -44,7 +45,7 @@ def _nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
             if node.name == _GROUP:
                 found.append((node, manual))
             for inner in node.regions:
-                visit(inner, node if node.name == "sdy.manual_computation" else manual)
+                visit(inner, node if node.name == sdy.manual_computation.name else manual)
 
     for function in graph.functions.values():
         visit(function.body, None)

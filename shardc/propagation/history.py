@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from shardc.layout import Axis, Sharding
+from shardc.ops.rule import Dims
 from shardc.propagation.flow import Flow, Link
-from shardc.propagation.provenance import Change, seen_by
-from shardc.rules.rule import Dims
+from shardc.propagation.provenance import ShardingChange, seen_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Gain:
 
 
 @dataclass(slots=True)
-class Visit:
+class RecordedVisit:
     """One visit of a link that changed something, and when: `step` counts such visits."""
 
     step: int
@@ -34,15 +34,15 @@ class Visit:
     gains: list[Gain] = field(default_factory=list[Gain])
 
 
-def history(flow: Flow, changes: Iterable[Change]) -> list[Visit]:
+def history(flow: Flow, changes: Iterable[ShardingChange]) -> list[RecordedVisit]:
     """All visits that changed something, in order."""
     now = list(flow.start)
-    visits: list[Visit] = []
+    visits: list[RecordedVisit] = []
     last = -1
     for link, tensor, before, after in changes:
         if not visits or visits[-1].link is not link or tensor <= last:
             old = [before if number == tensor else now[p] for number, p in enumerate(link.tensors)]
-            visits.append(Visit(len(visits), link, old))
+            visits.append(RecordedVisit(len(visits), link, old))
         last = tensor
         visit = visits[-1]
         started = [flow.start[place] for place in link.tensors]  # priorities hide some of it at first
@@ -91,7 +91,7 @@ def _source(
     return number % len(rule), found
 
 
-def origins(flow: Flow, visits: Iterable[Visit], stated: dict[int, dict[Axis, str]]) -> None:
+def origins(flow: Flow, visits: Iterable[RecordedVisit], stated: dict[int, dict[Axis, str]]) -> None:
     """Complete what is `stated`, by place and axis, with what came along in the visits."""
     for visit in visits:
         if visit.link in flow.returns:

@@ -8,24 +8,24 @@ from dataclasses import replace
 from shardc.layout import Dim, Sharding
 from shardc.propagation.priorities import ROUNDS
 from shardc.propagation.step import Strategy
-from shardc.propagation.sweep import State
+from shardc.propagation.sweep import SweepState
 
-Layer = Callable[[State], None]
+Layer = Callable[[SweepState], None]
 
 
-def by_strategy(state: State, strategies: tuple[Strategy, ...], round: int | None = None) -> None:
+def by_strategy(state: SweepState, strategies: tuple[Strategy, ...], round: int | None = None) -> None:
     """One sweep with each strategy."""
     for strategy in strategies:
         state.sweep(strategy, round)
 
 
-def by_op_priority(state: State, strategies: tuple[Strategy, ...]) -> None:
+def by_op_priority(state: SweepState, strategies: tuple[Strategy, ...]) -> None:
     """The strategies in five rounds, each of which lets shardings flow through more operations."""
     for round in range(ROUNDS):
         by_strategy(state, strategies, round)
 
 
-def by_user_priority(state: State, inner: Layer) -> None:
+def by_user_priority(state: SweepState, inner: Layer) -> None:
     """The inner layer once per priority that annotations give their dimensions, most important (0) first.
 
     A dimension of a later priority is closed and empty until its turn, and its axes may not split the tensor

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from typing import cast
 
 from shardc.graph import Graph, Node, Op
+from shardc.ops import op_of, sdy
+from shardc.ops.rule import FactorRule
 from shardc.propagation.direction import Direction
 from shardc.propagation.flow import Link, identity_rule
-from shardc.rules.rule import FactorRule
 
 Rules = Callable[[Op], FactorRule | None]
 
@@ -25,7 +26,7 @@ def no_rule(node: Node) -> FactorRule:
 
 def _link_by_rule(node: Node, graph: Graph, rules: Rules) -> Link | None:
     custom = cast("FactorRule | None", node.attrs.get("sdy.sharding_rule"))
-    rule = custom or rules(graph.op(node))
+    rule = custom or rules(op_of(graph, node))
     if rule is None or not rule.factors:
         return None
     kind = str(node.attrs.get("call_target_name", node.name))
@@ -46,7 +47,7 @@ def _nothing(node: Node, graph: Graph, rules: Rules) -> Link | None:
 
 
 _LINKS: dict[str, Callable[[Node, Graph, Rules], Link | None]] = {
-    "sdy.propagation_barrier": _barrier,
-    "sdy.reshard": _nothing,
-    "sdy.sharding_constraint": _identity,
+    sdy.propagation_barrier.name: _barrier,
+    sdy.reshard.name: _nothing,
+    sdy.sharding_constraint.name: _identity,
 }

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from shardc.graph.manual import inside
+from shardc.analysis.manual import inside
 from shardc.layout import Sharding
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from shardc.graph import Node, Region, walk
+from shardc.ops import func, sdy
 from shardc.propagation.editing import Editor
 
 
@@ -36,7 +37,7 @@ def _same_values(editor: Editor, found: Callable[[int], object]) -> dict[int, in
     families: dict[int, list[Node]] = {original: [] for original in editor.copies.values()}
     nodes = [node for function in editor.graph.functions.values() for node in walk(function.body)]
     for node in nodes:
-        if node.id in editor.copies and node.name != "func.call":
+        if node.id in editor.copies and node.name != func.call.name:
             families[editor.copies[node.id]].append(node)
     same: dict[int, int] = {}
     for original in nodes:
@@ -65,7 +66,7 @@ def _use(region: Region, same: dict[int, int], editor: Editor) -> None:
 
 def _any(values: tuple[int, ...], same: dict[int, int], group: Node | None = None) -> bool:
     """Whether one of the values is not needed; with `group`, only if that node is a sharding group's."""
-    if group is not None and group.name != "sdy.sharding_group":
+    if group is not None and group.name != sdy.sharding_group.name:
         return False
     return any(value in same for value in values)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardc.explain.diagnostics import Diagnostic
+from shardc.diagnostics import Diagnostic
 from shardc.graph import Graph
 from shardc.propagation.constants import split_constants
 from shardc.propagation.constraints import apply_constraints

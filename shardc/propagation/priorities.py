@@ -6,22 +6,22 @@ contraction or a broadcast has its say. Every round allows what the rounds befor
 
 from __future__ import annotations
 
+from shardc.ops import Trait, has, hlo, sdy
+from shardc.ops.rule import FactorRule, Kind
 from shardc.propagation.direction import Direction, Directions
-from shardc.rules import elementwise
-from shardc.rules.rule import FactorRule, Kind
 
 ROUNDS = 5
 
-EDGE = "sdy.data_flow_edge"
+EDGE = sdy.data_flow_edge.name
 
-ELEMENTWISE = (frozenset(elementwise.RULES) - {"stablehlo.map"}) | {
-    "sdy.propagation_barrier",
-    "sdy.sharding_constraint",
-}
+_ANNOTATED = frozenset({sdy.propagation_barrier.name, sdy.sharding_constraint.name})
+_BOTH_WAYS = frozenset({hlo.reshape.name, hlo.transpose.name, EDGE, "MoveToHost", "MoveToDevice"})
+_FORWARD = frozenset({hlo.dynamic_slice.name, hlo.dynamic_update_slice.name})
 
-_BOTH_WAYS = ELEMENTWISE | {"stablehlo.reshape", "stablehlo.transpose", EDGE, "MoveToHost", "MoveToDevice"}
-_FORWARD = frozenset({"stablehlo.dynamic_slice", "stablehlo.dynamic_update_slice"})
-_BROADCAST = "stablehlo.broadcast_in_dim"
+
+def is_elementwise(name: str) -> bool:
+    """Whether Shardy counts an operation among the elementwise ones."""
+    return has(name, Trait.ELEMENTWISE) or name in _ANNOTATED
 
 
 def directions(rule: FactorRule, name: str, round: int | None, shared: bool) -> Directions:
@@ -52,11 +52,11 @@ def _of_operation(name: str, round: int | None, shared: bool) -> Direction:
 
 def _of_pass_through(name: str) -> Direction:
     """Operations that move no data between elements."""
-    if name in _BOTH_WAYS:
+    if is_elementwise(name) or name in _BOTH_WAYS:
         return Direction.BOTH
     return Direction.FORWARD if name in _FORWARD else Direction.NONE
 
 
 def _of_factor(name: str) -> Direction:
     """A broadcast may only tell its operand what the result wants, until the last round."""
-    return Direction.BACKWARD if name == _BROADCAST else Direction.BOTH
+    return Direction.BACKWARD if name == hlo.broadcast_in_dim.name else Direction.BOTH

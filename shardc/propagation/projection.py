@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from math import gcd
 
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
+from shardc.ops.rule import Dims, FactorRule
 from shardc.propagation.lists import Axes, extends
-from shardc.rules.rule import Dims, FactorRule
 
 _OPEN = Dim(open=True)
 

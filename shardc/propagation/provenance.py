@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from shardc.layout import Axis, Sharding
+from shardc.ops.rule import Dims
 from shardc.propagation.flow import Link
 from shardc.propagation.projection import project_tensor
 from shardc.propagation.run import Result
-from shardc.rules.rule import Dims
 
-Change = tuple[Link, int, "Sharding | None", Sharding]
+ShardingChange = tuple[Link, int, "Sharding | None", Sharding]
 """A link, the tensor of it that changed, and its sharding before and after."""
 
 
@@ -26,7 +26,7 @@ Change = tuple[Link, int, "Sharding | None", Sharding]
 class Recorder:
     """Keeps every change, in order."""
 
-    changes: list[Change] = field(default_factory=list[Change])
+    changes: list[ShardingChange] = field(default_factory=list[ShardingChange])
 
     def __call__(self, link: Link, tensor: int, before: Sharding | None, after: Sharding) -> None:
         self.changes.append((link, tensor, before, after))

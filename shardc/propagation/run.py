@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
-from shardc.explain.diagnostics import Diagnostic, warn
+from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.graph.collector import no_garbage_collection
 from shardc.layout import Sharding
+from shardc.ops.registry import rule_of
 from shardc.propagation.building import build
 from shardc.propagation.conflicts import mesh_conflicts
 from shardc.propagation.editing import Editor
@@ -20,9 +21,8 @@ from shardc.propagation.links import Rules
 from shardc.propagation.merging import merge_constants
 from shardc.propagation.prepare import prepare
 from shardc.propagation.step import Strategy
-from shardc.propagation.sweep import OnChange, State
+from shardc.propagation.sweep import OnChange, SweepState
 from shardc.rules.conservative import conservative_rule_of
-from shardc.rules.table import rule_of
 
 STRATEGIES: dict[str, tuple[Strategy, ...]] = {
     "basic": (Strategy.BASIC,),
@@ -52,7 +52,7 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
-class Body:
+class PropagatedBody:
     """What propagation found for one instance of a function: value id -> sharding, None where it found none.
 
     `path` holds the ids of the calls that lead to it from function `root`; () for the function itself.
@@ -80,7 +80,7 @@ class Result:
     graph: Graph
     copies: dict[int, int]
     added: list[Node]
-    bodies: list[Body]
+    bodies: list[PropagatedBody]
     results: dict[str, list[Sharding | None]]
     conflicts: list[Diagnostic]
     flow: Flow
@@ -119,7 +119,7 @@ def _propagate(
     if options.conservative and rules is rule_of:
         rules = conservative_rule_of
     flow = build(editor.graph, rules, owners)
-    state = State(flow, options.conservative, on_change)
+    state = SweepState(flow, options.conservative, on_change)
     _layers(options)(state)
     conflicts.extend(mesh_conflicts(flow, state))
     for conflict in conflicts:
@@ -143,7 +143,7 @@ def _propagate(
     )
 
 
-def _merge(editor: Editor, bodies: list[Body], alike: bool) -> None:
+def _merge(editor: Editor, bodies: list[PropagatedBody], alike: bool) -> None:
     """Undo what constant splitting did for nothing. Copies must be alike in every instance; with `alike`
     False they all stay, with dense ids."""
     found: dict[int, list[Sharding | None]] = {}
@@ -165,10 +165,10 @@ def _layers(options: Options) -> Layer:
     return partial(by_user_priority, inner=layer) if options.user_priorities else layer
 
 
-def _body(instance: Instance, state: State) -> Body:
+def _body(instance: Instance, state: SweepState) -> PropagatedBody:
     shardings = {value: state[place] for value, place in instance.places.items()}
-    return Body(instance.root, instance.path, instance.function, shardings, instance.places)
+    return PropagatedBody(instance.root, instance.path, instance.function, shardings, instance.places)
 
 
-def _results(flow: Flow, state: State) -> dict[str, list[Sharding | None]]:
+def _results(flow: Flow, state: SweepState) -> dict[str, list[Sharding | None]]:
     return {name: [state[place] for place in places] for name, places in flow.results.items()}

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import Enum
 
 from shardc.layout import Mesh, Sharding
+from shardc.ops.rule import FactorRule
 from shardc.propagation.aggressive import aggressive
 from shardc.propagation.basic import basic
 from shardc.propagation.direction import Directions
 from shardc.propagation.manual import Border
 from shardc.propagation.projection import project, unproject
-from shardc.rules.rule import FactorRule
 
 
 class Strategy(Enum):

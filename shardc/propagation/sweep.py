@@ -12,14 +12,14 @@ from collections.abc import Callable
 from shardc.layout import Sharding
 from shardc.propagation.direction import Direction, Directions
 from shardc.propagation.flow import Flow, Link
-from shardc.propagation.priorities import ELEMENTWISE, directions
+from shardc.propagation.priorities import directions, is_elementwise
 from shardc.propagation.step import Strategy, Visit, step
 
 OnChange = Callable[[Link, int, "Sharding | None", Sharding], None]
 """Told a link, the tensor of it (operands first) that changed, and its sharding before and after."""
 
 
-class State:
+class SweepState:
     """The sharding of every place of a flow as propagation goes on.
 
     `on_change` is called for every change that a link makes.
@@ -121,7 +121,7 @@ class State:
         number = self._visit_number.get(key)
         if number is None:
             allowed = self._directions(link, round, shared)
-            elementwise = link.kind in ELEMENTWISE
+            elementwise = is_elementwise(link.kind)
             same = (id(link.rule), allowed, elementwise, link.border)
             number = self._visit_number.get(same)
             if number is None:

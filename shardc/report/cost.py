@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from shardc.backend import local
-from shardc.backend.numpy import trace
+from shardc.analysis import per_device
+from shardc.analysis.per_device import Peak
 from shardc.graph import Graph
-from shardc.report.machine import Machine
+from shardc.planning.machines import Machine
 from shardc.report.memory import Memory, memory
 from shardc.report.times import Estimate, estimate
 from shardc.report.traffic import Collective, collectives
@@ -32,12 +32,15 @@ class Cost:
     time: Estimate | None = None
 
 
-def cost_of(graph: Graph, machine: Machine | None = None) -> Cost:
-    """The cost of a local module (what the stage `local` gives), on a machine. ShardcError if it is none."""
-    program = local.read(graph)
+def cost_of(graph: Graph, peak: Peak, machine: Machine | None = None) -> Cost:
+    """The cost of a local module (what the stage `local` gives), on a machine. ShardcError if it is none.
+
+    `peak` is of its NumPy program: `backend.numpy.peak(graph)`.
+    """
+    program = per_device.read(graph)
     found = collectives(program)
     mesh = program.mesh.mesh if program.mesh else None
-    held, done = memory(program, trace(graph)), work(program)
+    held, done = memory(program, peak), work(program)
     return Cost(
         devices=mesh.size if mesh else 1,
         axes=mesh.axes if mesh else (),

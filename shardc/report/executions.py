@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
-from shardc.backend.local import LocalProgram
-from shardc.backend.usage import usage
+from shardc.analysis.loops import Constants, counted
+from shardc.analysis.per_device import PerDeviceProgram
+from shardc.analysis.usage import usage
 from shardc.graph import Graph, Node, Region
-from shardc.graph.loops import Constants, counted
-
-_LOOPS = {"stablehlo.while"}
-_BRANCHES = {"stablehlo.if", "stablehlo.case"}
+from shardc.ops import Trait, has
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +27,7 @@ class Executions:
     Of branches, that with the largest total `weight` counts; the operations of the others run 0 times.
     """
 
-    def __init__(self, program: LocalProgram, weight: Callable[[Node], int]) -> None:
+    def __init__(self, program: PerDeviceProgram, weight: Callable[[Node], int]) -> None:
         self._graph: Graph = program.graph
         self._weight = weight
         self._constants = Constants(program.graph)
@@ -49,11 +47,11 @@ class Executions:
             if id(node) not in live:
                 continue
             yield Run(node, 1)
-            if node.name == "func.call":
+            if has(node.name, Trait.CALL):
                 yield from self._function(self._graph.functions[str(node.attrs["callee"])].body)
-            elif node.name in _LOOPS:
+            elif has(node.name, Trait.LOOP):
                 yield from self._loop(node, live)
-            elif node.name in _BRANCHES:
+            elif has(node.name, Trait.BRANCH):
                 yield from self._branches(node, live)
 
     def _loop(self, node: Node, live: set[int]) -> Iterator[Run]:

@@ -4,36 +4,16 @@ Arguments and results are XLA's: what jax.jit's compiled.memory_analysis() says 
 a dimension that its axes don't divide the JAX program takes and gives all; arguments that nothing reads are
 not passed; several results are a tuple, which has a pointer for each.
 
-The peak is of the written NumPy program, run by one device one operation after another: blocks of the
-arguments, variables until they get another value or their function returns, and temporaries of expressions
-until they are used (backend.trace, report.allocation).
+The peak is that of the written NumPy program, which the backend that wrote it gives (backend.numpy.peak).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from math import prod
 
-from shardc.backend.local import Array, LocalProgram
-from shardc.backend.trace import (
-    Assign,
-    Bind,
-    Choice,
-    Delete,
-    FunctionTrace,
-    Line,
-    Loop,
-    Printed,
-    Return,
-    Same,
-    Trace,
-)
-from shardc.backend.usage import usage
-from shardc.graph import UNKNOWN, Graph, Location, Node
-from shardc.report.allocation import RULES, takes_numbers
-from shardc.report.calls import Call, Outcome, array
-from shardc.report.storage import Buffer, View, fresh
+from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
+from shardc.analysis.usage import usage
 from shardc.report.traffic import place
 
 POINTER = 8
@@ -49,18 +29,16 @@ class Memory:
     peak_where: str
 
 
-def memory(program: LocalProgram, trace: Trace) -> Memory:
-    """What a device holds. `trace` is of the NumPy program."""
+def memory(program: PerDeviceProgram, peak: Peak) -> Memory:
+    """What a device holds. `peak` is of the NumPy program."""
     used = usage(program.body).count
     taken = [p for p, value in zip(program.params, program.body.args, strict=True) if used.get(value)]
     table = POINTER * len(program.results) if len(program.results) > 1 else 0
-    run = _Run(program.graph, trace)
-    run.main(trace.functions[None])
     return Memory(
         arguments=sum(map(_xla_bytes, taken)),
         outputs=sum(map(_xla_bytes, program.results)) + table,
-        peak=run.peak,
-        peak_where=place(run.peak_loc),
+        peak=peak.nbytes,
+        peak_where=place(peak.where),
     )
 
 
@@ -70,194 +48,3 @@ def _xla_bytes(array: Array) -> int:
     parts = [dim.parts for dim in dims] or [1] * array.type.rank
     sizes = [n if n % p else n // p for n, p in zip(array.type.shape, parts, strict=True)]
     return prod(sizes) * array.type.numpy.itemsize
-
-
-class _Frame:
-    """The variables of a function that is running, and which value is in which."""
-
-    def __init__(self) -> None:
-        self.variables: dict[str, View] = {}
-        self.held: dict[int, str] = {}
-        self.same: dict[int, int] = {}
-
-
-class _Run:
-    """One run, without elements. Every view that is handed around is held once by who has it."""
-
-    def __init__(self, graph: Graph, trace: Trace) -> None:
-        self.graph, self.trace = graph, trace
-        self.live = self.peak = 0
-        self.peak_loc: Location = UNKNOWN
-
-    def main(self, function: FunctionTrace) -> None:
-        """The device's main. What it is given, its caller holds too."""
-        blocks: list[View] = []
-        for value in function.params:
-            type = self.graph.type(value)
-            blocks.append(self.hold(fresh(Buffer(type.nbytes), type.shape)))
-        self.function(function, [self.hold(block) for block in blocks])
-
-    # Memory
-
-    def hold(self, view: View) -> View:
-        if view.buffer is not None:
-            if not view.buffer.holders:
-                self.live += view.buffer.nbytes
-            view.buffer.holders += 1
-        return view
-
-    def drop(self, view: View) -> None:
-        if view.buffer is not None:
-            view.buffer.holders -= 1
-            if not view.buffer.holders:
-                self.live -= view.buffer.nbytes
-
-    def reached(self, loc: Location, meanwhile: int = 0) -> None:
-        if self.live + meanwhile > self.peak:
-            self.peak, self.peak_loc = self.live + meanwhile, loc
-
-    # Lines
-
-    def function(self, function: FunctionTrace, arguments: list[View]) -> list[View]:
-        """Run a function; it takes over the arguments and hands over its results."""
-        frame = _Frame()
-        for line, view in zip(function.lines, arguments, strict=False):
-            assert isinstance(line, Bind)
-            frame.variables[line.variable] = view
-            frame.held[line.value] = line.variable
-        self.reached(UNKNOWN)
-        results = self.lines(frame, function.lines[len(arguments) :])
-        for view in frame.variables.values():
-            self.drop(view)
-        return results
-
-    def lines(self, frame: _Frame, lines: Iterable[Line]) -> list[View]:
-        for line in lines:
-            match line:
-                case Assign():
-                    self.assign(frame, line)
-                case Bind():
-                    frame.held[line.value] = line.variable
-                case Delete():
-                    self.drop(frame.variables.pop(line.variable))
-                case Same():
-                    frame.same[line.value] = line.source
-                case Loop():
-                    self.loop(frame, line)
-                case Choice():
-                    self.choice(frame, line)
-                case Return():
-                    if line.node is not None:
-                        return self.several(frame, line.node)
-                    return [self.whole(frame, value) for value in line.values]
-        return []
-
-    def assign(self, frame: _Frame, line: Assign) -> None:
-        if line.node is not None:
-            views = self.several(frame, line.node)
-        else:
-            texts = zip(line.values, line.shapes, strict=True)
-            views = [self.shaped(frame, value, shape) for value, shape in texts]
-        for variable, view in zip(line.variables, views, strict=True):
-            before = frame.variables.get(variable)
-            frame.variables[variable] = view
-            if before is not None:
-                self.drop(before)
-
-    def loop(self, frame: _Frame, line: Loop) -> None:
-        """Two rounds show everything: in the second, variables still hold what the first left in them."""
-        for _ in range(2 if line.trips is None else min(line.trips, 2)):
-            for inner in line.lines:
-                if isinstance(inner, Bind):
-                    frame.held.pop(inner.value, None)
-            self.lines(frame, line.lines)
-
-    def choice(self, frame: _Frame, line: Choice) -> None:
-        """Each branch from the same start; what the largest leaves behind is what goes on."""
-        start = dict(frame.variables)
-        ends: list[dict[str, View]] = []
-        for branch in line.branches:
-            frame.variables = {name: self.hold(view) for name, view in start.items()}
-            self.lines(frame, branch)
-            ends.append(frame.variables)
-        frame.variables = max(ends, key=_held)
-        for end in (start, *(end for end in ends if end is not frame.variables)):
-            for view in end.values():
-                self.drop(view)
-
-    # Expressions
-
-    def whole(self, frame: _Frame, value: int) -> View:
-        """What is written for a value where it must have its own shape."""
-        return self.shaped(frame, value, self.graph.type(value).shape)
-
-    def shaped(self, frame: _Frame, value: int, shape: tuple[int, ...]) -> View:
-        """The text in a shape: a number becomes an array of it, an array a broadcast one."""
-        view = self.evaluate(frame, value)
-        if view.shape == shape:
-            return view
-        if view.buffer is not None:
-            return view.repeated(shape)
-        return self.hold(fresh(Buffer(prod(shape) * self.graph.type(value).numpy.itemsize), shape))
-
-    def evaluate(self, frame: _Frame, value: int) -> View:
-        """What a value's text gives, held once for the caller."""
-        while value in frame.same and value not in frame.held:
-            value = frame.same[value]
-        if value in frame.held:
-            return self.hold(frame.variables[frame.held[value]])
-        printed = self.trace.printed.get(value)
-        if printed is None or printed.term.weak or _is_literal(printed):
-            return fresh(None, () if printed is None else printed.term.shape)
-        if printed.same is not None and printed.term.shape == self._shape(printed.same):
-            return self.evaluate(frame, printed.same)
-        if printed.node.name == "func.call":
-            return self.several(frame, printed.node)[0]
-        return self.compute(frame, printed)
-
-    def _shape(self, value: int) -> tuple[int, ...]:
-        printed = self.trace.printed.get(value)
-        return printed.term.shape if printed else self.graph.type(value).shape
-
-    def compute(self, frame: _Frame, printed: Printed) -> View:
-        """One operation, its operands first."""
-        node = printed.node
-        take = self.evaluate if takes_numbers(node.name) else self.whole
-        operands = tuple(take(frame, value) for value in node.operands)
-        temporary = tuple(view.buffer is not None and view.buffer.holders == 1 for view in operands)
-        call = Call(self.graph, node, printed.term.shape, operands, temporary)
-        outcome = RULES.get(node.name, array)(call)
-        return self.done(node, operands, outcome)
-
-    def several(self, frame: _Frame, node: Node) -> list[View]:
-        """A call that gives all results of a node."""
-        operands = tuple(self.whole(frame, value) for value in node.operands)
-        if node.name == "func.call":
-            callee = self.trace.functions[str(node.attrs["callee"])]
-            return self.function(callee, list(operands))
-        results: list[View] = []
-        for value in node.results:
-            type = self.graph.type(value)
-            rule = RULES.get(node.name, array)
-            outcome = rule(Call(self.graph, node, type.shape, operands, (False,) * len(operands)))
-            results.append(self.hold(fresh(Buffer(type.nbytes), type.shape)))
-            self.reached(node.loc, outcome.meanwhile)
-        for view in operands:
-            self.drop(view)
-        return results
-
-    def done(self, node: Node, operands: tuple[View, ...], outcome: Outcome) -> View:
-        view = self.hold(outcome.view)
-        self.reached(node.loc, outcome.meanwhile)
-        for operand in operands:
-            self.drop(operand)
-        return view
-
-
-def _is_literal(printed: Printed) -> bool:
-    return printed.node.name == "stablehlo.constant" and printed.term.free
-
-
-def _held(variables: dict[str, View]) -> int:
-    buffers = {id(v.buffer): v.buffer.nbytes for v in variables.values() if v.buffer is not None}
-    return sum(buffers.values())

@@ -1,6 +1,6 @@
 """How long a collective takes on a machine, and how long the blocks that go around in its place.
 
-`shardc --overlap auto --machine …` decides by it. The formulas are those of report.times.
+`shardc --overlap auto --machine …` decides by it. The formulas are those of planning/machines/links.py.
 """
 
 from __future__ import annotations
@@ -10,10 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardc.layout import Axis, Mesh
-from shardc.planning.figures import Figures, Times
-from shardc.report.machine import Machine
-from shardc.report.times import link_of, seconds
-from shardc.report.traffic import Collective
+from shardc.planning.machines import Exchange, Machine, link_of, seconds
+from shardc.planning.overlap.times import RingMachine, Times
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class MachineTimes:
     mesh: Mesh
     axes: tuple[Axis, ...]
     dtype: str
-    launch: float = Figures.launch
+    launch: float = RingMachine.launch
 
     @property
     def flops(self) -> float:
@@ -43,22 +41,7 @@ class MachineTimes:
     def _seconds(
         self, operation: str, devices: int, held: int, sent: int, pairs: tuple[tuple[int, int], ...] = ()
     ) -> float:
-        collective = Collective(
-            op=operation,
-            kind=None,
-            axes=(),
-            group=devices,
-            operand="",
-            bytes=sent,
-            times=1,
-            at_least=False,
-            where="",
-            reason="",
-            from_source=False,
-            over=self.axes,
-            pairs=pairs,
-            operand_bytes=held,
-        )
+        collective = Exchange(operation, self.axes, devices, sent, held, pairs)
         return seconds(self.machine, link_of(self.machine, self.mesh, self.axes), self.mesh, collective)
 
 

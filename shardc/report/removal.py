@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from shardc.analysis.text import sharded_text
 from shardc.graph import TensorType
-from shardc.graph.text import sharded_text
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.report.cost import Cost
 from shardc.report.traffic import Collective, Removal

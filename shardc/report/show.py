@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from shardc.backend.traffic import readable
+from shardc.analysis.text import readable
 from shardc.report.cost import Cost
 from shardc.report.traffic import Collective, Removal
 

@@ -1,31 +1,16 @@
 """How long a program takes on a machine, estimated.
 
-Collectives, for n positions, S bytes of the whole array (along the axes), link bandwidth B, latency a:
-
-ring     all-reduce 2(n-1)a + 2(n-1)/n S/B; all-gather, reduce-scatter, all-to-all (n-1)a + (n-1)/n S/B;
-         permute a + S/B. With a as 0 these are the "perfect" times of nccl-tests, doc/PERFORMANCE.md. A group
-         that spans several inner links is as fast as all its devices on one inner link send out together.
-torus    W = 2B, both directions. All-gather and reduce-scatter max(S / sum of W, a * sum of |X|/2) over
-         rings X; a line takes (n-1)/n S/B; all-reduce twice that, all-to-all a quarter (a line: S/4B).
-         "How to Scale Your Model", the chapter on sharding.
-shared   as a ring, with the bandwidth divided among all devices: they copy through one memory.
+The formulas of collectives are in planning/machines/links.py.
 
 Work is matmul operations over the device's rate for their dtype; other operations are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from math import prod
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
-from shardc.explain.diagnostics import ShardcError
-from shardc.graph import UNKNOWN
-from shardc.layout import Axis, Mesh
-from shardc.report.machine import Link, Machine
+from shardc.layout import Mesh
+from shardc.planning.machines import Machine, link_of, seconds
 from shardc.report.traffic import Collective
 from shardc.report.work import Work
 
@@ -96,100 +81,3 @@ def _timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTi
     link = link_of(machine, mesh, collective.over)
     once = round(BILLION * seconds(machine, link, mesh, collective))
     return CollectiveTime(link.name, once, once * collective.times)
-
-
-def link_of(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:
-    """The link that [axes] name, the outermost of several; else the first that reaches whole groups."""
-    named = [machine.axes[axis.name] for axis in axes if axis.name in machine.axes]
-    if len(named) == len(axes) and named:
-        return max(map(machine.link, named), key=machine.links.index)
-    groups = devices_of(mesh, axes)
-    for link in machine.links:
-        if link.devices is None or bool(np.all(groups // link.devices == groups[:, :1] // link.devices)):
-            return link
-    raise ShardcError(f"no link of {machine.name} reaches all devices", UNKNOWN)
-
-
-def devices_of(mesh: Mesh, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
-    """The device numbers of each group over the axes, one a row, in order of position."""
-    place = np.zeros(mesh.size, np.int64)
-    rest = np.arange(mesh.size)
-    for axis in axes:
-        place = place * axis.size + mesh.coordinates(axis)
-        names = list(mesh.sizes)
-        minor = prod(mesh.sizes[name] for name in names[names.index(axis.name) + 1 :])
-        rest = rest - mesh.coordinates(axis) * (mesh.sizes[axis.name] // axis.end) * minor
-    order = np.lexsort((place, rest))
-    return mesh.devices.reshape(-1)[order].reshape(-1, prod(axis.size for axis in axes))
-
-
-def seconds(machine: Machine, link: Link, mesh: Mesh, collective: Collective) -> float:
-    """One run of a collective over a link."""
-    if link.kind == "torus":
-        return _torus(link, mesh, collective)
-    bandwidth = link.bandwidth
-    if link.kind == "shared":
-        bandwidth /= mesh.size
-    else:
-        bandwidth = _through(machine, link, mesh, collective.over)
-    return STEPS[collective.op](collective.group) * link.latency + collective.bytes / bandwidth
-
-
-STEPS: dict[str, Callable[[int], int]] = {
-    "all-reduce": lambda n: 2 * (n - 1),
-    "all-gather": lambda n: n - 1,
-    "reduce-scatter": lambda n: n - 1,
-    "all-to-all": lambda n: n - 1,
-    "permute": lambda n: 1,
-}
-"""Steps of the ring over n positions."""
-
-
-def _through(machine: Machine, link: Link, mesh: Mesh, axes: tuple[Axis, ...]) -> float:
-    """Bytes/s of a device in a ring over a link: positions on one inner link send out side by side."""
-    at = machine.links.index(link)
-    bandwidth = link.bandwidth
-    if at and not all(axis.name in machine.axes for axis in axes):
-        inner = machine.links[at - 1]
-        groups = devices_of(mesh, axes)
-        together = groups.shape[1] // len(np.unique(groups[0] // (inner.devices or mesh.size)))
-        bandwidth = min(inner.bandwidth, link.bandwidth * max(1, together))
-    return bandwidth
-
-
-def _torus(link: Link, mesh: Mesh, collective: Collective) -> float:
-    op, n, held = collective.op, collective.group, collective.operand_bytes
-    rings = [_is_ring(link, mesh, axis) for axis in collective.over]
-    if op == "permute":
-        hops = _hops(collective, all(rings))
-        return max(hops * held / link.bandwidth, hops * link.latency)
-    whole = held * n if op in ("all-gather", "all-to-all") else held
-    sizes = [(axis.size, ring) for axis, ring in zip(collective.over, rings, strict=True)]
-    if op == "all-to-all":
-        rate = sum(4 * link.bandwidth * (2 if ring else 1) for _, ring in sizes)
-    else:
-        rate = sum(link.bandwidth * (2 if ring else size / (size - 1)) for size, ring in sizes)
-    hops = sum(size / 2 if ring else size - 1 for size, ring in sizes)
-    return (2 if op == "all-reduce" else 1) * max(whole / rate, hops * link.latency)
-
-
-def _is_ring(link: Link, mesh: Mesh, axis: Axis) -> bool:
-    return link.wraparound is not None and mesh.is_full(axis) and axis.size % link.wraparound == 0
-
-
-def _hops(collective: Collective, ring: bool) -> int:
-    """The longest way of a permute's pairs."""
-    n = collective.group
-    ways = [min(abs(a - b), n - abs(a - b)) if ring else abs(a - b) for a, b in collective.pairs]
-    return max(ways, default=0)
-
-
-def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:
-    """The machine with links for mesh axes; ShardcError if it has no such link."""
-    for axis, link in axes.items():
-        if link not in [known.name for known in machine.links]:
-            names = ", ".join(known.name for known in machine.links)
-            raise ShardcError(
-                f"{machine.name} has no link {link} for axis {axis}", hint=f"its links are {names}"
-            )
-    return replace(machine, axes={**machine.axes, **axes})

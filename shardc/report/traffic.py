@@ -1,19 +1,17 @@
 """The collectives of a device's program: what each sends, how often, where and why.
 
-Bytes are those of the comments in the written program (forms.traffic): the ring algorithms' per device.
+Bytes are those of the comments in the written program (OpDef.sends): the ring algorithms' per device.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import cast
 
-from shardc.backend.axes import EmittedMesh
-from shardc.backend.local import LocalProgram
-from shardc.backend.ops_collective import TITLES, axes_of
-from shardc.forms.traffic import SENT, sent
-from shardc.graph import Graph, Location, Node
+from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
+from shardc.analysis.emitted_mesh import EmittedMesh
+from shardc.analysis.per_device import PerDeviceProgram
+from shardc.graph import Graph, Location
 from shardc.layout import Axis, size_of
 from shardc.report.executions import Executions, Run
 
@@ -37,7 +35,8 @@ class Removal:
 class Collective:
     """One collective of the per-device program, or equal ones.
 
-    op: all-reduce, all-gather, reduce-scatter, all-to-all or permute; `kind` sum, max or min if it reduces.
+    op: all-reduce, all-gather, reduce-scatter, all-to-all, broadcast or permute; `kind` sum, max or min if it
+    reduces.
     axes: what it goes over, major to minor; `group` is the number of devices in each group.
     operand: the type of the block that a device gives, like f32[16, 64].
     bytes: what a device sends each time; `times` it runs (0: in a branch that sends less than another one),
@@ -69,29 +68,18 @@ class Collective:
         return self.bytes * self.times
 
 
-def collectives(program: LocalProgram) -> tuple[Collective, ...]:
+def collectives(program: PerDeviceProgram) -> tuple[Collective, ...]:
     """Those of a program in its order; equal ones are one entry, with their times added."""
     if program.mesh is None:
         return ()
     runs = Executions(program, lambda node: bytes_sent(program.graph, node)).runs
     found: dict[Collective, Collective] = {}
     for run in runs:
-        if run.node.name in SENT:
+        if sends(run.node):
             entry = _entry(program.graph, program.mesh, run)
             have = found.setdefault(entry, replace(entry, times=0))
             found[entry] = replace(have, times=have.times + run.times)
     return tuple(found.values())
-
-
-def bytes_sent(graph: Graph, node: Node) -> int:
-    """What a device sends when an operation runs once."""
-    if node.name not in SENT:
-        return 0
-    return sent(node.name, operand_bytes(graph, node), size_of(axes_of(node)))
-
-
-def operand_bytes(graph: Graph, node: Node) -> int:
-    return sum(graph.type(value).nbytes for value in node.operands)
 
 
 def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
@@ -100,7 +88,7 @@ def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
     axes = axes_of(node)
     reason = node.attrs.get("shardc.reason")
     return Collective(
-        op=TITLES[node.name],
+        op=title_of(node),
         kind=str(node.attrs["kind"]) if "kind" in node.attrs else None,
         axes=mesh.names(axes),
         group=size_of(axes),
@@ -112,7 +100,7 @@ def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
         reason=str(reason) if reason else "the program calls it",
         from_source=not reason,
         over=axes,
-        pairs=cast("tuple[tuple[int, int], ...]", node.attrs.get("pairs", ())),
+        pairs=pairs_of(node),
         operand_bytes=operand_bytes(graph, node),
     )
 

@@ -1,5 +1,1 @@
-"""Factor rules: how the dimensions of an operation's operands and results correspond."""
-
-from shardc.rules.rule import Dims, Factor, FactorRule, Kind
-
-__all__ = ["Dims", "Factor", "FactorRule", "Kind"]
+"""What follows from factor rules: shardings of operands and results, signatures, what must stay apart."""

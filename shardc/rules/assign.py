@@ -13,7 +13,7 @@ from math import gcd
 
 from shardc.graph.program import Op
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
-from shardc.rules.rule import Dims, FactorRule, Kind, name
+from shardc.ops.rule import Dims, FactorRule, Kind, name
 
 Assignment = tuple[tuple[Axis, ...], ...]
 """For each factor the axes that split it."""
@@ -112,20 +112,20 @@ def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], .
 
 
 @dataclass(frozen=True, slots=True)
-class Projection:
+class FactorAxes:
     """A tensor's axes, handed to its factors. `overflow`: axes that fit no factor, under the one they met."""
 
     axes: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
     overflow: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
 
 
-def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> Projection:
+def project(dims: Dims, sharding: Sharding, rule: FactorRule) -> FactorAxes:
     """Hand the axes of each dimension to its factors, major to minor. Every factor of `dims` gets an entry.
 
     A factor takes axes, or a major part of one, while they divide what is left of its size; the minor-most
     one takes the rest, divisible or not. Of 32@(x=2, y=8) = ij, i of 8 gets x and y:(1)4, j of 4 gets y:(4)2.
     """
-    projection = Projection()
+    projection = FactorAxes()
     for factors, dim in zip(dims, sharding.dims, strict=True):
         rest = list(dim.axes)
         for factor in factors[:-1]:
@@ -169,7 +169,7 @@ def assignment_of(rule: FactorRule, shardings: Sequence[Sharding | None]) -> Ass
     return tuple(common)
 
 
-def _projections(rule: FactorRule, shardings: Sequence[Sharding | None]) -> list[Projection | None]:
+def _projections(rule: FactorRule, shardings: Sequence[Sharding | None]) -> list[FactorAxes | None]:
     return [
         None if sharding is None else project(dims, sharding, rule)
         for dims, sharding in zip(rule.tensors, shardings, strict=True)

@@ -14,9 +14,10 @@ from typing import cast
 
 from shardc.graph.attrs import ConvDims
 from shardc.graph.program import Op
-from shardc.rules.build import integer
-from shardc.rules.rule import Dims, Factor, FactorRule, Kind
-from shardc.rules.table import rule_of
+from shardc.ops import hlo
+from shardc.ops.registry import rule_of
+from shardc.ops.rule import Dims, Factor, FactorRule, Kind
+from shardc.ops.rule_builder import integer
 
 
 def conservative_rule_of(op: Op) -> FactorRule | None:
@@ -71,10 +72,10 @@ def _without(rule: FactorRule, dropped: Collection[int]) -> FactorRule:
 
 
 _CHANGED: dict[str, Callable[[Op, FactorRule], FactorRule]] = {
-    "stablehlo.concatenate": _concatenate,
-    "stablehlo.convolution": _convolution,
-    "stablehlo.pad": _blocked,
-    "stablehlo.reduce_window": _blocked,
-    "stablehlo.select_and_scatter": _blocked,
-    "stablehlo.slice": _blocked,
+    hlo.concatenate.name: _concatenate,
+    hlo.convolution.name: _convolution,
+    hlo.pad.name: _blocked,
+    hlo.reduce_window.name: _blocked,
+    hlo.select_and_scatter.name: _blocked,
+    hlo.slice_.name: _blocked,
 }

@@ -8,11 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from shardc.rules.calls import CALLS
-from shardc.rules.examples import example
-from shardc.rules.rule import FactorRule
-from shardc.rules.rule import name as letter
-from shardc.rules.table import RULES, rule_of
+from shardc.ops import OpDef, definitions, rule_of
+from shardc.ops.custom_calls import targets
+from shardc.ops.rule import FactorRule
+from shardc.ops.rule import name as letter
 
 INTRODUCTION = """# Operations
 
@@ -35,9 +34,9 @@ users want them.
 
 def page() -> str:
     """The whole page."""
-    names = sorted(RULES)
+    ruled = [definition for definition in definitions() if definition.rule is not None]
     tables = [
-        f"## {title}\n\n{_table([n for n in names if n.startswith(prefix)])}"
+        f"## {title}\n\n{_table([d for d in ruled if d.name.startswith(prefix)])}"
         for title, prefix in (
             ("StableHLO", "stablehlo."),
             ("CHLO", "chlo."),
@@ -46,7 +45,7 @@ def page() -> str:
             ("Per-device code", "spmd."),
         )
     ]
-    calls = ", ".join(f"`{target}`" for target in sorted(CALLS))
+    calls = ", ".join(f"`{target}`" for target in targets())
     custom = (
         "## Custom calls\n\nCustom calls have rules by target: LAPACK's (`lapack_spotrf_ffi` and so on), "
         "cuSOLVER's, cuBLAS's and hipSOLVER's, which work on one matrix of a stack after another; "
@@ -55,15 +54,16 @@ def page() -> str:
     return "\n".join([INTRODUCTION, *tables, custom])
 
 
-def _table(names: Sequence[str]) -> str:
+def _table(listed: Sequence[OpDef]) -> str:
     head = "| operation | rule | whole | partial results |\n| --- | --- | --- | --- |\n"
-    return head + "".join(f"| {' | '.join(_row(name))} |\n" for name in names)
+    return head + "".join(f"| {' | '.join(_row(definition))} |\n" for definition in listed)
 
 
-def _row(name: str) -> Iterator[str]:
-    rule = rule_of(example(name))
-    assert rule is not None, name
-    yield f"`{name}`"
+def _row(definition: OpDef) -> Iterator[str]:
+    assert definition.example is not None, definition.name
+    rule = rule_of(definition.example)
+    assert rule is not None, definition.name
+    yield f"`{definition.name}`"
     yield f"`{_without_sizes(rule)}`"
     whole = [letter(i) for i, factor in enumerate(rule.factors) if not factor.is_plain and factor.size > 1]
     yield ", ".join(whole)

@@ -19,8 +19,9 @@ from dataclasses import dataclass
 
 from shardc.graph.program import Graph, Node, Op
 from shardc.layout.notations.per_axis import Component, Copy, Partial, Split
-from shardc.rules.rule import Dims, FactorRule, Kind
-from shardc.rules.table import rule_of
+from shardc.ops import hlo, op_of
+from shardc.ops.registry import rule_of
+from shardc.ops.rule import Dims, FactorRule, Kind
 
 
 @dataclass(frozen=True)
@@ -60,11 +61,11 @@ def program_signatures(graph: Graph, kinds: Sequence[str] = ("sum",)) -> tuple[S
     nodes = [node for node in body.nodes if not node.name.endswith("return")]
     states: list[_State] = [({}, 0)]
     for number, node in enumerate(nodes):
-        if node.name == "stablehlo.constant":
+        if node.name == hlo.constant.name:
             continue
         later = {v for other in nodes[number + 1 :] for v in other.operands}
         needed = later | set(body.args) | set(body.results)
-        states = _joined(states, node, signatures(graph.op(node), kinds, made=True), needed)
+        states = _joined(states, node, signatures(op_of(graph, node), kinds, made=True), needed)
     found = [
         Signature(
             tuple(state.get(v, Copy()) for v in body.args),

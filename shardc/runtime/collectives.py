@@ -85,6 +85,12 @@ def ppermute(blocks: Sequence[Array], params: Params) -> list[Array]:
     ]
 
 
+def pbroadcast(blocks: Sequence[Array], params: Params) -> list[Array]:
+    """The array of position `source`, for all."""
+    source: int = params["source"]
+    return _shared(np.copy(blocks[source]), len(blocks))
+
+
 def split(block: Array, axis: int, parts: int) -> list[Array]:
     """`parts` equal pieces of `block` along `axis`, as views."""
     return np.split(block, parts, axis=axis)
@@ -112,5 +118,6 @@ COLLECTIVES: dict[str, Collective] = {
     "psum_scatter": psum_scatter,
     "all_gather": all_gather,
     "all_to_all": all_to_all,
+    "pbroadcast": pbroadcast,
     "ppermute": ppermute,
 }

@@ -117,8 +117,13 @@ class Comm(ABC):
         """Send x from source to destination for each (source, destination); the others get zeros."""
         pairs = tuple((int(source), int(destination)) for source, destination in perm)
         for what, ends in (("source", [s for s, _ in pairs]), ("destination", [d for _, d in pairs])):
-            _check_ends(what, ends, axes, self.axis_size(axes))
+            _check_ends("ppermute", what, ends, axes, self.axis_size(axes))
         return self._call("ppermute", x, axes, perm=pairs)
+
+    def pbroadcast(self, x: ArrayLike, axes: Axes, source: int) -> Array:
+        """The x of position `source`, on all."""
+        _check_ends("pbroadcast", "source", [int(source)], axes, self.axis_size(axes))
+        return self._call("pbroadcast", x, axes, source=int(source))
 
     # without communication
 
@@ -167,13 +172,13 @@ def _dimension(kind: str, dim: int, rank: int) -> int:
     return dim % rank
 
 
-def _check_ends(what: str, ends: list[int], axes: Axes, size: int) -> None:
+def _check_ends(kind: str, what: str, ends: list[int], axes: Axes, size: int) -> None:
     for end in ends:
         if not 0 <= end < size:
-            raise ValueError(f"ppermute: {what} {end} is not one of the {size} positions over {axes}")
+            raise ValueError(f"{kind}: {what} {end} is not one of the {size} positions over {axes}")
     if len(set(ends)) < len(ends):
         twice = next(end for end in ends if ends.count(end) > 1)
-        raise ValueError(f"ppermute: {what} {twice} occurs twice")
+        raise ValueError(f"{kind}: {what} {twice} occurs twice")
 
 
 def _caller() -> str:

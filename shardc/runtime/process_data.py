@@ -5,8 +5,7 @@ All processes are emulated in this one, so the data of all of them is given at o
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -17,6 +16,7 @@ from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.slices import replicas, slices
 from shardc.runtime.blocks import ReplicationError
 from shardc.runtime.collectives import Array
+from shardc.runtime.mesh import NamedSharding
 from shardc.runtime.process_shapes import check_even, global_shape_of, legal_shapes, uniformity
 from shardc.semantics.blocks import same
 
@@ -46,6 +46,10 @@ class DistributedArray:
         """The shards on the devices of one process."""
         return tuple(s for s in self.shards if self.sharding.mesh.process_of(s.device) == process)
 
+    def addressable_data(self, index: int, process: int = 0) -> Array:
+        """The block on the index-th device of a process."""
+        return self.addressable_shards(process)[index].data
+
     def check_replicas(self) -> None:
         """ReplicationError if two devices that hold the same block hold different values."""
         first: dict[int, Shard] = {}
@@ -67,10 +71,33 @@ class DistributedArray:
         return whole
 
 
+def make_array_from_callback(
+    shape: Sequence[int],
+    sharding: Sharding | NamedSharding,
+    data_of: Callable[[tuple[slice, ...]], ArrayLike],
+) -> DistributedArray:
+    """The global array of which `data_of(index)` gives every device its block.
+
+    LayoutError if a block has another shape than its index, or if the sharding doesn't divide the shape.
+    """
+    sharding = _of_rank(sharding, len(shape))
+    check_even(sharding, shape)
+    shards: list[Shard] = []
+    for device, row in enumerate(slices(sharding, shape).tolist()):
+        index = tuple((start, stop) for start, stop in row)
+        data = np.asarray(data_of(tuple(slice(*bounds) for bounds in index)))
+        wanted = tuple(stop - start for start, stop in index)
+        if data.shape != wanted:
+            raise LayoutError(f"device {device} is to have a block of shape {wanted}, not {data.shape}")
+        shards.append(Shard(device, index, data))
+    return DistributedArray(sharding, tuple(shape), tuple(shards))
+
+
 def make_array_from_process_local_data(
-    sharding: Sharding,
+    sharding: Sharding | NamedSharding,
     local_data: ArrayLike | Sequence[ArrayLike],
     global_shape: Sequence[int | None] | None = None,
+    check_replicas: bool = True,
 ) -> DistributedArray:
     """The global array that the processes' data make up.
 
@@ -79,9 +106,10 @@ def make_array_from_process_local_data(
     order, without the gaps, so that slices (8, 12) and (24, 28) are found at (0, 4) and (4, 8). Without
     `global_shape` each process is taken to give only its own, which needs a uniform sharding.
 
-    LayoutError says which dimension doesn't fit, and what would. Where two processes give different data for
-    one block there is a warning; `check_replicas` of the result makes it an error.
+    LayoutError says which dimension doesn't fit, and what would. ReplicationError if two processes give
+    different data for one block; JAX does not look, nor does this with `check_replicas=False`.
     """
+    sharding = _of_rank(sharding, _rank_of(local_data))
     data = _per_process(sharding.mesh, local_data)
     shape = _global_shape(sharding, data[0].shape, global_shape)
     bounds = slices(sharding, shape)
@@ -95,11 +123,19 @@ def make_array_from_process_local_data(
         for device in range(sharding.mesh.size)
     )
     array = DistributedArray(sharding, shape, shards)
-    try:
+    if check_replicas:
         array.check_replicas()
-    except ReplicationError as error:
-        warnings.warn(str(error), stacklevel=2)
     return array
+
+
+def _of_rank(sharding: Sharding | NamedSharding, rank: int) -> Sharding:
+    return sharding.of_rank(rank) if isinstance(sharding, NamedSharding) else sharding
+
+
+def _rank_of(local_data: ArrayLike | Sequence[ArrayLike]) -> int:
+    if isinstance(local_data, np.ndarray):
+        return local_data.ndim
+    return np.asarray(cast("Sequence[ArrayLike]", local_data)[0]).ndim
 
 
 def _per_process(mesh: Mesh, local_data: ArrayLike | Sequence[ArrayLike]) -> list[Array]:

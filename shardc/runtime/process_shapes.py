@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -63,6 +64,20 @@ def global_shape_of(sharding: Sharding, local_shape: Sequence[int]) -> tuple[int
                 + legal_shapes(sharding, local_shape)
             )
     return tuple(n * (v.shares or 1) for n, v in zip(local_shape, verdicts, strict=True))
+
+
+def global_shapes_of(sharding: Sharding, local_shape: Sequence[int]) -> list[tuple[int, ...]]:
+    """All global shapes for which every process may give data of `local_shape`; none if there is none."""
+    _check_rank(sharding, local_shape, "local data")
+    options = [v.global_sizes(n) for v, n in zip(uniformity(sharding), local_shape, strict=True)]
+    return list(product(*options))
+
+
+def num_addressable_indices(
+    sharding: Sharding, dim: int, global_shape: Sequence[int], process: int = 0
+) -> int:
+    """How many different indices of a dimension the devices of a process hold. Errors as of `check_even`."""
+    return local_shape_of(sharding, global_shape, process)[dim]
 
 
 def local_shape_of(sharding: Sharding, global_shape: Sequence[int], process: int = 0) -> tuple[int, ...]:

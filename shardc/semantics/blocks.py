@@ -8,8 +8,9 @@ array.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import lru_cache, partial, reduce
 from math import prod
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -21,6 +22,18 @@ from shardc.semantics.reduction import UFUNCS, dtype_name
 
 class BlockError(ValueError):
     """Blocks that don't form one array: devices disagree where they must hold copies."""
+
+
+class Numbers(Protocol):
+    """Elements that are no numbers of NumPy's: how two combine, what changes nothing, which are equal."""
+
+    def combine(self, left: Array, right: Array, kind: str) -> Array: ...
+    def identity(self, kind: str) -> Array: ...
+    def equal(self, left: Array, right: Array) -> Array: ...
+
+
+NUMBERS: dict[np.dtype[Any], Numbers] = {}
+"""By the type of the elements."""
 
 
 @lru_cache(maxsize=4096)
@@ -49,12 +62,16 @@ def groups(mesh: Mesh, axes: tuple[Axis, ...]) -> tuple[tuple[int, ...], ...]:
 
 def identity_array(shape: Sequence[int], dtype: np.dtype[np.generic], kind: str) -> Array:
     """An array of the element that changes nothing in a combination by `kind`; a broadcast view."""
+    if dtype in NUMBERS:
+        return np.broadcast_to(NUMBERS[dtype].identity(kind), tuple(shape))
     return np.broadcast_to(np.asarray(identity(kind, dtype_name(dtype)), dtype), tuple(shape))
 
 
 @quiet
 def combine(arrays: Sequence[Array], kind: str) -> Array:
     """The arrays combined element by element by `kind`; 16-bit floats are summed in f32."""
+    if arrays[0].dtype in NUMBERS:
+        return reduce(partial(NUMBERS[arrays[0].dtype].combine, kind=kind), arrays)
     total = widen(arrays[0])
     function = UFUNCS["or" if kind == "sum" and total.dtype == np.bool_ else kind]
     for array in arrays[1:]:
@@ -152,4 +169,6 @@ def same(left: Array, right: Array) -> bool:
 
 
 def _equal(left: Array, right: Array) -> Array:
+    if left.dtype in NUMBERS:
+        return NUMBERS[left.dtype].equal(left, right)
     return (left == right) | ((left != left) & (right != right))

@@ -1,4 +1,4 @@
-"""dot_general and convolution. 16-bit floats are multiplied and summed in f32 and rounded once."""
+"""dot_general, einsum and convolution. 16-bit floats are multiplied and summed in f32 and rounded once."""
 
 from __future__ import annotations
 
@@ -46,6 +46,14 @@ def _factors(lhs: Array, rhs: Array, dtype: np.dtype[Any]) -> tuple[Array, Array
         wide = np.result_type(lhs.dtype, rhs.dtype, dtype)
         return lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
     return lhs, rhs
+
+
+@quiet
+def einsum(lhs: Array, rhs: Array, *, einsum_config: str, dtype: np.dtype[Any] | None = None) -> Array:
+    """The product summed over the letters that the result lacks: ij,jk->ik. `dtype` is the result's."""
+    dtype = dtype or lhs.dtype
+    product = np.einsum(einsum_config, *_factors(lhs, rhs, dtype), optimize=True)
+    return np.asarray(product).astype(dtype, copy=False)
 
 
 @quiet

@@ -151,6 +151,27 @@ def count_leading_zeros(operand: Array) -> Array:
     return (_bits(operand) - np.bitwise_count(smeared)).astype(operand.dtype)
 
 
+def mulhi(lhs: Array, rhs: Array) -> Array:
+    """The upper half of the bits of the product."""
+    bits = _bits(lhs)
+    if bits < 64:
+        wide = np.int64 if lhs.dtype.kind == "i" else np.uint64
+        return (lhs.astype(wide) * rhs.astype(wide) >> wide(bits)).astype(lhs.dtype)
+    upper = _upper_of_unsigned(lhs.astype(np.uint64), rhs.astype(np.uint64)).astype(lhs.dtype)
+    if lhs.dtype.kind == "u":
+        return upper
+    return upper - np.where(lhs < 0, rhs, 0) - np.where(rhs < 0, lhs, 0)
+
+
+def _upper_of_unsigned(lhs: Array, rhs: Array) -> Array:
+    """Of u64, by the products of their 32-bit halves."""
+    half, low = np.uint64(32), np.uint64(2**32 - 1)
+    lhs_high, lhs_low, rhs_high, rhs_low = lhs >> half, lhs & low, rhs >> half, rhs & low
+    middle = lhs_high * rhs_low + (lhs_low * rhs_low >> half)
+    carried = lhs_low * rhs_high + (middle & low)
+    return lhs_high * rhs_high + (middle >> half) + (carried >> half)
+
+
 def compare(lhs: Array, rhs: Array, *, comparison_direction: str, compare_type: str = "FLOAT") -> Array:
     """EQ, NE, LT, LE, GT or GE. TOTALORDER puts -NaN < -inf < … < -0 < 0 < … < inf < NaN."""
     if compare_type == "TOTALORDER" and is_float(lhs):

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from scipy.linalg import lapack as scipy_lapack  # pyright: ignore[reportMissingTypeStubs]
 
 from shardc.semantics.arrays import Array
+from shardc.semantics.deferred import lapack_routines
 from shardc.semantics.linear_algebra import triangular_solve
 
 _TARGET = re.compile(r"lapack_([sdcz])(\w+)_ffi")
@@ -33,8 +33,7 @@ def is_known(target: str) -> bool:
 
 
 def _function(name: str, array: Array) -> Callable[..., Any]:
-    routines = cast(Any, scipy_lapack)
-    (function,) = routines.get_lapack_funcs((name,), (array,))
+    (function,) = lapack_routines.get_lapack_funcs((name,), (array,))
     return function
 
 
@@ -105,6 +104,16 @@ def orgqr(x: Array, scales: Array) -> list[Array]:
     return [result]
 
 
+def gtsv(lower: Array, diagonal: Array, upper: Array, b: Array) -> list[Array]:
+    """Solutions with tridiagonal matrices; each diagonal has n numbers, of which one is not read."""
+    function, batch = _function("gtsv", b), b.shape[:-2]
+    solution, info = np.empty_like(b), np.zeros(batch, np.int32)
+    for index in np.ndindex(*batch):
+        off = lower[index][1:], upper[index][:-1]
+        *_, solution[index], info[index] = function(off[0], diagonal[index], off[1], b[index])
+    return [lower, diagonal, upper, solution, info]
+
+
 def syevd(x: Array, *, mode: int, uplo: int) -> list[Array]:
     """Eigenvectors and eigenvalues of symmetric matrices."""
     name = "heevd" if np.iscomplexobj(x) else "syevd"
@@ -138,6 +147,7 @@ ROUTINES: dict[str, Callable[..., list[Array]]] = {
     "geqrf": geqrf,
     "gesdd": gesdd,
     "getrf": getrf,
+    "gtsv": gtsv,
     "heevd": syevd,
     "orgqr": orgqr,
     "potrf": potrf,

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-from scipy import linalg as scipy_linalg  # pyright: ignore[reportMissingTypeStubs]
 
 from shardc.semantics.arrays import Array, quiet, widen
-
-_linalg = cast(Any, scipy_linalg)
+from shardc.semantics.deferred import linalg
 
 
 def cholesky(operand: Array, *, lower: bool = False) -> Array:
@@ -59,7 +57,7 @@ def triangular_solve(
 
 
 def _solve(matrix: Array, right: Array, lower: bool, unit_diagonal: bool, code: int) -> Array:
-    return _linalg.solve_triangular(
+    return linalg.solve_triangular(
         matrix, right, trans=code, lower=lower, unit_diagonal=unit_diagonal, check_finite=False
     )
 

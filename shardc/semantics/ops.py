@@ -4,7 +4,7 @@ Operands first, attributes as keywords, under StableHLO's names. `slice_` and `a
 because Python has a slice and an abs.
 """
 
-from shardc.semantics.contraction import convolution, dot_general
+from shardc.semantics.contraction import convolution, dot_general, einsum
 from shardc.semantics.elementwise import (
     absolute,
     atan2,
@@ -16,6 +16,7 @@ from shardc.semantics.elementwise import (
     exponential_minus_one,
     log_plus_one,
     logistic,
+    mulhi,
     popcnt,
     power,
     reduce_precision,
@@ -94,6 +95,7 @@ __all__ = [
     "dot_general",
     "dynamic_slice",
     "dynamic_update_slice",
+    "einsum",
     "erf",
     "erf_inv",
     "erfc",
@@ -110,6 +112,7 @@ __all__ = [
     "lgamma",
     "log_plus_one",
     "logistic",
+    "mulhi",
     "pad",
     "polygamma",
     "popcnt",

@@ -2,64 +2,62 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import scipy.special as scipy_special  # pyright: ignore[reportMissingTypeStubs]
 
 from shardc.semantics.arrays import Array, quiet, widened
-
-_special = cast(Any, scipy_special)
+from shardc.semantics.deferred import special
 
 
 @widened
 def erf(operand: Array) -> Array:
     """The error function."""
-    return _special.erf(operand)
+    return special.erf(operand)
 
 
 @widened
 def erfc(operand: Array) -> Array:
     """1 - erf(x)."""
-    return _special.erfc(operand)
+    return special.erfc(operand)
 
 
 @widened
 def erf_inv(operand: Array) -> Array:
     """The inverse of erf on (-1, 1); infinite at its ends, NaN outside."""
-    return _special.erfinv(operand)
+    return special.erfinv(operand)
 
 
 @widened
 def lgamma(operand: Array) -> Array:
     """The logarithm of the absolute value of the gamma function."""
-    return _special.gammaln(operand)
+    return special.gammaln(operand)
 
 
 @widened
 def digamma(operand: Array) -> Array:
     """The logarithmic derivative of the gamma function; NaN at its poles."""
     pole = (operand <= 0) & (operand == np.floor(operand))
-    return np.where(pole, np.asarray(np.nan, operand.dtype), np.asarray(_special.psi(operand), operand.dtype))
+    return np.where(pole, np.asarray(np.nan, operand.dtype), np.asarray(special.psi(operand), operand.dtype))
 
 
 @widened
 def polygamma(order: Array, operand: Array) -> Array:
     """The derivative of digamma of the given order."""
-    result: Any = _special.polygamma(order.astype(np.int64), operand)
+    result: Any = special.polygamma(order.astype(np.int64), operand)
     return np.asarray(result, operand.dtype)
 
 
 @widened
 def zeta(operand: Array, offset: Array) -> Array:
     """The Hurwitz zeta function."""
-    return _special.zeta(operand, offset)
+    return special.zeta(operand, offset)
 
 
 @widened
 def bessel_i1e(operand: Array) -> Array:
     """exp(-|x|) times the modified Bessel function of order 1."""
-    return _special.i1e(operand)
+    return special.i1e(operand)
 
 
 def is_inf(operand: Array) -> Array:

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from shardc.graph.build import program
+from shardc.analysis.build import program
 from shardc.graph.types import TensorType
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.boxing import agreed, box

@@ -13,6 +13,7 @@ from shardc.layout.notations import jax
 from tests.conformance.__main__ import main
 from tests.conformance.cases import KINDS, problems_of, read_cases
 from tests.conformance.device_order import of_axes, of_picture, of_shards
+from tests.conformance.notes import NOTES_AND_TESTS, where
 from tests.conformance.process_local import ascending
 
 HERE = Path(__file__).parent
@@ -38,6 +39,19 @@ def test_the_shared_cases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(SHARED)]) == 0, capsys.readouterr().out
 
 
+@pytest.mark.skipif(not SHARED.exists(), reason="the shared cases are not here")
+def test_every_note_has_a_place() -> None:
+    """Those of shard_map are held against test_shard_map.py."""
+    noted = [case for case in json.loads(SHARED.read_text()) if case["kind"] == "note"]
+    names = [case["case"] for case in noted if case["seed"] != "jax.shard_map"]
+    assert len(names) > 40 and [name for name in names if where(name) is None] == []
+
+
+def test_places_of_notes_are_there() -> None:
+    root = HERE.parents[1]
+    assert [path for path in set(NOTES_AND_TESTS.values()) if not (root / path).exists()] == []
+
+
 def test_a_failure_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     case = {
         "kind": "oneflow.balanced_split",
@@ -56,7 +70,7 @@ def test_a_failure_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize(
-    "expected, given, problem",
+    ("expected", "given", "problem"),
     [
         ({"error": "something"}, {"size": 3, "parts": 2}, "expected error: something; got: None"),
         ("something", {"size": 3, "parts": 2}, "expected error: something; got: None"),

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import shardc
+from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError, collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import run_to
 

@@ -9,15 +9,15 @@ from typing import Any, cast
 
 import numpy as np
 
+from shardc.analysis.loops import Constants, counted
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.forms.traffic import SENT, sent
 from shardc.frontend.text import read
 from shardc.graph import Graph, Region
-from shardc.graph.loops import Constants, counted
+from shardc.interpret.run import run
 from shardc.layout import Axis, size_of
+from shardc.ops import Trait, names, sent
 from shardc.passes.pipeline import run_to
-from shardc.semantics.run import run
 
 Traffic = Counter[str]
 """Bytes sent by a device, by collective."""
@@ -98,7 +98,7 @@ def traffic(graph: Graph) -> Traffic:
 def _count(graph: Graph, region: Region, constants: Constants, times: int, total: Traffic) -> None:
     for node in region.nodes:
         loop = counted(node, constants) if node.name == "stablehlo.while" else None
-        if node.name in SENT:
+        if node.name in names(Trait.COLLECTIVE):
             axes = cast("Sequence[Axis]", node.attrs["axes"])
             amount = sent(node.name, graph.type(node.operands[0]).nbytes, size_of(axes))
             total[node.name.removeprefix("spmd.")] += times * amount

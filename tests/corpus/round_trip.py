@@ -21,25 +21,27 @@ from typing import Any, cast
 
 import numpy as np
 
-from shardc.backend import local as local_module
+from shardc.analysis import per_device
+from shardc.analysis.loops import Constants, counted
 from shardc.backend.shard import emit
-from shardc.cli.run import distance, random_inputs
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
 from shardc.graph import Dense, DotDims, Graph, Node, Region, TensorType
-from shardc.graph.loops import Constants, counted
 from shardc.graph.program import own_attrs
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import distance
+from shardc.interpret.run import run
+from shardc.ops import op_of
 from shardc.passes.pipeline import run_to
-from shardc.semantics.run import run
 
 
 class Canonical:
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
-        self.program = local_module.read(graph)
+        self.program = per_device.read(graph)
         self.constants = Constants(graph)
         self.interned: dict[tuple[object, ...], int] = TABLE
         self.depth = 0
@@ -57,7 +59,7 @@ class Canonical:
         env = {v: self.intern("param", i, self.graph.type(v)) for i, v in enumerate(program.body.args)}
         return mesh, arrays, self.region(program.body, env)
 
-    def array(self, array: local_module.Array) -> object:
+    def array(self, array: per_device.Array) -> object:
         if array.sharding is None or self.program.mesh is None:
             return array.type
         names = self.program.mesh.names
@@ -75,7 +77,7 @@ class Canonical:
         special = SPECIAL.get(node.name)
         if special is not None:
             return special(self, node, operands, env)
-        named = self.graph.op(node).combiner if node.name == "stablehlo.reduce" else None
+        named = op_of(self.graph, node).combiner if node.name == "stablehlo.reduce" else None
         bodies = named or [self.scalar_region(region, env) for region in node.regions]
         return self.results(node, node.name, operands, self.attrs(node), bodies)
 

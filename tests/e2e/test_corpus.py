@@ -19,12 +19,12 @@ jax = pytest.importorskip("jax")
 from corpus.case import Case  # noqa: E402
 from corpus.families import CASES  # noqa: E402
 from shardc.backend.jax import emit  # noqa: E402
-from shardc.cli.run import distance  # noqa: E402
 from shardc.dialects.context import make_context  # noqa: E402
 from shardc.dialects.snapshot import snapshot  # noqa: E402
 from shardc.frontend.mlir import read  # noqa: E402
+from shardc.interpret.compare import distance  # noqa: E402
+from shardc.interpret.run import run  # noqa: E402
 from shardc.passes.pipeline import run_to  # noqa: E402
-from shardc.semantics.run import run  # noqa: E402
 
 if jax.device_count() < 8:
     pytest.skip("needs eight devices", allow_module_level=True)

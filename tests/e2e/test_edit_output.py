@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.cli.run import random_inputs
 from shardc.cli.shardc import main
+from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.text import read
+from shardc.interpret.arguments import random_inputs
 
 FOLDER = Path(__file__).parents[2] / "examples/edit_output"
 PROGRAM, COMPILED, EDITED = (

@@ -7,9 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from shardc.cli.driver import load
 from shardc.cli.shardc import main as shardc
+from shardc.dialects.snapshot import snapshot
+from shardc.interpret.arguments import random_inputs
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*/*.shard"))
+
+
+def _inputs(program: Path, folder: Path) -> str:
+    """A file with the same random arguments for a program, by the names that it has for them."""
+    graph = snapshot(load(str(program), {}, None)).graph
+    given = graph.main.body.args
+    names = [str(graph.values[value].loc.name) for value in given]
+    np.savez(folder / "inputs.npz", **dict(zip(names, random_inputs(graph.types(given)), strict=True)))
+    return str(folder / "inputs.npz")
 
 
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
@@ -17,7 +29,10 @@ def test_runs_to_the_same_results(path: Path, tmp_path: Path, capsys: pytest.Cap
     emitted = tmp_path / path.name
     assert shardc([str(path), "--emit", "shard", "-o", str(emitted)]) == 0
     for program in (path, emitted):
-        assert shardc([str(program), "--run", "--outputs", str(tmp_path / f"{program.parent.name}.npz")]) == 0
+        outputs = str(tmp_path / f"{program.parent.name}.npz")
+        assert (
+            shardc([str(program), "--run", "--inputs", _inputs(program, tmp_path), "--outputs", outputs]) == 0
+        )
     assert "DIFFERS" not in capsys.readouterr().out
     with (
         np.load(tmp_path / f"{path.parent.name}.npz") as one,

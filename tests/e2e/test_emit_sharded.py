@@ -23,10 +23,10 @@ from jax._src.lib.mlir import ir  # noqa: E402  # pyright: ignore[reportPrivateI
 from jax._src.sharding_impls import GSPMDSharding  # noqa: E402
 
 from corpus.families import CASES  # noqa: E402
-from shardc.cli.run import distance  # noqa: E402
 from shardc.dialects.context import make_context  # noqa: E402
 from shardc.dialects.text import print_module  # noqa: E402
 from shardc.frontend.mlir import read  # noqa: E402
+from shardc.interpret.compare import distance  # noqa: E402
 from shardc.passes.pipeline import run_to  # noqa: E402
 
 if jax.device_count() < 8:

@@ -11,10 +11,11 @@ import numpy as np
 import pytest
 
 from shardc.cli.driver import load
-from shardc.cli.run import TOLERANCE, distance, random_inputs
 from shardc.cli.shardc import main as shardc
 from shardc.dialects.snapshot import snapshot
-from shardc.semantics.run import run
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.run import run
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))

@@ -5,27 +5,20 @@ Every collective is dropped or altered in turn. `make bench` does it for all pro
 
 from __future__ import annotations
 
-import sys
-from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 from shardc.graph import walk
 
-BENCH = str(Path(__file__).parents[2] / "bench")
-
 
 @pytest.fixture(scope="module")
-def mutation():  # pyright: ignore[reportUnknownParameterType]
+def mutation() -> ModuleType:
     """The module bench/mutation.py."""
     pytest.importorskip("jax")
-    sys.path.insert(0, BENCH)
-    try:
-        import mutation  # pyright: ignore[reportMissingImports]
+    from bench import mutation
 
-        yield mutation
-    finally:
-        sys.path.remove(BENCH)
+    return mutation
 
 
 QUICK = (
@@ -35,7 +28,7 @@ QUICK = (
 ).split()
 
 
-def attempted(name: str, mutation):  # pyright: ignore[reportMissingParameterType]
+def attempted(name: str, mutation: ModuleType):
     """What became of a program's mutants, none of which may survive."""
     tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()))
     assert [str(mutant) for mutant, verdict in tried.found if verdict == mutation.MISSED] == [], name
@@ -44,19 +37,19 @@ def attempted(name: str, mutation):  # pyright: ignore[reportMissingParameterTyp
 
 
 @pytest.mark.parametrize("name", QUICK)
-def test_no_mutant_survives(name: str, mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+def test_no_mutant_survives(name: str, mutation: ModuleType) -> None:
     assert attempted(name, mutation).found
 
 
 @pytest.mark.slow
-def test_of_no_program(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+def test_of_no_program(mutation: ModuleType) -> None:
     """Nor of the others, some of which have no collectives."""
     for name in mutation.programs():
         if name not in QUICK:
             attempted(name, mutation)
 
 
-def test_a_mutant_is_what_it_says(mutation) -> None:  # pyright: ignore[reportMissingParameterType]
+def test_a_mutant_is_what_it_says(mutation: ModuleType) -> None:
     """The program is as it was after every mutant, and each is another program than that."""
 
     def text() -> list[object]:

@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.cli.run import TOLERANCE, distance, random_inputs
+from shardc.diagnostics import collecting
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.graph import Graph, walk
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.run import run
 from shardc.semantics.reduction import dtype_name
-from shardc.semantics.run import run
 from tests.corpus.overlapping import local, traffic
 
 HERE = Path(__file__).parent

@@ -17,19 +17,20 @@ from typing import cast
 import numpy as np
 import pytest
 
+from shardc.analysis.loops import Constants, counted
 from shardc.backend.jax import emit as emit_jax
 from shardc.backend.numpy import emit as emit_numpy
 from shardc.cli.driver import load
-from shardc.cli.run import TOLERANCE, distance, random_inputs
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
-from shardc.forms.traffic import sent
 from shardc.graph import Graph, Region
-from shardc.graph.loops import Constants, counted
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.run import run
 from shardc.layout import Axis, size_of
+from shardc.ops import sent
 from shardc.passes.pipeline import run_to
-from shardc.semantics.run import run
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.shard"))
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardc.cli.run import distance, random_inputs
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import distance
+from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
-from shardc.semantics.run import run
 
 # name -> (program, what the per-device code must have, what it must not)
 PROGRAMS = {

@@ -13,14 +13,13 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "bench")]
+sys.path.insert(0, str(ROOT / "tests"))
 pytest.importorskip("jax")
 
-import mutation  # noqa: E402  # pyright: ignore[reportMissingImports]
-
+from bench.suites import JUDGED, texts  # noqa: E402
 from corpus.families import CASES  # noqa: E402
 from corpus.round_trip import assert_round_trip  # noqa: E402
-from shardc.explain.diagnostics import ShardcError  # noqa: E402
+from shardc.diagnostics import ShardcError  # noqa: E402
 
 QUICK = (
     "skip_bad_steps power_iteration decode_gqa_heads moe_ep_fwd concat_sharded argmax_vocab "
@@ -39,7 +38,7 @@ WITHOUT_WORDS = {
 """What the language has no words for: complex numbers, and calls of libraries."""
 
 SOURCES: dict[str, tuple[Callable[[], str], str]] = {
-    **{f"{name} of bench": (text, f"{name}.mlir") for name, text in mutation.stablehlo()},
+    **{f"{name} of bench": (text, f"{name}.mlir") for name, text in texts(JUDGED)},
     **{
         f"{name} of corpus": (lambda case=case: case.lowered().as_text(), f"{name}.mlir")
         for name, case in CASES.items()

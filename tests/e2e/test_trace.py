@@ -9,15 +9,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from shardc.cli.run import random_inputs
 from shardc.cli.shardc import main as shardc
-from shardc.cli.shown import summary
-from shardc.cli.trace import trace_graphs
+from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.explain.trace import trace_graphs
+from shardc.explain.trace_text import summary
 from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region, Value
+from shardc.interpret.arguments import random_inputs
 from shardc.layout import Axis
 from shardc.passes.localize import Localize
 from shardc.passes.pipeline import run_to
@@ -118,8 +118,8 @@ def _traced(
     change: Callable[[Node], None],
     devices: Sequence[int] = (0,),
     rewrite: Callable[[Graph, Region], None] = lambda graph, region: None,
-) -> int:
-    """The exit code for a compiled program in which somebody changed some nodes, or the per-device body."""
+) -> bool:
+    """Whether nothing is wrong in a compiled program in which somebody changed some nodes, or the body."""
     with collecting():
         module = read(MLP, "mlp.shard")
         run_to(make_context(), module, "collectives")
@@ -128,7 +128,8 @@ def _traced(
         local = snapshot(module).graph
     _each(local, local.main.body, change)
     rewrite(local, local.main.body.nodes[0].regions[0])
-    return trace_graphs(whole, local, random_inputs(whole.types(whole.main.body.args)), devices)
+    arrays = random_inputs(whole.types(whole.main.body.args))
+    return trace_graphs(whole, local, arrays, devices, print)
 
 
 def _each(graph: Graph, region: Region, change: Callable[[Node], None]) -> None:
@@ -143,7 +144,7 @@ def test_a_lost_reduction(capsys: pytest.CaptureFixture[str]) -> None:
         if node.name == "spmd.all_reduce":
             node.attrs = {**node.attrs, "axes": tuple(replace(axis, size=2) for axis in node.attrs["axes"])}  # type: ignore
 
-    assert _traced(lose) == 1
+    assert not _traced(lose)
     *_, title, _, last = capsys.readouterr().out.splitlines()
     assert "psum over model:(1)2" in title
     assert last.startswith("mlp.shard:") and "all devices together DIFFER" in last
@@ -163,7 +164,7 @@ def test_wrong_on_some_devices(capsys: pytest.CaptureFixture[str]) -> None:
         swap = Node(-1, "spmd.collective_permute", (made.id,), tanh.results, attrs, (), tanh.loc)
         region.nodes.insert(at + 1, swap)
 
-    assert _traced(lambda node: None, rewrite=exchange) == 1
+    assert not _traced(lambda node: None, rewrite=exchange)
     last = capsys.readouterr().out.splitlines()[-1]
     assert "here devices 0, 1, 4, 5 DIFFER from the single-device program" in last
 
@@ -173,7 +174,7 @@ def test_the_first_wrong_operation_ends_the_run(capsys: pytest.CaptureFixture[st
         if node.name == "stablehlo.tanh":
             node.name = "stablehlo.exponential"
 
-    assert _traced(double) == 1
+    assert not _traced(double)
     shown = capsys.readouterr().out
     assert "h = exponential" in shown and "line 6" not in shown
 

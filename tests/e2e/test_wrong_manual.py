@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import shardc
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 
 CASES = [
     block.split("\n", 1)

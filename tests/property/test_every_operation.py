@@ -10,13 +10,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shardc.cli.run import distance, random_inputs
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.compare import distance
+from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
-from shardc.semantics.run import run
 
 MESHES = ({"x": 2, "y": 2}, {"x": 2, "y": 3}, {"x": 4}, {"x": 2, "y": 2, "z": 2})
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.text import parse, print_ast, read
 from shardc.frontend.text.builtins.table import BUILTINS
 

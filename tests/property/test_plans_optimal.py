@@ -13,17 +13,16 @@ from itertools import permutations, product
 
 import pytest
 
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning.improve import improve
-from shardc.planning.meshes import mesh_of
-from shardc.planning.reshard import program_plan
-from shardc.planning.setup import setup
+from shardc.planning.machines import load
+from shardc.planning.program import plan_program
+from shardc.planning.reshard import preferred_plan
 
 MESHES = ({"x": 2, "y": 2}, {"x": 2, "y": 4}, {"x": 4}, {"x": 8})
 
@@ -262,7 +261,7 @@ class Force:
         return COPIES[key]
 
     def one(self, type, source, target):
-        cost = program_plan(type, source, target).cost
+        cost = preferred_plan(type, source, target).cost
         return cost.bytes, cost.steps
 
 
@@ -296,9 +295,7 @@ def planned(text):
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        graph = snapshot(module).graph
-        problem = setup(graph, graph.main, mesh_of(graph))
-        improve(problem)
+        problem = plan_program(snapshot(module).graph, machine=load("bytes")).problem
     return problem
 
 
@@ -311,9 +308,9 @@ def missed(seed, most):
     matmuls = [i for i, op in enumerate(made.ops) if op[2] == ("ik", "kj")]
     least = dict(zip(matmuls, (v.least_parts for v in dots), strict=True))
     moved, count = problem.total()[:2]
-    assert problem.proof and problem.proof.bytes <= moved
+    assert problem.proof and problem.proof.ticks <= moved
     best = Force(made, least).front()
-    assert problem.proof.bytes <= min(best)[0]
+    assert problem.proof.ticks <= min(best)[0]
     better = [
         (b, c)
         for b, c in best

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardc.graph import GatherDims, ScatterDims, TensorType
-from shardc.graph.infer import infer
+from shardc.interpret.run import ArrayBuilder
+from shardc.ops import infer
 from shardc.semantics import ops
-from shardc.semantics.run import ArrayBuilder
 
 SMALL = settings(max_examples=150, deadline=None)
 

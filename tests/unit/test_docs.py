@@ -32,11 +32,16 @@ from shardc.cli.shardc import main as shardc
 from shardc.passes.pipeline import PASSES
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs/from").glob("*.md")),
+]
+FOR_CONTRIBUTORS = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md"]
 EXAMPLES = sorted((ROOT / "examples").glob("*/README.md"))
 FENCE = re.compile(r"^```([a-z]+(?: error)?)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 STALE = "if the new output is right, `python tests/unit/test_docs.py` writes it into the page"
-ROUNDING = re.compile(r"equal$|largest difference \S+ of the largest element$")
+ROUNDING = re.compile(r"(?<=, )(equal$|(equal, )?off by \S+ of the largest element, one device by \S+$)")
 COMMANDS: dict[str, Callable[[list[str]], int]] = {
     "shardc": shardc,
     "shardc-layout": shardc_layout,
@@ -50,11 +55,17 @@ def test_page(path: Path) -> None:
     assert render(text) == text, STALE
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [*PAGES, *FOR_CONTRIBUTORS], ids=lambda path: path.stem)
 def test_links(path: Path) -> None:
     """Files that a page points to are there."""
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
         assert (path.parent / target).exists(), f"{path.name} points to {target}"
+
+
+def test_files_that_contributors_read_of_are_there() -> None:
+    text = FOR_CONTRIBUTORS[0].read_text(encoding="utf-8")
+    named = re.findall(r"`((?:bench|docs|passes|shardc|tests)/[\w/.]*\w/?)`", text)
+    assert len(named) > 10 and [path for path in named if not (ROOT / path).exists()] == []
 
 
 def test_the_readme_opens_with_an_example() -> None:
@@ -65,7 +76,8 @@ def test_the_readme_opens_with_an_example() -> None:
 
 def test_every_page_is_in_the_readme() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert [path.name for path in PAGES[1:] if f"docs/{path.name}" not in readme] == []
+    pages = [str(path.relative_to(ROOT)) for path in PAGES[1:]]
+    assert [page for page in pages if page not in readme] == []
 
 
 def test_every_pass_is_in_passes_md() -> None:
@@ -78,7 +90,12 @@ def test_every_pass_is_in_passes_md() -> None:
 @pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.parent.name)
 def test_example(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    assert render(text, *path.parent.glob("*.shard")) == text, STALE
+    assert render(text, *_programs(path.parent)) == text, STALE
+
+
+def _programs(folder: Path) -> list[Path]:
+    """What the commands of an example's page read: its programs, and the functions they are compared with."""
+    return [*folder.glob("*.shard"), *folder.glob("reference.py")]
 
 
 def render(text: str, *programs: Path) -> str:
@@ -174,6 +191,4 @@ BLOCKS: dict[str, Callable[[str], str]] = {
 
 if __name__ == "__main__":
     for page in [ROOT / name for name in sys.argv[1:]] or [*PAGES, *EXAMPLES]:
-        page.write_text(
-            render(page.read_text(encoding="utf-8"), *page.parent.glob("*.shard")), encoding="utf-8"
-        )
+        page.write_text(render(page.read_text(encoding="utf-8"), *_programs(page.parent)), encoding="utf-8")

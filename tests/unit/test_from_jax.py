@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16], w: f32[16, 32@model]) -> f32[8, 32]:
@@ -45,7 +45,9 @@ for target in ("jax", "numpy"):
     assert program.device_main is program.module.device_main
 out = shardc.from_jax(lambda x: x * 2, x, in_shardings=(way("data"),), out_shardings=way(None, "model"))
 assert 'out_specs=P(None, "model")' in out.source
+quick = shardc.from_jax(lambda x: x * 2, x, overlap="auto", machine="laptop")
 whole = shardc.from_jax(lambda x: x * 2, x)
+assert quick.source == whole.source
 assert whole.mesh is None and whole.device_main is whole.main
 np.testing.assert_array_equal(whole.main(x), x * 2)
 """

@@ -2,21 +2,22 @@
 
 A type with any annotation on a dimension closes the dimensions without one, and so does `replicated`.
 `replicated(model)` and `partial(sum: model)` close none. A type without any annotation has no sharding.
+An annotation in another system's words, P("data", None), stands alone and says all.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from difflib import get_close_matches
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from shardc.explain.diagnostics import warn
+from shardc.diagnostics import Location, listed, warn
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.notations import named_axes, read_notation
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.syntax import Pos
-from shardc.graph.types import Location, TensorType
+from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError
@@ -24,16 +25,17 @@ from shardc.layout.sharding import KINDS, Dim
 
 Uneven = Literal["warned", "wrong", "allowed"]
 
-_S = TypeVar("_S", s.Replicated, s.Partial, s.On)
+_S = TypeVar("_S", s.Replicated, s.Partial, s.On, s.Notated)
 
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A tensor type, the sharding it was written with, and how it was written."""
+    """A tensor type, the sharding it was written with, and how it was written; `weak` as of a Tensor."""
 
     type: TensorType
     sharding: Sharding | None
     written: s.Type
+    weak: bool = False
 
     @property
     def pos(self) -> Pos:
@@ -45,16 +47,22 @@ class Types:
 
     def __init__(self, e: Emitter, meshes: dict[str, Mesh], sizes: dict[str, int]) -> None:
         self.e, self.meshes, self.sizes = e, meshes, sizes
+        self.constants: dict[str, int] = {}
+        self.bound: dict[str, int] = self.constants
+        """What else a dimension may name: constants, and what the call of a function binds."""
+        self.rests: dict[str, tuple[int, ...]] = {}
+        """The sizes that the call binds *names to."""
 
     def resolve(self, written: s.Type, uneven: Uneven = "warned") -> Annotated:
         """The meaning of a type. `uneven`: what is done about dimensions that their axes don't divide."""
         if written.dtype not in DTYPES:
             raise self.e.error(
                 f"unknown dtype {written.dtype}",
-                close_match(written.dtype, DTYPES, "the dtypes are"),
+                listed(written.dtype, DTYPES, "the dtypes are"),
                 written.pos,
             )
-        shape = tuple(self.size(dim.size) for dim in written.dims)
+        written = self._expanded(written)
+        shape = tuple(self.size(dim.size) for dim in dims_of(written))
         type = TensorType(shape, written.dtype)
         with self.e.at(written.pos):
             self.e.check_size(type)
@@ -62,6 +70,19 @@ class Types:
         if sharding is not None and uneven != "allowed":
             self._check_even(type, sharding, written, uneven == "wrong")
         return Annotated(type, sharding, written)
+
+    def _expanded(self, written: s.Type) -> s.Type:
+        """A type with the dimensions of *B written out."""
+        dims: list[s.DimType | s.Rest] = []
+        for dim in written.dims:
+            if isinstance(dim, s.DimType):
+                dims.append(dim)
+            elif dim.name in self.rests:
+                dims += [s.DimType(dim.pos, s.Number(dim.pos, size)) for size in self.rests[dim.name]]
+            else:
+                hint = f"a parameter of a function that is called does: def f(x: f32[*{dim.name}, 4]):"
+                raise self.e.error(f"nothing binds *{dim.name} here", hint, dim.pos)
+        return replace(written, dims=tuple(dims))
 
     # ---- sizes
 
@@ -92,25 +113,30 @@ class Types:
         if isinstance(expr, s.Number) and isinstance(expr.value, int):
             return expr.value
         assert isinstance(expr, s.Name)
+        if expr.id in self.bound:
+            return self.bound[expr.id]
         if expr.id not in self.sizes:
             raise self.e.error(
-                f"unknown size {expr.id}", close_match(expr.id, tuple(self.sizes), "the sizes are"), expr.pos
+                f"unknown size {expr.id}", listed(expr.id, self.sizes, "the sizes are"), expr.pos
             )
         return self.sizes[expr.id]
 
     # ---- shardings
 
     def _sharding(self, written: s.Type, rank: int) -> Sharding | None:
+        notated = _only(self.e, [x for x in written.suffixes if isinstance(x, s.Notated)])
+        if notated is not None:
+            return self._notated(written, notated, rank)
         everywhere = _only(
             self.e, [x for x in written.suffixes if isinstance(x, s.Replicated) and x.axes is None]
         )
         whole = _only(self.e, [x for x in written.suffixes if isinstance(x, s.Replicated) and x.axes])
         partial = _only(self.e, [x for x in written.suffixes if isinstance(x, s.Partial)])
         mesh = self._mesh(written)
-        annotated = any(dim.annotated for dim in written.dims)
+        annotated = any(dim.annotated for dim in dims_of(written))
         if not (annotated or everywhere or whole or partial) or mesh is None:
             return None
-        split = next((dim for dim in written.dims if dim.axes or dim.open), None)
+        split = next((dim for dim in dims_of(written) if dim.axes or dim.open), None)
         if everywhere and split:
             raise self.e.error(
                 "replicated contradicts the split of a dimension",
@@ -120,12 +146,12 @@ class Types:
         closed = annotated or everywhere is not None
         dims = tuple(
             Dim(self._axes(mesh, dim.axes), dim.open if dim.annotated else not closed, dim.priority)
-            for dim in written.dims
+            for dim in dims_of(written)
         )
         if partial and partial.kind not in KINDS:
             raise self.e.error(
                 f"{partial.kind} is no kind of partial result",
-                f"the kinds are {', '.join(KINDS)}",
+                listed(partial.kind, KINDS, "the kinds are"),
                 partial.pos,
             )
         sharding = Sharding(
@@ -138,19 +164,33 @@ class Types:
         self._check_used_once(written, sharding)
         return sharding
 
+    def _notated(self, written: s.Type, notated: s.Notated, rank: int) -> Sharding | None:
+        """The meaning of `P("data", None)` and the like, which say all about the sharding."""
+        other = next((x for x in written.suffixes if not isinstance(x, s.Notated | s.On)), None)
+        place = other or next((dim for dim in dims_of(written) if dim.annotated), None)
+        if place is not None:
+            raise self.e.error("this type says its sharding in two ways", "leave one of them out", place.pos)
+        mesh = self._mesh(written)
+        if mesh is None:
+            return None
+        try:
+            return read_notation(notated.written, mesh, rank)
+        except LayoutError as error:
+            raise self.e.error(str(error), pos=notated.pos) from None
+
     def _mesh(self, written: s.Type) -> Mesh | None:
         """The mesh that `on` names, or the one that has the axes."""
         refs = _axis_refs(written)
         named = _only(self.e, [x for x in written.suffixes if isinstance(x, s.On)])
         if named:
             if named.mesh not in self.meshes:
-                hint = close_match(named.mesh, tuple(self.meshes), "the meshes are")
+                hint = listed(named.mesh, self.meshes, "the meshes are")
                 raise self.e.error(f"unknown mesh {named.mesh}", hint, named.pos)
             mesh = self.meshes[named.mesh]
             for ref in refs:
                 self._check_axis(mesh, ref)
             return mesh
-        annotated = refs or written.suffixes or any(dim.annotated for dim in written.dims)
+        annotated = refs or written.suffixes or any(dim.annotated for dim in dims_of(written))
         if not annotated:
             return None
         place = refs[0].pos if refs else written.pos
@@ -173,14 +213,14 @@ class Types:
                     self._check_axis(next(iter(self.meshes.values())), ref)
                 every = tuple(name for mesh in self.meshes.values() for name in mesh.sizes)
                 raise self.e.error(
-                    f"no mesh has an axis {ref.name}", close_match(ref.name, every, "the axes are"), ref.pos
+                    f"no mesh has an axis {ref.name}", listed(ref.name, every, "the axes are"), ref.pos
                 )
         names = ", ".join(dict.fromkeys(ref.name for ref in refs))
         raise self.e.error(f"no mesh has all of the axes {names}", pos=refs[0].pos)
 
     def _check_axis(self, mesh: Mesh, ref: s.AxisRef) -> None:
         if ref.name not in mesh.sizes:
-            hint = close_match(ref.name, tuple(mesh.sizes), f"the axes of {mesh.name} are")
+            hint = listed(ref.name, mesh.sizes, f"the axes of {mesh.name} are")
             raise self.e.error(f"mesh {mesh.name} has no axis {ref.name}", hint, ref.pos)
 
     def _axes(self, mesh: Mesh, refs: tuple[s.AxisRef, ...]) -> tuple[Axis, ...]:
@@ -224,7 +264,7 @@ class Types:
             size, parts = type.shape[i], sharding.dims[i].parts
             names = ", ".join(axis.name for axis in sharding.dims[i].axes)
             uneven = f"{names} ({parts} devices) does not divide dimension {i} of {type}"
-            block, pos = -(-size // parts), written.dims[i].pos
+            block, pos = -(-size // parts), dims_of(written)[i].pos
             if blocks:
                 raise self.e.error(
                     uneven,
@@ -239,9 +279,15 @@ class Types:
             )
 
 
+def dims_of(written: s.Type) -> tuple[s.DimType, ...]:
+    """The dimensions of a type that has all of them written."""
+    return tuple(dim for dim in written.dims if isinstance(dim, s.DimType))
+
+
 def _axis_refs(written: s.Type) -> list[s.AxisRef]:
     """All axes a type names, in the order of Sharding.axes."""
-    refs = [ref for dim in written.dims for ref in dim.axes]
+    refs = [ref for dim in dims_of(written) for ref in dim.axes]
+    refs += [ref for x in written.suffixes if isinstance(x, s.Notated) for ref in named_axes(x.written)]
     refs += [ref for x in written.suffixes if isinstance(x, s.Replicated) for ref in x.axes or ()]
     return refs + [ref for x in written.suffixes if isinstance(x, s.Partial) for ref in x.axes]
 
@@ -250,11 +296,3 @@ def _only(e: Emitter, suffixes: list[_S]) -> _S | None:
     if len(suffixes) > 1:
         raise e.error("this stands twice after one type", pos=suffixes[1].pos)
     return suffixes[0] if suffixes else None
-
-
-def close_match(word: str, known: tuple[str, ...], introduction: str) -> str | None:
-    """did you mean …, or what there is."""
-    matches = get_close_matches(word, known, 1)
-    if matches:
-        return f"did you mean {matches[0]}?"
-    return f"{introduction} {', '.join(known)}" if known else None

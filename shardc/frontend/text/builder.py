@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
+from shardc.diagnostics import Location
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
-from shardc.graph import REGION_OPS, Location
+from shardc.dialects.snapshot import DOC
+from shardc.dialects.types import attr_of_type
+from shardc.graph.types import TensorType
+from shardc.ops import Trait, has, is_tensor_op
 
 
 class SourceBuilder(IRBuilder):
@@ -36,6 +40,25 @@ class SourceBuilder(IRBuilder):
         finally:
             self._recorded = None
 
+    @contextmanager
+    def apart(self) -> Generator[None]:
+        """What is built inside has no group, no tags and no mesh from outside."""
+        old = self._recorded, self._manual_mesh
+        self._recorded = self._manual_mesh = None
+        try:
+            with self._untagged():
+                yield
+        finally:
+            self._recorded, self._manual_mesh = old
+
+    def trial(self, types: Sequence[TensorType], build: Callable[..., Sequence[SSAValue]]) -> None:
+        """Build a block that nothing keeps."""
+        block = Block(arg_types=[attr_of_type(type) for type in types])
+        with self.inside(block):
+            build(self, *block.args)
+        for op in reversed(list(block.ops)):
+            block.erase_op(op, safe_erase=False)
+
     def name(self, values: Sequence[SSAValue], names: Sequence[str]) -> None:
         """Give values the names they are assigned to, unless they have one already.
 
@@ -51,6 +74,12 @@ class SourceBuilder(IRBuilder):
             elif isinstance(value, OpResult) and len(value.op.results) == 1:
                 locate(value.op, location_of(value.op.location).named(name))
 
+    def document(self, doc: str | None) -> None:
+        """Note on the function that is being built what its author says of it."""
+        function = self._block.parent_op()
+        if doc is not None and function is not None:
+            function.attributes[DOC] = StringAttr(doc)
+
     def place_return(self, result: SSAValue, loc: Location) -> None:
         """Say where the body that a value is the result of returns."""
         op = result.owner
@@ -64,9 +93,9 @@ class SourceBuilder(IRBuilder):
         False if the value has no operation to itself: a parameter, a loop's result, what has a name.
         """
         op = value.owner
-        if not isinstance(op, Operation) or value.name_hint or op.name in REGION_OPS:
+        if not isinstance(op, Operation) or value.name_hint or has(op.name, Trait.REGION):
             return False
-        if not op.name.startswith(("stablehlo.", "chlo.")):
+        if not is_tensor_op(op.name):
             return False
         op.attributes["shardc.partial_over"] = ArrayAttr([StringAttr(name) for name in over])
         op.attributes["shardc.partial_kind"] = StringAttr(kind)

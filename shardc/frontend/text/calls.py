@@ -1,171 +1,274 @@
-"""Calling a built-in function: its signature, what each argument may be, and errors that say so."""
+"""Calls: of built-in functions, of functions of the program, and of x.sum(axis=0)."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Sequence
-from difflib import get_close_matches
-from functools import cache
+from inspect import Parameter
+from typing import NamedTuple, cast
 
-from shardc.frontend.text.emitter import Emitter
+from shardc.diagnostics import did_you_mean, listed
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.fitting import as_type
+from shardc.frontend.text.parameters import MESH_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Tensor, Value, describe
-
-MESH_AXES = "MeshAxes"
-"""The kind of an argument that is a bare axis name or a tuple of them, and is never evaluated."""
-
-
-@cache
-def signature(function: Callable[..., object]) -> inspect.Signature:
-    """The signature in the language: without the emitter."""
-    whole = inspect.signature(function)
-    return whole.replace(parameters=list(whole.parameters.values())[1:])
+from shardc.frontend.text.scope import DeviceScope, Scope
+from shardc.frontend.text.signature import Signature
+from shardc.frontend.text.values import FunctionName, RecordValue, Tensor, Value, describe, plural
+from shardc.graph.types import TensorType
+from shardc.layout.axes import Axis
 
 
-def kind_of(parameter: inspect.Parameter) -> str:
-    """What a parameter takes, as its annotation says."""
-    return str(parameter.annotation)
+def call(scope: Scope, expr: s.Call) -> Value:
+    """The value of a call. Raises ShardcError at the argument or name that is wrong."""
+    function = expr.function
+    if isinstance(function, s.Attribute):
+        return _method(scope, expr, function)
+    if not isinstance(function, s.Name):
+        raise scope.e.error("this is no function", pos=expr.pos)
+    name = function.id
+    if name in scope.names:
+        return _call_value(scope, name, scope.names[name], expr)
+    if name in scope.program.functions:
+        return _call_function(scope, name, expr)
+    if name in scope.program.records:
+        return _construct(scope, scope.program.records[name], expr)
+    if name in DTYPES:
+        return _scalar(scope, name, expr)
+    if name not in BUILTINS:
+        known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
+        hint = did_you_mean(name, known, _ELSEWHERE.get(name))
+        raise scope.e.error(f"unknown function {name}", hint, expr.pos)
+    return _builtin(scope, name, expr, ())
 
 
-def usage(name: str, function: Callable[..., object]) -> str:
-    """softmax(x, axis=-1)"""
-    texts: list[str] = []
-    for parameter in signature(function).parameters.values():
-        text = f"*{parameter.name}" if parameter.kind is parameter.VAR_POSITIONAL else parameter.name
-        if parameter.default is not parameter.empty:
-            default = parameter.default
-            text += f'="{default}"' if isinstance(default, str) else f"={default}"
-        texts.append(text)
-    return f"{name}({', '.join(texts)})"
+def _call_value(scope: Scope, name: str, value: Value, expr: s.Call) -> Value:
+    """A call of what a name holds: a lambda, or a function that was given as an argument."""
+    if not isinstance(value, FunctionName):
+        raise scope.e.error(f"{name} is a value here, not a function", pos=expr.pos)
+    if expr.keywords:
+        raise scope.e.error(f"{name} takes its arguments without names", pos=expr.keywords[0].pos)
+    args = [scope.value(arg) for arg in expr.args]
+    with scope.e.at(expr.pos):
+        return value.apply(*args)
 
 
-def bind(
-    e: Emitter,
-    name: str,
-    function: Callable[..., object],
-    args: Sequence[object],
-    keywords: dict[str, object],
-) -> inspect.BoundArguments:
-    """Which argument is which parameter's. Raises ShardcError for too many, too few and unknown ones."""
-    form = signature(function)
-    for keyword in keywords:
-        if keyword not in form.parameters:
-            close = get_close_matches(keyword, form.parameters, 1)
-            hint = f"did you mean {close[0]}?" if close else usage(name, function)
-            raise e.error(f"{name} has no parameter {keyword}", hint)
-    try:
-        return form.bind(*args, **keywords)
-    except TypeError as error:
-        raise e.error(f"{name}: {error}", usage(name, function)) from None
+def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
+    """i32(0): a number as a scalar of that dtype."""
+    value = scope.value(expr.args[0]) if len(expr.args) == 1 and not expr.keywords else None
+    if not isinstance(value, bool | int | float):
+        hint = f"astype(x, {dtype}) converts"
+        raise scope.e.error(f"{dtype}(…) takes one number known while compiling", hint, expr.pos)
+    return as_type(scope, value, TensorType((), dtype), f"{dtype}(…)", expr.pos)
 
 
-def convert(e: Emitter, name: str, parameter: inspect.Parameter, value: Value) -> object:
-    """An argument as the parameter's kind; an error that names both where it is not."""
-    kind = kind_of(parameter)
-    converted = _KINDS[kind][1](e, value)
-    if converted is _WRONG:
-        raise e.error(f"{name}: {parameter.name} is {_KINDS[kind][0]}, not {describe(value)}")
-    return converted
-
-
-_WRONG = object()
-
-
-def _operand(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, Tensor | bool | int | float) else _WRONG
-
-
-def _tensor(e: Emitter, value: Value) -> object:
-    return e.tensor(value) if isinstance(value, Tensor | bool | int | float) else _WRONG
-
-
-def _operands(e: Emitter, value: Value) -> object:
-    if not isinstance(value, tuple):
-        return _WRONG
-    operands: list[Operand] = [v for v in value if isinstance(v, Tensor | bool | int | float)]
-    return tuple(operands) if len(operands) == len(value) else _WRONG
-
-
-def _blocks(e: Emitter, value: Value) -> object:
-    if not isinstance(value, tuple):
-        return _operand(e, value)
-    return _WRONG if any(_blocks(e, item) is _WRONG for item in value) else value
-
-
-def _placed(e: Emitter, value: Value) -> object:
-    return Placed(value, e.loc)
-
-
-def _int(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, int) and not isinstance(value, bool) else _WRONG
-
-
-def _ints(e: Emitter, value: Value) -> object:
-    items = value if isinstance(value, tuple) else (value,)
-    return items if all(isinstance(v, int) and not isinstance(v, bool) for v in items) else _WRONG
-
-
-def _int_or_ints(e: Emitter, value: Value) -> object:
-    return _ints(e, value) if isinstance(value, tuple) else _int(e, value)
-
-
-def _bool(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, bool) else _WRONG
-
-
-def _text(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, str) else _WRONG
-
-
-def _number(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, int | float) and not isinstance(value, bool) else _WRONG
-
-
-def _dtype(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, Dtype) else _WRONG
-
-
-def _function(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, FunctionName) else _WRONG
-
-
-def _functions(e: Emitter, value: Value) -> object:
-    if not isinstance(value, tuple) or not all(isinstance(v, FunctionName) for v in value):
-        return _WRONG
-    return value
-
-
-def _value(e: Emitter, value: Value) -> object:
-    return value
-
-
-_Converter = Callable[[Emitter, Value], object]
-
-
-def _optional(converter: _Converter) -> _Converter:
-    return lambda e, value: None if value is None else converter(e, value)
-
-
-_KINDS: dict[str, tuple[str, _Converter]] = {
-    "Operand": ("a tensor or a number", _operand),
-    "Operand | None": ("a tensor or a number", _optional(_operand)),
-    "Tensor": ("a tensor", _tensor),
-    "tuple[Operand, ...]": ("a tuple of tensors", _operands),
-    "int": ("a whole number known while compiling", _int),
-    "int | None": ("a whole number known while compiling", _optional(_int)),
-    "tuple[int, ...]": ("a tuple of whole numbers known while compiling", _ints),
-    "tuple[int, ...] | None": ("a tuple of whole numbers known while compiling", _optional(_ints)),
-    "int | tuple[int, ...]": ("a whole number or a tuple of them", _int_or_ints),
-    "Axes": ("a dimension, a tuple of dimensions or None", _optional(_int_or_ints)),
-    "bool": ("True or False", _bool),
-    "str": ("a text in quotes", _text),
-    "Scalar": ("a number known while compiling", _number),
-    "Scalar | None": ("a number known while compiling", _optional(_number)),
-    "Dtype": (f"a dtype ({', '.join(DTYPES)})", _dtype),
-    "Dtype | None": (f"a dtype ({', '.join(DTYPES)})", _optional(_dtype)),
-    "FunctionName": ("a function of the program", _function),
-    "tuple[FunctionName, ...]": ("a tuple of functions of the program", _functions),
-    "Blocks": ("a tensor or a tuple of them", _blocks),
-    "Placed": ("a value", _placed),
-    "Value": ("a value", _value),
+_ELSEWHERE = {
+    "range": "range(N) stands in loops and lists: for i in range(N) carrying x:",
+    "len": "x.shape[0] is the size of the first dimension",
+    "print": "programs print nothing; --run --outputs saves the results",
 }
+
+
+def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
+    """x.sum(axis=0) is sum(x, axis=0)."""
+    module = function.value
+    if isinstance(module, s.Attribute | s.Name) and _root(module) in ("jnp", "np", "jax", "lax", "numpy"):
+        if _root(module) not in scope.names:
+            raise scope.e.error(
+                f"functions have no module in front: write {function.name}(…)", pos=module.pos
+            )
+    value = scope.value(module)
+    if not isinstance(value, Tensor):
+        raise scope.e.error(f"{describe(value)} has no function {function.name}", pos=function.pos)
+    if function.name not in BUILTINS:
+        raise scope.e.error(
+            f"unknown function {function.name}", did_you_mean(function.name, BUILTINS), function.pos
+        )
+    return _builtin(scope, function.name, expr, (value,))
+
+
+def _root(expr: s.Expr) -> str:
+    while isinstance(expr, s.Attribute):
+        expr = expr.value
+    return expr.id if isinstance(expr, s.Name) else ""
+
+
+def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -> Value:
+    """Bind the arguments, evaluate each as its parameter wants it, and build."""
+    function = BUILTINS[name]
+    pos = expr.function.pos
+    keywords: dict[str, object] = {}
+    for keyword in expr.keywords:
+        if keyword.name in keywords:
+            raise scope.e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        keywords[keyword.name] = keyword.value
+    with scope.e.at(pos):
+        bound = bind(scope.e, name, function, (*first, *expr.args), keywords)
+    for parameter in signature(function).parameters.values():
+        if parameter.name not in bound.arguments:
+            continue
+        given: object = bound.arguments[parameter.name]
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            items = cast(tuple[object, ...], given)
+            bound.arguments[parameter.name] = tuple(_argument(scope, name, parameter, item) for item in items)
+        else:
+            bound.arguments[parameter.name] = _argument(scope, name, parameter, given)
+    with scope.e.at(pos):
+        return function(scope.e, *bound.args, **bound.kwargs)
+
+
+def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> object:
+    """One argument: axes unevaluated, everything else as a value of the parameter's kind."""
+    if isinstance(given, Tensor):
+        return convert(scope.e, name, parameter, given)
+    expr = cast(s.Expr, given)
+    if kind_of(parameter) == MESH_AXES:
+        return mesh_axes(scope, name, expr)
+    value = scope.value(expr)
+    with scope.e.at(expr.pos):
+        return convert(scope.e, name, parameter, value)
+
+
+def mesh_axes(scope: Scope, name: str, expr: s.Expr) -> tuple[Axis, ...]:
+    """An axis_name argument: axes of the mesh that this per-device code is manual over."""
+    if scope.manual is None:
+        raise scope.e.error(
+            f"{name} is per-device code, and this function is not",
+            "put @shard_map above the function; outside, the compiler finds the communication",
+            expr.pos,
+        )
+    mesh, manual = scope.manual
+    axes: list[Axis] = []
+    for item in expr.items if isinstance(expr, s.Sequence) else (expr,):
+        if not isinstance(item, s.Name):
+            raise scope.e.error(
+                f"{name}: axis_name is a bare axis name or a tuple of them",
+                f"without quotes: {item.value}" if isinstance(item, s.String) else None,
+                item.pos,
+            )
+        if item.id not in mesh.sizes:
+            hint = listed(item.id, mesh.sizes, f"the axes of {mesh.name} are")
+            raise scope.e.error(f"mesh {mesh.name} has no axis {item.id}", hint, item.pos)
+        if item.id not in manual:
+            raise scope.e.error(
+                f"axis {item.id} is not manual in this function",
+                f"@shard_map(axes=({', '.join((*manual, item.id))})) makes it so",
+                item.pos,
+            )
+        if any(axis.name == item.id for axis in axes):
+            raise scope.e.error(f"axis {item.id} stands twice", pos=item.pos)
+        axes.append(mesh.axis(item.id))
+    if not axes:
+        raise scope.e.error(f"{name} over no axis", pos=expr.pos)
+    return tuple(axes)
+
+
+def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
+    """A call of a function of the program."""
+    function = scope.program.functions[name]
+    given = _arguments(scope, function, expr)
+    values = [
+        (scope if parameter.name in given.written else scope.program.scope()).value(given.all[parameter.name])
+        for parameter in function.parameters
+    ]
+    places = [given.all[parameter.name].pos for parameter in function.parameters]
+    return scope.program.call(scope, function, values, places, expr.function.pos)
+
+
+class _Given(NamedTuple):
+    """The arguments of a call by parameter: those written, and all with the defaults."""
+
+    written: dict[str, s.Expr]
+    all: dict[str, s.Expr]
+
+
+def _arguments(scope: Scope, function: s.Function, expr: s.Call) -> _Given:
+    """Which argument is which parameter's. Raises ShardcError."""
+    e, name, pos = scope.e, function.name, expr.function.pos
+    names = [parameter.name for parameter in function.parameters]
+    free = [parameter.name for parameter in function.parameters if not parameter.named]
+    if len(expr.args) > len(free):
+        hint = f"those after {free[-1]} are given by name" if free and len(free) < len(names) else None
+        takes = plural(len(free), "argument") + (" without a name" if hint else "")
+        raise e.error(f"{name} takes {takes}, and is given {len(expr.args)}", hint, pos)
+    given: dict[str, s.Expr] = dict(zip(free, expr.args, strict=False))
+    for keyword in expr.keywords:
+        if keyword.name not in names:
+            raise e.error(
+                f"{name} has no parameter {keyword.name}", did_you_mean(keyword.name, names), keyword.pos
+            )
+        if keyword.name in given:
+            raise e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        given[keyword.name] = keyword.value
+    defaults = {p.name: p.default for p in function.parameters if p.default is not None}
+    missing = [parameter for parameter in names if parameter not in given and parameter not in defaults]
+    if missing:
+        raise e.error(f"{name} is called without {', '.join(missing)}", pos=pos)
+    return _Given(given, {**defaults, **given})
+
+
+def _construct(scope: Scope, record: s.RecordDef, expr: s.Call) -> RecordValue:
+    """Layer(wq=…, wk=…): a record of these values."""
+    names = [field.name for field in record.fields]
+    if len(expr.args) > len(names):
+        raise scope.e.error(f"{record.name} has {plural(len(names), 'field')}", pos=expr.pos)
+    given: dict[str, s.Expr] = dict(zip(names, expr.args, strict=False))
+    for keyword in expr.keywords:
+        if keyword.name not in names:
+            hint = listed(keyword.name, names, "its fields are")
+            raise scope.e.error(f"{record.name} has no field {keyword.name}", hint, keyword.pos)
+        if keyword.name in given:
+            raise scope.e.error(f"{record.name}: {keyword.name} is given twice", pos=keyword.pos)
+        given[keyword.name] = keyword.value
+    missing = [name for name in names if name not in given]
+    if missing:
+        raise scope.e.error(f"{record.name} is made without {', '.join(missing)}", pos=expr.pos)
+    return RecordValue(record.name, tuple((name, scope.value(given[name])) for name in names))
+
+
+def check_callable(scope: Scope, name: str, callee: Signature, pos: s.Pos) -> None:
+    """An error if this place is no place to call the function."""
+    if callee.manual is not None:
+        _check_per_device(scope, name, callee.manual, pos)
+    if scope.manual is not None:
+        check_shardings(scope, scope.manual, name, callee, pos)
+    scope.program.named.update(callee.axes)
+
+
+def check_shardings(scope: Scope, manual: DeviceScope, name: str, callee: Signature, pos: s.Pos) -> None:
+    """An error if the shardings in a callee name axes that this per-device code is manual over already."""
+    mesh, axes = manual
+    free = [axis for axis in mesh.sizes if axis not in axes]
+    taken = [axis for axis in axes if axis in callee.axes]
+    if not taken and (free or not callee.annotated):
+        return
+    if callee.mapped:
+        own = f"@per_device above {name} makes it a function of blocks, its types those of blocks"
+        leaves = f"@shard_map(axes=({', '.join(free)}{',' * (len(free) == 1)})) above {name} leaves "
+        raise scope.e.error(
+            f"{name} is written per device of {', '.join(taken or axes)}, and so is this place already",
+            f"{leaves}{', '.join(taken)} to its callers" if free else own,
+            pos,
+        )
+    raise scope.e.error(
+        f"{name} is called from per-device code, and its types carry shardings"
+        if callee.annotated
+        else f"{name} is called from per-device code, and shardings in it are over {', '.join(taken)}",
+        "a function for both kinds of code has plain types",
+        pos,
+    )
+
+
+def _check_per_device(scope: Scope, name: str, callee: DeviceScope, pos: s.Pos) -> None:
+    """An error unless this place is per-device code over all axes that the callee may use."""
+    if scope.manual is None:
+        raise scope.e.error(
+            f"{name} is per-device code, and this function is not", "call it in a @shard_map function", pos
+        )
+    mesh, axes = scope.manual
+    missing = [axis for axis in callee[1] if mesh != callee[0] or axis not in axes]
+    if missing:
+        raise scope.e.error(
+            f"{name} is per-device code over {', '.join(callee[1])}, and this place over {', '.join(axes)}",
+            f"@per_device(axes=…) above {name} names fewer axes" if mesh == callee[0] else None,
+            pos,
+        )

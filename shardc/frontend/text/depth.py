@@ -16,17 +16,51 @@ MAX_LOOPS = 16
 
 def check_depth(program: s.Program) -> None:
     """Raise SyntaxProblem where an expression or a nest of loops is too deep."""
-    for size in program.sizes:
-        _check(size.value)
+    for declared in (*program.sizes, *program.constants):
+        _check(declared.value)
+    for assertion in program.assertions:
+        _check(assertion.condition)
     for function in program.functions:
         stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
         while stack:
             statement, depth = stack.pop()
-            if depth > MAX_LOOPS and isinstance(statement, s.For):
+            if depth > MAX_LOOPS and isinstance(statement, s.For | s.If):
                 raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
-            _check(statement.stacks if isinstance(statement, s.For) else statement.value)
-            if isinstance(statement, s.For):
-                stack += [(inner, depth + 1) for inner in statement.body]
+            for expr in expressions(statement):
+                _check(expr)
+            stack += [(inner, depth + 1) for inner in statements(statement)]
+
+
+def expressions(statement: s.Statement) -> tuple[s.Expr, ...]:
+    """The expressions of a statement, but for those of the statements inside."""
+    match statement:
+        case s.Assign() | s.Return():
+            return (statement.value,)
+        case s.For():
+            return (statement.stacks,)
+        case s.If():
+            return tuple(condition for condition, _ in statement.branches)
+        case s.Assert():
+            return (
+                (statement.condition,)
+                if statement.message is None
+                else (
+                    statement.condition,
+                    statement.message,
+                )
+            )
+        case s.Docstring():
+            return ()
+
+
+def statements(statement: s.Statement) -> tuple[s.Statement, ...]:
+    """The statements inside one, in order."""
+    if isinstance(statement, s.For):
+        return statement.body
+    if isinstance(statement, s.If):
+        bodies = (*(body for _, body in statement.branches), statement.otherwise)
+        return tuple(inner for body in bodies for inner in body)
+    return ()
 
 
 def _check(root: s.Expr) -> None:
@@ -70,5 +104,9 @@ def children(expr: s.Expr | s.Slice) -> Iterator[s.Expr | s.Slice]:
             yield expr.source
         case s.Record():
             yield from (entry.value for entry in expr.entries)
+        case s.Choice():
+            yield from (expr.condition, expr.yes, expr.no)
+        case s.Lambda():
+            yield expr.body
         case s.Name() | s.Number() | s.String() | s.Dots():
             return

@@ -13,21 +13,21 @@ from math import isinf, isnan
 import numpy as np
 from xdsl.ir import SSAValue
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text
 from shardc.graph.attrs import Dense
-from shardc.graph.infer import ShapeError
-from shardc.graph.types import Location, TensorType, is_float, is_integer
+from shardc.graph.types import TensorType, is_float, is_integer
+from shardc.ops import ShapeError, hlo
 
 MAX_ELEMENTS = 2**48
 """The largest tensor, in elements: 1 PiB of f32. What is larger is taken for a slip."""
 
-Body = Callable[..., Sequence[Tensor]]
+BuildBody = Callable[..., Sequence[Tensor]]
 
-Region = tuple[Sequence[TensorType], Body]
+NewRegion = tuple[Sequence[TensorType], BuildBody]
 """The types of a region's arguments, and what builds its body from them."""
 
 
@@ -59,6 +59,16 @@ class Emitter:
         return ShardcError(message, loc, hint)
 
     @contextmanager
+    def apart(self) -> Generator[None]:
+        """What is built inside is no part of what is being built: a function of its own."""
+        old, self._in_group = self._in_group, False
+        try:
+            with self.builder.apart():
+                yield
+        finally:
+            self._in_group = old
+
+    @contextmanager
     def group(self, name: str) -> Generator[None]:
         """Mark what is emitted inside as one composite, unless it is already part of one."""
         if self._in_group:
@@ -82,11 +92,11 @@ class Emitter:
         name: str,
         *operands: Tensor,
         results: Sequence[TensorType] | None = None,
-        regions: Sequence[Region] = (),
+        regions: Sequence[NewRegion] = (),
         weak: bool | None = None,
         **attrs: object,
     ) -> list[Tensor]:
-        """Build an operation. Its results are weak if all operands are, or as `weak` says."""
+        """Build an operation. Its results are weak if all operands are, or as `weak` says; no bool is."""
         for type in results or ():
             self.check_size(type)
         bodies = [(types, self._body(types, body)) for types, body in regions]
@@ -98,7 +108,8 @@ class Emitter:
             )
         except ShapeError as error:
             raise self.error(str(error)) from None
-        tensors = [Tensor(value, self.builder.type_of(value), weak) for value in values]
+        types = map(self.builder.type_of, values)
+        tensors = [Tensor(v, t, weak and t.dtype != "bool") for v, t in zip(values, types, strict=True)]
         for tensor in tensors:
             self.check_size(tensor.type)
         return tensors
@@ -116,12 +127,18 @@ class Emitter:
         (tensor,) = self.ops(name, *operands, results=results, regions=(), weak=weak, **attrs)
         return tensor
 
-    def _body(self, types: Sequence[TensorType], body: Body) -> Callable[..., list[SSAValue]]:
+    def _body(self, types: Sequence[TensorType], body: BuildBody) -> Callable[..., list[SSAValue]]:
         def build(_: SourceBuilder, *args: SSAValue) -> list[SSAValue]:
             tensors = [Tensor(arg, type) for arg, type in zip(args, types, strict=True)]
             return [tensor.value for tensor in body(*tensors)]
 
         return build
+
+    def trial(self, types: Sequence[TensorType], body: BuildBody) -> None:
+        """Build a body with arguments of these types for what its values are, and forget it."""
+        groups = self._groups
+        self.builder.trial(types, self._body(types, body))
+        self._groups = groups
 
     def check_size(self, type: TensorType) -> None:
         """An error for a tensor too large to be meant."""
@@ -138,13 +155,13 @@ class Emitter:
             data = np.array(value, dtype=type.numpy)
         if isinstance(value, float) and not isinf(value) and np.isinf(data):
             raise self.error(f"{value} does not fit into {type.dtype}")
-        return self.op("stablehlo.constant", value=Dense(data, type.shape), result=type, weak=weak)
+        return self.op(hlo.constant.name, value=Dense(data, type.shape), result=type, weak=weak)
 
     def constant(self, values: Sequence[Scalar], type: TensorType) -> Tensor:
         """A constant from its elements in row-major order."""
         data = np.array([self._fit(value, type.dtype) for value in values], dtype=type.numpy)
         dense = Dense(data.reshape(type.shape), type.shape)
-        return self.op("stablehlo.constant", value=dense, result=type, weak=False)
+        return self.op(hlo.constant.name, value=dense, result=type, weak=False)
 
     def _fit(self, value: Scalar, dtype: str) -> Scalar:
         if is_integer(dtype):
@@ -171,7 +188,7 @@ class Emitter:
         """The tensor in another dtype; nothing is emitted if it has it."""
         if tensor.dtype == dtype:
             return Tensor(tensor.value, tensor.type, weak, tensor.sharding)
-        return self.op("stablehlo.convert", tensor, result=tensor.type.with_dtype(dtype), weak=weak)
+        return self.op(hlo.convert.name, tensor, result=tensor.type.with_dtype(dtype), weak=weak)
 
     def inexact(self, operand: Operand) -> Tensor:
         """As a float: integers and bools become f32."""
@@ -188,12 +205,12 @@ class Emitter:
         """Another shape with as many elements; nothing is emitted if it has it."""
         if tensor.shape == shape:
             return tensor
-        return self.op("stablehlo.reshape", tensor, result=tensor.type.with_shape(shape))
+        return self.op(hlo.reshape.name, tensor, result=tensor.type.with_shape(shape))
 
     def broadcast_in_dim(self, tensor: Tensor, shape: tuple[int, ...], dims: Sequence[int]) -> Tensor:
         """Dimension i of the tensor becomes dimension dims[i] of the result."""
         return self.op(
-            "stablehlo.broadcast_in_dim",
+            hlo.broadcast_in_dim.name,
             tensor,
             result=tensor.type.with_shape(shape),
             broadcast_dimensions=tuple(dims),

@@ -5,16 +5,31 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.builtins.indexing import Range, Subscript, index
+from shardc.frontend.text.builtins.indexing import Range, Subscript, bounds, index
 from shardc.frontend.text.builtins.operators import BINARY, UNARY
 from shardc.frontend.text.builtins.shapes import transpose
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.calls import call
+from shardc.frontend.text.choices import choice
 from shardc.frontend.text.comprehensions import comprehension
-from shardc.frontend.text.invocations import call, check_shardings, did_you_mean
+from shardc.frontend.text.lambdas import function_value
 from shardc.frontend.text.scope import CONSTANTS, Scope
-from shardc.frontend.text.values import Dots, Dtype, Fields, Operand, Scalar, Tensor, Value, describe
+from shardc.frontend.text.trees import leaves
+from shardc.frontend.text.turns import items
+from shardc.frontend.text.values import (
+    Dots,
+    Dtype,
+    Fields,
+    Operand,
+    RecordValue,
+    Scalar,
+    Tensor,
+    Value,
+    describe,
+)
 from shardc.graph.types import TensorType
 
 
@@ -33,15 +48,13 @@ def _name(scope: Scope, expr: s.Name) -> Value:
         )
     if name in scope.names:
         return scope.names[name]
-    if name in scope.program.sizes:
-        return scope.program.sizes[name]
+    if name in scope.program.known:
+        return scope.program.known[name]
     if name in scope.program.functions:
-        if scope.manual is not None and scope.program.signature(name).mapped:
-            check_shardings(scope, scope.manual, name, expr.pos)
-        return scope.program.function_value(name)
+        return scope.program.function_value(scope, name, expr.pos)
     if name in CONSTANTS:
         return CONSTANTS[name]
-    known = (*scope.names, *scope.program.sizes)
+    known = (*scope.names, *scope.program.known, *scope.program.functions, *CONSTANTS)
     if any(name in mesh.sizes for mesh in scope.program.meshes.values()):
         raise scope.e.error(
             f"{name} is a mesh axis, and no value", "axes stand in types and in collectives", expr.pos
@@ -101,6 +114,10 @@ def _binary(scope: Scope, expr: s.Binary) -> Value:
 
 
 def _apply(scope: Scope, op: str, left: Value, right: Value) -> Value:
+    if op in ("==", "!=") and _comparable(left) and _comparable(right):
+        return (left == right) is (op == "==")
+    if op == "+" and isinstance(left, tuple) and isinstance(right, tuple):
+        return left + right
     for operand in (left, right):
         if not isinstance(operand, Tensor | bool | int | float):
             raise scope.e.error(f"{op} takes tensors and numbers, not {describe(operand)}")
@@ -112,6 +129,13 @@ def _apply(scope: Scope, op: str, left: Value, right: Value) -> Value:
         raise scope.e.error(str(error)) from None
 
 
+def _comparable(value: Value) -> bool:
+    """Whether a value is a text, a dtype, None, or a tuple of them and numbers."""
+    if isinstance(value, tuple):
+        return not any(isinstance(leaf, Tensor) for leaf in leaves(value))
+    return isinstance(value, str | Dtype | None)
+
+
 # ---- attributes and subscripts
 
 
@@ -121,9 +145,15 @@ def _attribute(scope: Scope, expr: s.Attribute) -> Value:
         with scope.e.at(expr.pos):
             return _ATTRIBUTES[expr.name](scope.e, value)
     hint = None
+    if isinstance(value, RecordValue):
+        fields = dict(value.fields)
+        if expr.name in fields:
+            return fields[expr.name]
+        hint = listed(expr.name, fields, "its fields are")
+        raise scope.e.error(f"{value.name} has no field {expr.name}", hint, expr.pos)
     if isinstance(value, Tensor):
         is_function = expr.name in BUILTINS
-        hint = f"call it: {expr.name}(x)" if is_function else f"tensors have {', '.join(_ATTRIBUTES)}"
+        hint = f"call it: {expr.name}(x)" if is_function else listed(expr.name, _ATTRIBUTES, "tensors have")
     raise scope.e.error(f"{describe(value)} has no attribute {expr.name}", hint, expr.pos)
 
 
@@ -148,8 +178,8 @@ def _index(scope: Scope, expr: s.Index) -> Value:
                 if len(sizes) == len(subscripts):
                     return TensorType(sizes, value.name)
                 raise scope.e.error("the sizes of a type are whole numbers")
-            case tuple():
-                return _item(scope, value, subscripts)
+            case tuple() | RecordValue():
+                return _item(scope, items(scope, value, expr.pos), subscripts)
             case _:
                 raise scope.e.error(f"{describe(value)} takes no subscript")
 
@@ -160,6 +190,8 @@ def _item(scope: Scope, value: tuple[Value, ...], subscripts: tuple[Subscript, .
             return value[number]
         case (int() as number,):
             raise scope.e.error(f"index {number} is out of range for a tuple of {len(value)}")
+        case (Range() as part,):
+            return value[bounds(scope.e, part)]
         case _:
             raise scope.e.error("a tuple takes one whole number as subscript")
 
@@ -185,5 +217,7 @@ _EVALUATE: dict[type, Callable[[Scope, Any], Value]] = {
     s.Binary: _binary,
     s.Attribute: _attribute,
     s.Index: _index,
+    s.Choice: choice,
+    s.Lambda: function_value,
     s.Call: call,
 }

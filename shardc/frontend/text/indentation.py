@@ -24,10 +24,9 @@ INSTEAD = {
     "and": "& is elementwise and",
     "or": "| is elementwise or",
     "not": "~ is elementwise not",
-    "if": "where(condition, x, y) chooses elementwise",
+    "if": "a if known else b is decided while compiling; where(condition, x, y) chooses elementwise",
     "else": "where(condition, x, y) chooses elementwise",
     "while": "loops are counted: for i in range(N) carrying x:",
-    "lambda": "functions are written def name(x: f32[4]) -> f32[4]:",
     "is": "== compares",
 }
 """What to write for a word of Python that the language lacks."""

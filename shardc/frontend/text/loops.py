@@ -1,248 +1,215 @@
-"""Loops over stacked layers, and counted ones, as stablehlo.while in the form of JAX's scan.
+"""Loops as stablehlo.while in the form of JAX's scan; those over what is known while compiling are unrolled.
 
 The loop carries, in this order: the stacks and the other values the body reads (unchanged), the counter
-(i32, from 0), and the carried values. The body slices layer `counter` out of each stack.
+(i32, from 0), the carried values, and the stacks that it collects. The body slices layer `counter` out of
+each stack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.elementwise import comparison
-from shardc.frontend.text.depth import children
+from shardc.frontend.text.carried import lose, outside, start, value_after, written, yielded
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Tensor, describe
-from shardc.graph.types import TensorType
+from shardc.frontend.text.stacks import COUNTER, Counted, Source, source_of
+from shardc.frontend.text.trees import names_of, rebuilt, tensors_of
+from shardc.frontend.text.turns import bound_to, turns
+from shardc.frontend.text.values import Tensor, Value, plural
+from shardc.ops import hlo
 
-COUNTER = TensorType((), "i32")
+MAX_UNROLLED = 4096
+"""How many turns are unrolled at most."""
 
-Execute = Callable[[Scope, s.Statement], None]
+Execute = Callable[[Scope, s.Statement], s.Return | None]
 
 
 def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
-    """Build a loop; afterwards the carried names have their last values."""
-    if not statement.carrying:
+    """Build a loop; afterwards the carried names have their last values, the collected ones their stacks."""
+    _check_names(scope, statement)
+    if not statement.carrying and not statement.collecting:
+        _unroll(scope, statement, execute)
+        return
+    source = source_of(scope, statement.stacks)
+    if source is None:
+        if statement.collecting:
+            hint = "a list collects what is known: [x * k for k in range(3)]"
+            raise scope.e.error("a loop collects over stacks or a range", hint, statement.stacks.pos)
+        _unroll(scope, statement, execute)
+        lose(scope, statement)
+        return
+    if len(source.columns) != len(statement.targets):
+        stacks = len(source.stacks)
+        what = plural(stacks, "stack") if stacks == len(source.columns) else "the counter of range"
+        if stacks and stacks < len(source.columns):
+            what = f"a counter and {plural(stacks, 'stack')}"
+        raise scope.e.error(f"{len(statement.targets)} names for {what}", pos=statement.pos)
+    carried = [start(scope, target) for target in statement.carrying]
+    names = [target.name for target in statement.carrying]
+    turn = _Turn(scope, statement, execute, source, carried, outside(scope, statement))
+    collected = turn.collected() if statement.collecting else []
+    last: list[Value] = [*carried, *collected]
+    if source.count or not source.stacks:  # a stack without layers has none to slice
+        last = _loop(scope, turn, collected)
+    lose(scope, statement)
+    names += [target.name for target in statement.collecting]
+    for name, value in zip(names, last, strict=True):
+        scope.e.builder.name([tensor.value for tensor in tensors_of(value)], names_of(value, name))
+        scope.bind(name, value)
+
+
+def _unroll(scope: Scope, statement: s.For, execute: Execute) -> None:
+    """The body once for each turn, with the names as numbers, or whatever they are."""
+    if not isinstance(statement.stacks, s.Call) and isinstance(scope.value(statement.stacks), Tensor):
         raise scope.e.error(
             "a loop without carrying computes nothing",
             "name what each turn hands to the next: for w in ws carrying x:",
             statement.pos,
         )
-    _check_names(scope, statement)
-    count, stacks = _stacks(scope, statement)
-    carried = [_start(scope, target) for target in statement.carrying]
-    names = [target.name for target in statement.carrying]
-    last = carried
-    if count or not stacks:  # a stack without layers has none to slice
-        turn = _Turn(scope, statement, execute, count, len(stacks), carried, _outside(scope, statement))
-        last = _loop(scope, statement, turn, stacks)
-        scope.e.builder.name([result.value for result in last], names)
-    _lose(scope, statement)
-    for name, result in zip(names, last, strict=True):
-        scope.bind(name, result)
+    found = turns(scope, statement.stacks)
+    if len(found) > MAX_UNROLLED:
+        hint = "with carrying it stays a loop: for i in range(N) carrying x:"
+        raise scope.e.error(f"a loop of {len(found)} turns cannot be unrolled", hint, statement.stacks.pos)
+    for turn in found:
+        values = bound_to(scope, statement.targets, turn)
+        for target, value in zip(statement.targets, values, strict=True):
+            scope.bind(target.name, value)
+        _run(scope, statement, execute)
 
 
-def _loop(scope: Scope, statement: s.For, turn: _Turn, stacks: Sequence[Tensor]) -> list[Tensor]:
-    """The while operation; what it carries, after the last turn."""
-    with scope.e.at(statement.pos):
+def _run(scope: Scope, statement: s.For, execute: Execute) -> None:
+    for inner in statement.body:
+        returned = execute(scope, inner)
+        if returned is not None:
+            raise scope.e.error("return stands at the end of a function only", pos=returned.value.pos)
+
+
+def _loop(scope: Scope, turn: _Turn, collected: list[Value]) -> list[Value]:
+    """The while operation; what it carries and collects, after the last turn."""
+    with scope.e.at(turn.statement.pos):
         counter = scope.e.splat(0, COUNTER)
-        operands = [*stacks, *(tensor for _, tensor in turn.outside), counter, *turn.carried]
+        trees = [*turn.carried, *collected]
+        operands = [*turn.fixed(), counter, *(tensor for tree in trees for tensor in tensors_of(tree))]
         types = [operand.type for operand in operands]
-        regions = [(types, turn.condition), (types, turn.body)]
-        results = scope.e.ops("stablehlo.while", *operands, results=types, regions=regions, weak=False)
-    return results[turn.at + 1 :]
+        names = [
+            name
+            for target, value in zip(turn.statement.collecting, collected, strict=True)
+            for name in names_of(value, target.name)
+        ]
+        regions = [(types, turn.condition), (types, partial(turn.body, names))]
+        results = scope.e.ops(hlo.while_.name, *operands, results=types, regions=regions, weak=False)
+    last = rebuilt(tuple(trees), results[turn.at + 1 :])
+    assert isinstance(last, tuple)
+    return list(last)
 
 
 @dataclass(frozen=True, slots=True)
 class _Turn:
-    """One turn of a loop: `stacks` stacks, values from `outside`, the counter, and what is carried."""
+    """One turn of a loop: its stacks, values from `outside`, the counter, and what is carried."""
 
     scope: Scope
     statement: s.For
     execute: Execute
-    count: int
-    stacks: int
-    carried: list[Tensor]
-    outside: list[tuple[str, Tensor]]
+    source: Source
+    carried: list[Value]
+    outside: list[tuple[str, Value]]
+
+    def fixed(self) -> list[Tensor]:
+        """What is the same in all turns: the stacks, and what the body reads from outside."""
+        return [*self.source.tensors(), *(t for _, value in self.outside for t in tensors_of(value))]
 
     @property
     def at(self) -> int:
         """Which argument is the counter."""
-        return self.stacks + len(self.outside)
+        return len(self.fixed())
 
     def condition(self, *args: Tensor) -> list[Tensor]:
         e = self.scope.e
-        return [comparison(e, args[self.at], e.splat(self.count, COUNTER), "LT")]
+        return [comparison(e, args[self.at], e.splat(self.source.count, COUNTER), "LT")]
 
-    def body(self, *args: Tensor) -> list[Tensor]:
+    def body(self, collected: list[str], *args: Tensor) -> list[Tensor]:
+        e, counter = self.scope.e, args[self.at]
+        e.builder.name([arg.value for arg in args], self._names() + collected)
+        results, made = self._results(args)
+        stacks = args[self.at + 1 + len(results) :]
+        filled = [
+            written(e, stack, self._place(counter), one) for stack, one in zip(stacks, made, strict=True)
+        ]
+        step = e.op(hlo.add.name, counter, e.splat(1, COUNTER))
+        return [*args[: self.at], step, *results, *filled]
+
+    def collected(self) -> list[Value]:
+        """The empty stacks that the loop fills; what one turn yields is found by building it for nothing."""
+        e, made = self.scope.e, list[Value]()
+        types = [*(t.type for t in self.fixed()), COUNTER]
+        types += [tensor.type for value in self.carried for tensor in tensors_of(value)]
+
+        def body(*args: Tensor) -> list[Tensor]:
+            made.extend(self._turn(args)[1])
+            return list(args)
+
+        e.trial(types, body)
+        with e.at(self.statement.collecting[0].pos):
+            return [
+                rebuilt(
+                    v, [e.splat(0, t.type.with_shape((self.source.count, *t.shape))) for t in tensors_of(v)]
+                )
+                for v in made
+            ]
+
+    def _results(self, args: tuple[Tensor, ...]) -> tuple[list[Tensor], list[Tensor]]:
+        carried, made = self._turn(args)
+        return (
+            [tensor for value in carried for tensor in tensors_of(value)],
+            [tensor for value in made for tensor in tensors_of(value)],
+        )
+
+    def _turn(self, args: tuple[Tensor, ...]) -> tuple[list[Value], list[Value]]:
+        """The carried values after a turn, and those that it yields."""
         e, inner, counter = self.scope.e, self.scope.inner(), args[self.at]
-        e.builder.name([arg.value for arg in args], self._names())
-        for (name, old), arg in zip(self.outside, args[self.stacks : self.at], strict=True):
-            inner.bind(name, replace(arg, weak=old.weak, sharding=old.sharding))
-        layers = [_layer(self.scope, stack, counter) for stack in args[: self.stacks]] or [counter]
-        for target, layer in zip(self.statement.targets, layers, strict=True):
-            inner.bind(target.name, layer)
-            e.builder.name([layer.value], [target.name])
-        for target, arg in zip(self.statement.carrying, args[self.at + 1 :], strict=True):
-            inner.bind(target.name, arg)
-        for statement in self.statement.body:
-            self.execute(inner, statement)
+        stacks = len(self.source.tensors())
+        rest = list(args[stacks : self.at])
+        for name, old in self.outside:
+            tensors = [replace(rest.pop(0), weak=t.weak, sharding=t.sharding) for t in tensors_of(old)]
+            inner.bind(name, rebuilt(old, tensors))
+        values = self.source.turn(e, counter, args[:stacks])
+        for target, value in zip(self.statement.targets, values, strict=True):
+            inner.bind(target.name, value)
+            e.builder.name([t.value for t in tensors_of(value)], names_of(value, target.name))
+        starts = rebuilt(tuple(self.carried), args[self.at + 1 :])
+        assert isinstance(starts, tuple)
+        for target, value in zip(self.statement.carrying, starts, strict=True):
+            inner.bind(target.name, value)
+        _run(inner, self.statement, self.execute)
         pairs = zip(self.statement.carrying, self.carried, strict=True)
-        results = [_carried(inner, target, start) for target, start in pairs]
-        step = e.op("stablehlo.add", counter, e.splat(1, COUNTER))
-        return [*args[: self.at], step, *results]
+        results = [value_after(inner, target, old) for target, old in pairs]
+        return results, [yielded(inner, target) for target in self.statement.collecting]
+
+    def _place(self, counter: Tensor) -> Tensor:
+        """Where what a turn yields is written: beside what it was made of, as JAX's scan does."""
+        if not self.source.backwards:
+            return counter
+        e = self.scope.e
+        return e.op(hlo.subtract.name, e.splat(self.source.count - 1, COUNTER), counter)
 
     def _names(self) -> list[str]:
         """What the arguments are called: as outside; the counter of a loop over stacks is i."""
-        expr = self.statement.stacks
-        exprs = (expr.items if isinstance(expr, s.Sequence) else (expr,))[: self.stacks]
-        names = [one.id if isinstance(one, s.Name) else "stack" for one in exprs]
-        names += [name for name, _ in self.outside]
-        names.append("i" if self.stacks else self.statement.targets[0].name)
-        return names + [target.name for target in self.statement.carrying]
+        names = self.source.names() + [n for name, value in self.outside for n in names_of(value, name)]
+        first = self.source.columns[0] if self.source.columns else None
+        plain = isinstance(first, Counted) and (first.start, first.step) == (0, 1)
+        names.append(self.statement.targets[0].name if plain else "i")
+        for target, value in zip(self.statement.carrying, self.carried, strict=True):
+            names += names_of(value, target.name)
+        return names
 
 
 def _check_names(scope: Scope, statement: s.For) -> None:
-    names = [target.name for target in (*statement.targets, *statement.carrying)]
-    for i, target in enumerate((*statement.targets, *statement.carrying)):
+    targets = (*statement.targets, *statement.carrying, *statement.collecting)
+    names = [target.name for target in targets]
+    for i, target in enumerate(targets):
         if target.name in names[:i]:
             raise scope.e.error(f"{target.name} stands twice in this loop's header", pos=target.pos)
         scope.program.check_free(target.name, target.pos)
-
-
-def _stacks(scope: Scope, statement: s.For) -> tuple[int, list[Tensor]]:
-    """How many turns, and the stacks; none for range(N)."""
-    e, expr = scope.e, statement.stacks
-    if isinstance(expr, s.Call) and isinstance(expr.function, s.Name) and expr.function.id == "range":
-        return _count(scope, statement, expr), []
-    exprs = expr.items if isinstance(expr, s.Sequence) else (expr,)
-    if len(exprs) != len(statement.targets):
-        raise e.error(f"{len(statement.targets)} names for {len(exprs)} stacks", pos=statement.pos)
-    stacks: list[Tensor] = []
-    for one in exprs:
-        stack = scope.value(one)
-        if not isinstance(stack, Tensor) or stack.rank == 0:
-            raise e.error(f"a loop runs over stacks of layers, not over {describe(stack)}", pos=one.pos)
-        if stack.sharding is not None and stack.sharding.dims[0].axes:
-            names = ", ".join(axis.name for axis in stack.sharding.dims[0].axes)
-            raise e.error(
-                f"this stack is split over {names} along its layer dimension",
-                "each turn needs one layer on all devices: split another dimension of the stack",
-                one.pos,
-            )
-        if stacks and stack.shape[0] != stacks[0].shape[0]:
-            raise e.error(f"stacks of {stacks[0].shape[0]} and {stack.shape[0]} layers", pos=one.pos)
-        stacks.append(stack)
-    return stacks[0].shape[0], stacks
-
-
-def _count(scope: Scope, statement: s.For, call: s.Call) -> int:
-    e = scope.e
-    if len(call.args) != 1 or call.keywords:
-        raise e.error("range takes one number: range(N) counts from 0 to N - 1", pos=call.pos)
-    if len(statement.targets) != 1:
-        raise e.error(f"{len(statement.targets)} names for the counter of range", pos=statement.pos)
-    count = scope.value(call.args[0])
-    if not isinstance(count, int) or isinstance(count, bool):
-        raise e.error(
-            f"range takes a whole number known while compiling, not {describe(count)}", pos=call.args[0].pos
-        )
-    if not 0 <= count < 2**31:
-        raise e.error(f"a loop of {count} turns", "the counter is an i32", pos=call.args[0].pos)
-    return count
-
-
-def _start(scope: Scope, target: s.Target) -> Tensor:
-    """What a carried name is worth before the first turn."""
-    if target.name not in scope.names:
-        raise scope.e.error(
-            f"{target.name} is carried and has no value before the loop", "assign it above", target.pos
-        )
-    value = scope.value(s.Name(target.pos, target.name))
-    if not isinstance(value, Tensor | bool | int | float):
-        raise scope.e.error(f"{target.name} is {describe(value)} and cannot be carried", pos=target.pos)
-    with scope.e.at(target.pos):
-        return scope.e.tensor(value)
-
-
-def _layer(scope: Scope, stack: Tensor, counter: Tensor) -> Tensor:
-    e = scope.e
-    zero = [e.splat(0, COUNTER) for _ in stack.shape[1:]]
-    layer = e.op(
-        "stablehlo.dynamic_slice", stack, counter, *zero, slice_sizes=(1, *stack.shape[1:]), weak=False
-    )
-    return e.reshape(layer, stack.shape[1:])
-
-
-def _carried(inner: Scope, target: s.Target, start: Tensor) -> Tensor:
-    """The value at the end of a turn, which has the type it began with."""
-    value = inner.value(s.Name(target.pos, target.name))
-    if isinstance(value, bool | int | float):
-        with inner.e.at(target.pos):
-            value = inner.e.tensor(value)
-    if not isinstance(value, Tensor):
-        raise inner.e.error(f"{target.name} becomes {describe(value)} in the loop", pos=target.pos)
-    if value.type != start.type and not (value.weak and value.shape == start.shape):
-        hint = "carried values keep their type"
-        if value.shape == start.shape:
-            hint += f": start with {value.dtype}, or end with astype({target.name}, {start.dtype})"
-        raise inner.e.error(
-            f"{target.name} is {start.type} before the loop and {value.type} after a turn", hint, target.pos
-        )
-    return inner.e.cast(value, start.dtype)
-
-
-def _outside(scope: Scope, statement: s.For) -> list[tuple[str, Tensor]]:
-    """The tensors from outside that the body reads, in the order it first does."""
-    bound = {target.name for target in (*statement.targets, *statement.carrying)}
-    names = [name for name in dict.fromkeys(_reads(statement.body)) if name not in bound]
-    return [(name, value) for name in names if isinstance(value := scope.names.get(name), Tensor)]
-
-
-def _reads(body: tuple[s.Statement, ...]) -> list[str]:
-    """Names that statements read before they assign them."""
-    reads: list[str] = []
-    assigned: set[str] = set()
-    for statement in body:
-        if isinstance(statement, s.For):
-            inner = {target.name for target in statement.targets}
-            found = _names(statement.stacks) + [target.name for target in statement.carrying]
-            found += [name for name in _reads(statement.body) if name not in inner]
-        else:
-            found = _names(statement.value)
-        reads += [name for name in found if name not in assigned]
-        if isinstance(statement, s.Assign):
-            assigned.update(target.name for target in statement.targets)
-        elif isinstance(statement, s.For):
-            assigned.update(target.name for target in statement.carrying)
-    return reads
-
-
-def _names(expr: s.Expr) -> list[str]:
-    found: list[str] = []
-    stack: list[s.Expr | s.Slice] = [expr]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, s.Name):
-            found.append(node.id)
-        stack += reversed(list(children(node)))
-    return found
-
-
-def _lose(scope: Scope, statement: s.For) -> None:
-    """Names that the body assigned and the loop does not carry mean nothing after it."""
-    carried = {target.name for target in statement.carrying}
-    gone = {target.name: target.pos for target in statement.targets}
-    for inner in statement.body:
-        targets = (
-            inner.targets
-            if isinstance(inner, s.Assign)
-            else inner.carrying
-            if isinstance(inner, s.For)
-            else ()
-        )
-        gone.update((target.name, target.pos) for target in targets)
-    for name, pos in gone.items():
-        if name not in carried:
-            scope.lost[name] = pos

@@ -6,11 +6,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from shardc.analysis.text import sharded_text
+from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.annotations import Annotated
+from shardc.frontend.text.annotations import Annotated, dims_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.scope import DeviceScope
-from shardc.graph.text import sharded_text
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
 from shardc.layout.sharding import Dim
@@ -129,6 +130,8 @@ def _option(e: Emitter, decorator: s.Decorator, name: str) -> s.Expr | None:
     if decorator.args or unknown:
         takes = " and ".join(f"{option}=…" for option in known)
         hint = next((INSTEAD[keyword.name] for keyword in unknown if keyword.name in INSTEAD), None)
+        if unknown and hint is None:
+            hint = did_you_mean(unknown[0].name, known)
         place = unknown[0] if unknown else decorator.args[0]
         raise e.error(f"@{decorator.name} takes {takes} only", hint, place.pos)
     return next((keyword.value for keyword in decorator.keywords if keyword.name == name), None)
@@ -155,9 +158,8 @@ def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
     chosen: list[str] = []
     for item in value.items if isinstance(value, s.Sequence) else (value,):
         if not isinstance(item, s.Name) or item.id not in mesh.sizes:
-            raise e.error(
-                f"axes= names axes of mesh {mesh.name}", f"they are {', '.join(mesh.sizes)}", item.pos
-            )
+            hint = listed(item.id if isinstance(item, s.Name) else "", mesh.sizes, "they are")
+            raise e.error(f"axes= names axes of mesh {mesh.name}", hint, item.pos)
         if item.id in chosen:
             raise e.error(f"axes= names {item.id} twice", pos=item.pos)
         chosen.append(item.id)
@@ -171,7 +173,7 @@ def _spec(e: Emitter, mesh: Mesh, axes: tuple[str, ...], whole: bool, annotated:
     if annotated.sharding is None:
         return Sharding(mesh, (Dim(open=not whole),) * annotated.type.rank)
     sharding = annotated.sharding
-    if whole and any(dim.open or dim.priority is not None for dim in annotated.written.dims):
+    if whole and any(dim.open or dim.priority is not None for dim in dims_of(annotated.written)):
         raise e.error(
             "the types of a @shard_map function say exactly how they are split: no ? and no priority",
             pos=annotated.pos,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.depth import children
+from shardc.frontend.text.depth import children, expressions, statements
 from shardc.frontend.text.emitter import Emitter
 
 
@@ -33,15 +33,14 @@ def ordered(functions: Mapping[str, s.Function], e: Emitter) -> list[s.Function]
 def _mentions(function: s.Function, functions: Mapping[str, s.Function]) -> list[s.Name]:
     """Where a function names functions of the program."""
     found: list[s.Name] = []
-    stack: list[s.Expr | s.Slice | s.Statement] = list(reversed(function.body))
+    defaults = [parameter.default for parameter in function.parameters if parameter.default is not None]
+    stack: list[s.Expr | s.Slice | s.Statement] = [*defaults, *reversed(function.body)]
     while stack:
         node = stack.pop()
         if isinstance(node, s.Name) and node.id in functions:
             found.append(node)
-        elif isinstance(node, s.For):
-            stack += [*reversed(node.body), node.stacks]
-        elif isinstance(node, s.Assign | s.Return):
-            stack.append(node.value)
+        elif isinstance(node, s.Assign | s.Return | s.For | s.If | s.Assert | s.Docstring):
+            stack += [*reversed(statements(node)), *reversed(expressions(node))]
         else:
             stack += reversed(list(children(node)))
     return found

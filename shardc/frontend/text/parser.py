@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
@@ -10,12 +11,11 @@ from typing import cast
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from shardc.explain.diagnostics import ShardcError, register_source
+from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
 from shardc.frontend.text.indentation import INSTEAD, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
-from shardc.graph.types import Location
 
 
 def parse(text: str, file: str) -> Program:
@@ -51,6 +51,13 @@ def _parser() -> Lark:
     )
 
 
+@lru_cache(maxsize=1)
+def _keywords() -> dict[str, str]:
+    """Token -> the word that it is, of the words that the grammar names."""
+    words = {terminal.name: terminal.pattern.value for terminal in _parser().terminals}
+    return {name: word for name, word in words.items() if word.isalpha()}
+
+
 def _check_tabs(text: str) -> None:
     for number, line in enumerate(text.split("\n"), 1):
         col = line.partition("#")[0].find("\t")
@@ -65,6 +72,7 @@ _WORDS = {
     "INT": "a number",
     "FLOAT": "a number",
     "STRING": "a text in quotes",
+    "LONG_STRING": "a text in quotes",
     "COMPARE": "a comparison",
     "SHIFT": "<<",
     "OPEN": "?",
@@ -79,7 +87,7 @@ _WORDS = {
 _ENDS = ("_NL", "_DEDENT", "$END")
 
 _OPERATORS = frozenset(
-    "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE".split()
+    "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE IF".split()
 )
 
 _PUNCTUATION = {
@@ -94,12 +102,23 @@ _PUNCTUATION = {
     "LBRACE": "{",
     "RBRACE": "}",
     "TILDE": "~",
+    "ARROW": "->",
 }
+
+_AFTER_TARGET = frozenset(("COMMA", "COLON", "EQUAL"))
 
 _EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "STRING", "LPAR", "LSQB", "LBRACE", "DOTS", "MINUS"))
 
 
+_BROKEN_SIZE = re.compile(r"\s*size\b.*?=\s*(?=[0-9]*\.|[0-9]+[eE]|[\"'-])")
+"""A size up to a value that is no whole number."""
+
+
 def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
+    line = text.split("\n")[max(error.line, 1) - 1] if error.line > 0 else ""
+    if size := _BROKEN_SIZE.match(line):
+        hint = "const names any value known while compiling: const EPS = 1e-5"
+        return SyntaxProblem("a size is a whole number from 0", Pos(error.line, size.end() + 1), hint)
     if isinstance(error, UnexpectedToken):
         token = cast(Token, error.token)  # pyright: ignore[reportUnknownMemberType]
         return _unexpected_token(token, error.accepts or error.expected, text)
@@ -111,6 +130,8 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
         return SyntaxProblem(f"the character {char!r} has no meaning here", pos, _CHARACTERS.get(char))
     return SyntaxProblem("the file ends too early", pos)
 
+
+_DECLARATIONS = "mesh, size, const, record, assert and def do; values are computed in functions"
 
 _CHARACTERS = {
     "!": "~ is elementwise not, != compares",
@@ -125,13 +146,12 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
         pos = Pos(token.end_line or pos.line, len(token) + 1)
         return SyntaxProblem("this line is indented, and the line above it begins no block", pos)
     if "DEF" in expected and "RETURN" not in expected and token.type == "NAME":
-        return SyntaxProblem(
-            f'"{token}" begins no declaration', pos, "mesh, size and def do; values are computed in functions"
-        )
+        hint = _near_keyword(token, expected) or _DECLARATIONS
+        return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
     found = _found(token)
     if token.type in _ENDS:
         pos = _end_of_line(token, text)
-    hint = _hint(token, expected)
+    hint = _misspelt_statement(token, expected, text) or _hint(token, expected)
     wanted = _wanted(expected)
     if wanted is None:
         return SyntaxProblem(f"{found} has no place here", pos, hint)
@@ -150,12 +170,14 @@ def _wanted(expected: set[str]) -> str | None:
     rest = set(expected)
     if rest >= _EXPRESSION:
         words.append("an expression")
-        rest -= _EXPRESSION | {"PLUS", "TILDE"}
+        rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}
     if rest & _OPERATORS:
         rest -= _OPERATORS
         rest -= {"DOT", "LPAR", "LSQB"}
         if "_NL" in rest:
             rest = {"_NL"}
+    if "COLON" in rest and "ARROW" in rest:
+        rest.remove("ARROW")  # what a function returns need not be written
     names = {_WORDS.get(name) or f'"{_PUNCTUATION.get(name, name.lower())}"' for name in rest}
     words += sorted(names, key=lambda word: (word.startswith('"'), word))
     if not words or len(words) > 4:
@@ -172,15 +194,27 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return "names are written without quotes"
     if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:
         return "== compares; an assignment is a statement of its own"
-    if expected >= {"COMMA", "COLON", "EQUAL"}:
+    if expected >= _AFTER_TARGET:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
     if token.type == "AT" and {"INT", "RSQB"} <= expected:
         return "a dimension's size stands before its axes: 16@j"
     if token.type == "DOT" and "LPAR" in expected and "_NL" in expected and len(expected) == 2:
         return "decorators have no module in front: @shard_map"
-    if expected == {"LSQB"}:
-        return "the type of a scalar is written with brackets: f32[]"
-    return None
+    return _near_keyword(token, expected)
+
+
+def _near_keyword(token: Token, expected: set[str]) -> str | None:
+    """A hint for a keyword that is misspelt where it stands."""
+    words = [word for name, word in _keywords().items() if name in expected]
+    return did_you_mean(token, words) if token.type == "NAME" else None
+
+
+def _misspelt_statement(token: Token, expected: set[str], text: str) -> str | None:
+    """The same for a statement's first word, which is a name until something follows that fits no name."""
+    if not expected >= _AFTER_TARGET or token.type not in ("NAME", "INT", "FLOAT"):
+        return None
+    line = text.split("\n")[(token.line or 1) - 1]
+    return did_you_mean(line.split()[0], ("for", "return"))
 
 
 def _end_of_line(token: Token, text: str) -> Pos:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.notations import text_of
 
 
 def print_ast(program: s.Program) -> str:
@@ -15,6 +16,13 @@ def print_ast(program: s.Program) -> str:
         lines.append(f"mesh {mesh.name}[{axes}]{devices}{processes}{_at(mesh.pos)}")
     for size in program.sizes:
         lines.append(f"size {size.name} = {_inline(size.value)}{_at(size.pos)}")
+    for constant in program.constants:
+        lines += [f"const {constant.name}{_at(constant.pos)}", *_tree(constant.value, "  ")]
+    for assertion in program.assertions:
+        lines += _statement(assertion, "")
+    for record in program.records:
+        lines.append(f"record {record.name}{_at(record.pos)}")
+        lines += [f"  field {field.name}: {type_text(field.type)}" for field in record.fields]
     for function in program.functions:
         lines += _function(function)
     return "\n".join(lines) + "\n"
@@ -26,11 +34,18 @@ def _function(function: s.Function) -> list[str]:
     if decorator is not None:
         axes = "".join(f" {keyword.name}={_inline(keyword.value)}" for keyword in decorator.keywords)
         lines.append(f"  decorator {decorator.name}{axes}")
-    lines += [f"  parameter {p.name}: {type_text(p.type)}" for p in function.parameters]
+    lines += [line for parameter in function.parameters for line in _parameter(parameter)]
     lines += [f"  result {type_text(type)}" for type in function.results or ()]
     for statement in function.body:
         lines += _statement(statement, "  ")
     return lines
+
+
+def _parameter(parameter: s.Parameter) -> list[str]:
+    named = "named parameter" if parameter.named else "parameter"
+    type = "" if parameter.type is None else f": {type_text(parameter.type)}"
+    default = [] if parameter.default is None else ["    default", *_tree(parameter.default, "      ")]
+    return [f"  {named} {parameter.name}{type}", *default]
 
 
 def _statement(statement: s.Statement, indent: str) -> list[str]:
@@ -43,11 +58,35 @@ def _statement(statement: s.Statement, indent: str) -> list[str]:
         case s.For():
             names = ", ".join(target.name for target in statement.targets)
             carried = ", ".join(target.name for target in statement.carrying)
-            lines = [f"{indent}for {names} carrying {carried}{_at(statement.pos)}"]
+            collected = ", ".join(target.name for target in statement.collecting)
+            header = f"{indent}for {names}" + f" carrying {carried}" * bool(carried)
+            lines = [header + f" collecting {collected}" * bool(collected) + _at(statement.pos)]
             lines += [f"{indent}  in", *_tree(statement.stacks, indent + "    "), f"{indent}  do"]
             for inner in statement.body:
                 lines += _statement(inner, indent + "    ")
             return lines
+        case s.If():
+            lines: list[str] = []
+            for word, (condition, body) in zip(
+                ["if", *["elif"] * len(statement.branches)], statement.branches, strict=False
+            ):
+                lines += [f"{indent}{word}{_at(condition.pos)}", *_tree(condition, indent + "  ")]
+                lines += [f"{indent}  do", *_statements(body, indent + "    ")]
+            otherwise = _statements(statement.otherwise, indent + "    ")
+            return lines + ([f"{indent}  else", *otherwise] if otherwise else [])
+        case s.Assert():
+            message = [] if statement.message is None else _tree(statement.message, indent + "  ")
+            return [
+                f"{indent}assert{_at(statement.pos)}",
+                *_tree(statement.condition, indent + "  "),
+                *message,
+            ]
+        case s.Docstring():
+            return [f"{indent}text{_at(statement.pos)}"]
+
+
+def _statements(body: tuple[s.Statement, ...], indent: str) -> list[str]:
+    return [line for statement in body for line in _statement(statement, indent)]
 
 
 def _target(target: s.Target) -> str:
@@ -61,13 +100,21 @@ def _at(pos: s.Pos) -> str:
 # ---- types
 
 
-def type_text(type: s.Type) -> str:
+def type_text(type: s.AnyType | None) -> str:
     """A type as it is written."""
+    if type is None:
+        return ""
+    if isinstance(type, s.NamedType):
+        return type.name
+    if isinstance(type, s.TupleType):
+        return f"({', '.join(map(type_text, type.items))}{',' * (len(type.items) == 1)})"
     dims = ", ".join(_dim(dim) for dim in type.dims)
     return f"{type.dtype}[{dims}]" + "".join(f" {_suffix(suffix)}" for suffix in type.suffixes)
 
 
-def _dim(dim: s.DimType) -> str:
+def _dim(dim: s.DimType | s.Rest) -> str:
+    if isinstance(dim, s.Rest):
+        return f"*{dim.name}"
     size = _inline(dim.size)
     if not dim.annotated:
         return size
@@ -81,8 +128,10 @@ def _axis(axis: s.AxisRef) -> str:
     return axis.name if axis.part is None else f"{axis.name}:({axis.part[0]}){axis.part[1]}"
 
 
-def _suffix(suffix: s.Replicated | s.Partial | s.On) -> str:
+def _suffix(suffix: s.Suffix) -> str:
     match suffix:
+        case s.Notated():
+            return text_of(suffix.written)
         case s.On():
             return f"on {suffix.mesh}"
         case s.Partial():
@@ -109,6 +158,12 @@ def _tree(root: s.Expr, indent: str) -> list[str]:
     return lines
 
 
+def _known(node: s.Choice | s.Lambda) -> tuple[str, list[s.Expr | s.Keyword | s.Slice | str]]:
+    if isinstance(node, s.Choice):
+        return "choice", [node.condition, node.yes, node.no]
+    return f"lambda {', '.join(target.name for target in node.parameters)}", [node.body]
+
+
 def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Keyword | s.Slice | str]]:
     """What a node is called, and what stands below it."""
     match node:
@@ -116,10 +171,8 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
             return node.id, []
         case s.Number():
             return str(node.value), []
-        case s.String():
-            return f'"{node.value}"', []
-        case s.Dots():
-            return "...", []
+        case s.String() | s.Dots():
+            return f'"{node.value}"' if isinstance(node, s.String) else "...", []
         case s.Sequence():
             return "tuple", list(node.items)
         case s.Comprehension():
@@ -127,6 +180,8 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
             return f"list for {names} in", [node.source, node.item]
         case s.Record():
             return "record", list(node.entries)
+        case s.Choice() | s.Lambda():
+            return _known(node)
         case s.Unary():
             return f"unary {node.op}", [node.operand]
         case s.Binary():

@@ -1,4 +1,4 @@
-"""The statements of a function's body: assignments, sharding constraints, return."""
+"""The statements of a function's body: assignments, sharding constraints, branches, assertions, return."""
 
 from __future__ import annotations
 
@@ -7,38 +7,71 @@ from dataclasses import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
-from shardc.frontend.text.invocations import Misfit, as_type
+from shardc.frontend.text.choices import known
+from shardc.frontend.text.fitting import Misfit, as_type, fit
 from shardc.frontend.text.loops import loop
 from shardc.frontend.text.scope import DeviceScope, Scope
-from shardc.frontend.text.values import Tensor, Value, counted, describe
-from shardc.graph.types import TensorType
+from shardc.frontend.text.trees import names_of, tensors_of
+from shardc.frontend.text.typed import Typed, resolved
+from shardc.frontend.text.values import RecordValue, Tensor, Value, describe, plural
 from shardc.layout import Sharding, text_of
+from shardc.ops import sdy, spmd
 
 
 def run(scope: Scope, function: s.Function) -> tuple[Value, s.Return]:
     """Build a function's body up to its return; the returned value, and the statement."""
-    for statement in function.body[:-1]:
-        if isinstance(statement, s.Return):
-            raise scope.e.error("statements after this return are never reached", pos=statement.pos)
-        execute(scope, statement)
-    last = function.body[-1]
-    if not isinstance(last, s.Return):
-        execute(scope, last)
-        raise scope.e.error(
-            f"function {function.name} ends without a return", "its last statement is return …", last.pos
-        )
-    return scope.value(last.value), last
+    for i, statement in enumerate(function.body):
+        returned = execute(scope, statement)
+        if returned is None:
+            continue
+        if returned is statement and i + 1 < len(function.body):
+            raise scope.e.error("statements after this return are never reached", pos=returned.pos)
+        return scope.value(returned.value), returned
+    raise scope.e.error(
+        f"function {function.name} ends without a return",
+        "its last statement is return …",
+        function.body[-1].pos,
+    )
 
 
-def execute(scope: Scope, statement: s.Statement) -> None:
-    """Build one statement that is no return."""
+def execute(scope: Scope, statement: s.Statement) -> s.Return | None:
+    """Build one statement; the return that it comes to, if it does."""
     match statement:
         case s.Assign():
             assign(scope, statement)
         case s.For():
             loop(scope, statement, execute)
+        case s.If():
+            return branch(scope, statement)
+        case s.Assert():
+            check(scope, statement)
+        case s.Docstring():
+            raise scope.e.error("a text stands at the beginning of a function only", pos=statement.pos)
         case s.Return():
-            raise scope.e.error("return stands at the end of a function only", pos=statement.pos)
+            return statement
+    return None
+
+
+def branch(scope: Scope, statement: s.If) -> s.Return | None:
+    """The statements of the first branch whose condition holds, while compiling; the return among them."""
+    for condition, body in (*statement.branches, (None, statement.otherwise)):
+        if condition is None or known(scope, condition, "if"):
+            for inner in body:
+                returned = execute(scope, inner)
+                if returned is not None:
+                    return returned
+            return None
+    return None
+
+
+def check(scope: Scope, statement: s.Assert) -> None:
+    """assert: an error of the program if the condition does not hold."""
+    if known(scope, statement.condition, "assert"):
+        return
+    message = None if statement.message is None else scope.value(statement.message)
+    if message is not None and not isinstance(message, str):
+        raise scope.e.error(f"the message of an assert is a text, not {describe(message)}", pos=statement.pos)
+    raise scope.e.error(f"assertion failed: {message}" if message else "assertion failed", pos=statement.pos)
 
 
 def assign(scope: Scope, statement: s.Assign) -> None:
@@ -58,6 +91,8 @@ def assign(scope: Scope, statement: s.Assign) -> None:
 
 def _unpacked(scope: Scope, value: Value, statement: s.Assign) -> tuple[Value, ...]:
     names = len(statement.targets)
+    if isinstance(value, RecordValue):
+        value = tuple(item for _, item in value.fields)
     if not isinstance(value, tuple):
         raise scope.e.error(f"{names} names for {describe(value)}", pos=statement.value.pos)
     if len(value) != names:
@@ -68,9 +103,12 @@ def _unpacked(scope: Scope, value: Value, statement: s.Assign) -> tuple[Value, .
 def _bound(scope: Scope, target: s.Target, value: Value) -> Value:
     """The value under its new name, constrained if the target has a type."""
     if target.type is not None:
-        return constrain(scope, target, scope.program.types.resolve(target.type), value)
-    if isinstance(value, Tensor):
-        scope.e.builder.name([value.value], [target.name])
+        typed = resolved(scope.program.types, scope.program.records, target.type, "warned")
+        if isinstance(typed, Annotated):
+            return constrain(scope, target, typed, value)
+        return fit(scope, typed, value, target.name, target.pos)
+    for tensor, name in zip(tensors_of(value), names_of(value, target.name), strict=True):
+        scope.e.builder.name([tensor.value], [name])
     return value
 
 
@@ -85,7 +123,7 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
         return _declared_partial(scope, target, annotated, tensor, sharding)
     scope.program.named.update(axis.name for axis in sharding.axes())
     with scope.e.at(target.pos):
-        result = scope.e.op("sdy.sharding_constraint", tensor, sharding=sharding)
+        result = scope.e.op(sdy.sharding_constraint.name, tensor, sharding=sharding)
         scope.e.builder.name([result.value], [target.name])
         return replace(result, sharding=sharding)
 
@@ -124,7 +162,7 @@ def _declared_partial(
     if not scope.e.builder.declare_partial(tensor.value, over, sharding.kind):
         with scope.e.at(target.pos):
             axes, kind = sharding.unreduced, sharding.kind
-            tensor = scope.e.op("spmd.as_partial", tensor, result=tensor.type, axes=axes, kind=kind)
+            tensor = scope.e.op(spmd.as_partial.name, tensor, result=tensor.type, axes=axes, kind=kind)
     scope.e.builder.name([tensor.value], [target.name])
     return tensor
 
@@ -134,33 +172,40 @@ def results_of(
     function: s.Function,
     value: Value,
     statement: s.Return,
-    types: Sequence[TensorType] | None,
+    types: Sequence[Typed] | None,
     why: Sequence[Misfit] = (),
-) -> list[Tensor]:
-    """The returned tensors, as the function's result types want them, where it has any; `why` they do."""
+) -> list[Value]:
+    """The returned values, as the function's result types want them, where it has any; `why` they do."""
     items = value if isinstance(value, tuple) else (value,)
     exprs = (
         statement.value.items if isinstance(statement.value, s.Sequence) else [statement.value] * len(items)
     )
     if types is not None and len(items) != len(types):
         raise scope.e.error(
-            f"{function.name} returns {counted(len(items), 'value')}, and its type has {len(types)}",
+            f"{function.name} returns {plural(len(items), 'value')}, and its type has {len(types)}",
             pos=statement.pos,
         )
-    tensors: list[Tensor] = []
+    reasons = iter(why) if why else None
+    results: list[Value] = []
     for i, (item, expr) in enumerate(zip(items, exprs, strict=True)):
         if types is not None:
             what = "the result" if len(types) == 1 else f"result {i}"
-            tensors.append(
-                as_type(
-                    scope, item, types[i], f"{what} of {function.name}", expr.pos, why[i] if why else None
-                )
-            )
-        elif isinstance(item, Tensor | bool | int | float):
-            with scope.e.at(expr.pos):
-                tensors.append(scope.e.tensor(item))
+            results.append(fit(scope, types[i], item, f"{what} of {function.name}", expr.pos, reasons))
         else:
-            raise scope.e.error(f"{function.name} returns {describe(item)}", pos=expr.pos)
-    if not tensors:
+            results.append(_as_tensors(scope, function, item, expr.pos))
+    if not any(tensors_of(result) for result in results):
         raise scope.e.error(f"{function.name} returns nothing", pos=statement.pos)
-    return tensors
+    return results
+
+
+def _as_tensors(scope: Scope, function: s.Function, value: Value, pos: s.Pos) -> Value:
+    """A returned value with its numbers as tensors."""
+    if isinstance(value, tuple):
+        return tuple(_as_tensors(scope, function, item, pos) for item in value)
+    if isinstance(value, RecordValue):
+        items = tuple((name, _as_tensors(scope, function, item, pos)) for name, item in value.fields)
+        return RecordValue(value.name, items)
+    if not isinstance(value, Tensor | bool | int | float):
+        raise scope.e.error(f"{function.name} returns {describe(value)}", pos=pos)
+    with scope.e.at(pos):
+        return scope.e.tensor(value)

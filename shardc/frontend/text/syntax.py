@@ -29,18 +29,24 @@ class SyntaxProblem(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Name:
+    """A variable, a size, an axis or a function, by its name."""
+
     pos: Pos
     id: str
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
+    """`3`, `0.5`, `1e-6`."""
+
     pos: Pos
     value: int | float
 
 
 @dataclass(frozen=True, slots=True)
 class String:
+    """`"ij,jk->ik"`."""
+
     pos: Pos
     value: str
 
@@ -79,7 +85,28 @@ class Record:
 
 
 @dataclass(frozen=True, slots=True)
+class Choice:
+    """`yes if condition else no`, decided while compiling."""
+
+    pos: Pos
+    condition: Expr
+    yes: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Lambda:
+    """`lambda x, y: body`."""
+
+    pos: Pos
+    parameters: tuple[Target, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class Unary:
+    """`-x`, `+x`, `~x`."""
+
     pos: Pos
     op: str
     operand: Expr
@@ -98,6 +125,8 @@ class Binary:
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
+    """`x.T`, `jnp.tanh`."""
+
     pos: Pos
     value: Expr
     name: str
@@ -105,6 +134,8 @@ class Attribute:
 
 @dataclass(frozen=True, slots=True)
 class Keyword:
+    """`axis=0` in a call."""
+
     pos: Pos
     name: str
     value: Expr
@@ -112,6 +143,8 @@ class Keyword:
 
 @dataclass(frozen=True, slots=True)
 class Call:
+    """`function(args, keywords)`."""
+
     pos: Pos
     function: Expr
     args: tuple[Expr, ...]
@@ -120,6 +153,8 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
+    """`start:stop:step` in a subscript; None for a part that is left out."""
+
     pos: Pos
     start: Expr | None
     stop: Expr | None
@@ -143,6 +178,8 @@ Expr: TypeAlias = (
     | Sequence
     | Comprehension
     | Record
+    | Choice
+    | Lambda
     | Unary
     | Binary
     | Attribute
@@ -175,6 +212,14 @@ class DimType:
 
 
 @dataclass(frozen=True, slots=True)
+class Rest:
+    """`*B`: any number of dimensions, which the call binds."""
+
+    pos: Pos
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Replicated:
     """`replicated`, or with axes `replicated(model)`."""
 
@@ -200,14 +245,44 @@ class On:
 
 
 @dataclass(frozen=True, slots=True)
+class Notated:
+    """`P("data", None)`, `(S(0), B)`: a sharding in the words of another system."""
+
+    pos: Pos
+    written: Expr
+
+
+Suffix: TypeAlias = Replicated | Partial | On | Notated
+
+
+@dataclass(frozen=True, slots=True)
 class Type:
     """`f32[B@data, D] partial(sum: model) on pod`, as written."""
 
     pos: Pos
     dtype: str
-    dims: tuple[DimType, ...]
-    suffixes: tuple[Replicated | Partial | On, ...] = ()
+    dims: tuple[DimType | Rest, ...]
+    suffixes: tuple[Suffix, ...] = ()
 
+
+@dataclass(frozen=True, slots=True)
+class NamedType:
+    """`Layer`, a record; or `int`, `float`, `str`, `bool`: a value known while compiling."""
+
+    pos: Pos
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class TupleType:
+    """`(f32[4], Layer)`."""
+
+    pos: Pos
+    items: tuple[AnyType, ...]
+
+
+AnyType: TypeAlias = Type | NamedType | TupleType
+"""A type of a parameter or a result. The name before the brackets of a Type may be that of a record."""
 
 # ---- statements
 
@@ -218,11 +293,13 @@ class Target:
 
     pos: Pos
     name: str
-    type: Type | None = None
+    type: AnyType | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
+    """`targets = value`; several targets unpack it."""
+
     pos: Pos
     targets: tuple[Target, ...]
     value: Expr
@@ -230,28 +307,59 @@ class Assign:
 
 @dataclass(frozen=True, slots=True)
 class Return:
+    """`return value`."""
+
     pos: Pos
     value: Expr
 
 
 @dataclass(frozen=True, slots=True)
 class For:
-    """`for targets in stacks carrying names:`."""
+    """`for targets in stacks carrying names collecting names:`."""
 
     pos: Pos
     targets: tuple[Target, ...]
     stacks: Expr
     carrying: tuple[Target, ...]
+    collecting: tuple[Target, ...]
     body: tuple[Statement, ...]
 
 
-Statement: TypeAlias = Assign | Return | For
+@dataclass(frozen=True, slots=True)
+class If:
+    """`if condition: … elif condition: … else: …`, decided while compiling."""
+
+    pos: Pos
+    branches: tuple[tuple[Expr, tuple[Statement, ...]], ...]
+    otherwise: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Assert:
+    """`assert condition, message`, checked while compiling."""
+
+    pos: Pos
+    condition: Expr
+    message: Expr | None
+
+
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """A text as the first statement of a function."""
+
+    pos: Pos
+    text: str
+
+
+Statement: TypeAlias = Assign | Return | For | If | Assert | Docstring
 
 # ---- the program
 
 
 @dataclass(frozen=True, slots=True)
 class MeshDef:
+    """`mesh pod[data=2, model=4]`; the order of devices and the processes are None if not stated."""
+
     pos: Pos
     name: str
     axes: tuple[tuple[str, Expr], ...]
@@ -261,9 +369,29 @@ class MeshDef:
 
 @dataclass(frozen=True, slots=True)
 class SizeDef:
+    """`size B = 32`."""
+
     pos: Pos
     name: str
     value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class ConstDef:
+    """`const EPS = 1e-5`."""
+
+    pos: Pos
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class RecordDef:
+    """`record Layer:` and its fields."""
+
+    pos: Pos
+    name: str
+    fields: tuple[Parameter, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,26 +406,36 @@ class Decorator:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
+    """`x: f32[B@data, D]` of a function, `eps=1e-5`; `named`: given by name only. Also a record's field."""
+
     pos: Pos
     name: str
-    type: Type
+    type: AnyType | None
+    default: Expr | None = None
+    named: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`results` is None where `->` is left out; `several` tells (f32[4],) from f32[4]."""
+    """`results` is None where `->` is left out; a tuple of them is a TupleType."""
 
     pos: Pos
     name: str
     decorator: Decorator | None
     parameters: tuple[Parameter, ...]
-    results: tuple[Type, ...] | None
+    results: tuple[AnyType, ...] | None
     body: tuple[Statement, ...]
+    doc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
+    """A file: its declarations by kind, each in the order of the text."""
+
     file: str
     meshes: tuple[MeshDef, ...]
     sizes: tuple[SizeDef, ...]
     functions: tuple[Function, ...]
+    constants: tuple[ConstDef, ...] = ()
+    records: tuple[RecordDef, ...] = ()
+    assertions: tuple[Assert, ...] = ()

@@ -2,47 +2,48 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TypeVar, cast
 
-from lark import Token, Transformer, v_args  # pyright: ignore[reportUnknownVariableType]
+from lark import Token
 
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.syntax import Pos, SyntaxProblem
+from shardc.frontend.text.syntax import SyntaxProblem
+from shardc.frontend.text.tree_expressions import (
+    Arguments,
+    ExpressionBuilder,
+    inline,
+    pos_of,
+    whole_number,
+)
 
 _T = TypeVar("_T")
-
-MAX_DIGITS = 400
-"""How long a number may be written; longer ones are a mistake, and slow to read."""
+_Split = tuple[tuple[s.AxisRef, ...], bool, int | None]
 
 
-def pos_of(token: Token) -> Pos:
-    """Where a token begins."""
-    return Pos(token.line or 1, token.column or 1)
-
-
-def _present(items: Sequence[_T | None]) -> tuple[_T, ...]:
-    return tuple(item for item in items if item is not None)
-
-
-def _inline(cls: type[_T]) -> type[_T]:
-    """Callbacks get children as arguments."""
-    return cast(Callable[[type[_T]], type[_T]], v_args(inline=True))(cls)
-
-
-@_inline
-class TreeBuilder(Transformer[Token, s.Program]):
+@inline
+class TreeBuilder(ExpressionBuilder):
     """Called bottom-up while parsing, so nothing here recurses."""
 
     # ---- meshes and sizes
 
-    def start(self, *items: s.MeshDef | tuple[s.SizeDef, ...] | s.Function | Token) -> s.Program:
+    def start(self, *items: object) -> s.Program:
+        declared: list[object] = []
+        for item in items:
+            declared += cast(tuple[object, ...], item) if type(item) is tuple else (item,)
+
+        def of(kind: type[_T]) -> tuple[_T, ...]:
+            return tuple(item for item in declared if isinstance(item, kind))
+
         return s.Program(
             "",
-            tuple(item for item in items if isinstance(item, s.MeshDef)),
-            tuple(size for item in items if type(item) is tuple for size in item),
-            tuple(item for item in items if isinstance(item, s.Function)),
+            of(s.MeshDef),
+            of(s.SizeDef),
+            of(s.Function),
+            of(s.ConstDef),
+            of(s.RecordDef),
+            of(s.Assert),
         )
 
     def mesh(
@@ -61,16 +62,28 @@ class TreeBuilder(Transformer[Token, s.Program]):
         return str(name), size
 
     def device_order(self, *numbers: Token) -> tuple[int, ...]:
-        return tuple(map(_int, numbers))
+        return tuple(map(whole_number, numbers))
 
     def processes(self, number: Token) -> int:
-        return _int(number)
+        return whole_number(number)
 
     def sizes(self, *sizes: s.SizeDef) -> tuple[s.SizeDef, ...]:
         return sizes
 
     def size(self, name: Token, value: s.Expr) -> s.SizeDef:
         return s.SizeDef(pos_of(name), str(name), value)
+
+    def constants(self, *constants: s.ConstDef) -> tuple[s.ConstDef, ...]:
+        return constants
+
+    def constant(self, name: Token, value: s.Expr) -> s.ConstDef:
+        return s.ConstDef(pos_of(name), str(name), value)
+
+    def record_type(self, name: Token, *fields: s.Parameter) -> s.RecordDef:
+        return s.RecordDef(pos_of(name), str(name), fields)
+
+    def field(self, name: Token, type: s.AnyType) -> s.Parameter:
+        return s.Parameter(pos_of(name), str(name), type)
 
     # ---- functions
 
@@ -79,25 +92,53 @@ class TreeBuilder(Transformer[Token, s.Program]):
         decorator: s.Decorator | None,
         name: Token,
         parameters: tuple[s.Parameter, ...] | None,
-        results: tuple[s.Type, ...] | None,
+        arrow: Token | None,
+        results: tuple[s.AnyType, ...] | None,
         body: tuple[s.Statement, ...],
     ) -> s.Function:
-        return s.Function(pos_of(name), str(name), decorator, parameters or (), results, body)
+        doc = body[0].text if isinstance(body[0], s.Docstring) else None
+        body = body[doc is not None :]
+        if not body:
+            raise SyntaxProblem(f"function {name} has no statements", pos_of(name))
+        return s.Function(pos_of(name), str(name), decorator, parameters or (), results, body, doc)
 
-    def decorator(self, at: Token, name: Token, arguments: _Arguments | None) -> s.Decorator:
+    def decorator(self, at: Token, name: Token, arguments: Arguments | None) -> s.Decorator:
         args, keywords = arguments or ((), ())
         return s.Decorator(pos_of(at), str(name), args, keywords)
 
-    def parameters(self, *parameters: s.Parameter) -> tuple[s.Parameter, ...]:
-        return parameters
+    def parameters(self, *parameters: s.Parameter | Token) -> tuple[s.Parameter, ...]:
+        found: list[s.Parameter] = []
+        star: Token | None = None
+        for parameter in parameters:
+            if isinstance(parameter, s.Parameter):
+                found.append(replace(parameter, named=star is not None))
+            elif star is not None:
+                raise SyntaxProblem("* stands twice among the parameters", pos_of(parameter))
+            else:
+                star = parameter
+        for before, after in pairwise(found):
+            if before.default is not None and after.default is None and not after.named:
+                raise SyntaxProblem("a parameter without a default follows one with a default", after.pos)
+        if star is not None and not any(parameter.named for parameter in found):
+            raise SyntaxProblem("no parameter follows *", pos_of(star), "those after it are given by name")
+        return tuple(found)
 
-    def parameter(self, name: Token, type: s.Type) -> s.Parameter:
-        return s.Parameter(pos_of(name), str(name), type)
+    def parameter(self, name: Token, type: s.AnyType | None, default: s.Expr | None) -> s.Parameter:
+        return s.Parameter(pos_of(name), str(name), type, default)
 
-    def one_result(self, type: s.Type) -> tuple[s.Type, ...]:
+    def named_type(self, name: Token) -> s.NamedType:
+        return s.NamedType(pos_of(name), str(name))
+
+    def tuple_type(self, *items: s.AnyType) -> s.TupleType:
+        return s.TupleType(items[0].pos, items)
+
+    def one_result(self, type: s.AnyType) -> tuple[s.AnyType, ...]:
         return (type,)
 
-    def several_results(self, *types: s.Type) -> tuple[s.Type, ...]:
+    def named_result(self, name: Token) -> tuple[s.AnyType, ...]:
+        return (self.named_type(name),)
+
+    def several_results(self, *types: s.AnyType) -> tuple[s.AnyType, ...]:
         return types
 
     def block(self, *statements: s.Statement) -> tuple[s.Statement, ...]:
@@ -109,7 +150,7 @@ class TreeBuilder(Transformer[Token, s.Program]):
         assert not isinstance(value, s.Target)
         return s.Assign(names[0].pos, names, value)
 
-    def target(self, name: Token, type: s.Type | None) -> s.Target:
+    def target(self, name: Token, type: s.AnyType | None) -> s.Target:
         return s.Target(pos_of(name), str(name), type)
 
     def return_statement(self, value: s.Expr) -> s.Return:
@@ -120,9 +161,26 @@ class TreeBuilder(Transformer[Token, s.Program]):
         names: tuple[s.Target, ...],
         stacks: s.Expr,
         carrying: tuple[s.Target, ...] | None,
+        collecting: tuple[s.Target, ...] | None,
         body: tuple[s.Statement, ...],
     ) -> s.For:
-        return s.For(names[0].pos, names, stacks, carrying or (), body)
+        return s.For(names[0].pos, names, stacks, carrying or (), collecting or (), body)
+
+    def branch(self, word: Token, *parts: object) -> s.If:
+        *branches, otherwise = cast(tuple[tuple[s.Expr, tuple[s.Statement, ...]], ...], parts)
+        return s.If(pos_of(word), tuple(branches), cast(tuple[s.Statement, ...], otherwise or ()))
+
+    def condition(
+        self, value: s.Expr, body: tuple[s.Statement, ...]
+    ) -> tuple[s.Expr, tuple[s.Statement, ...]]:
+        return value, body
+
+    def assertion(self, word: Token, condition: s.Expr, message: s.Expr | None) -> s.Assert:
+        return s.Assert(pos_of(word), condition, message)
+
+    def docstring(self, token: Token) -> s.Docstring:
+        quotes = 3 if token.type == "LONG_STRING" else 1
+        return s.Docstring(pos_of(token), str(token)[quotes:-quotes])
 
     def names(self, *names: Token) -> tuple[s.Target, ...]:
         return tuple(s.Target(pos_of(name), str(name)) for name in names)
@@ -130,12 +188,15 @@ class TreeBuilder(Transformer[Token, s.Program]):
     # ---- types
 
     def tensor_type(
-        self, name: Token, dims: tuple[s.DimType, ...] | None, *suffixes: s.Replicated | s.Partial | s.On
+        self, name: Token, dims: tuple[s.DimType | s.Rest, ...] | None, *suffixes: s.Suffix
     ) -> s.Type:
         return s.Type(pos_of(name), str(name), dims or (), suffixes)
 
-    def dims(self, *dims: s.DimType) -> tuple[s.DimType, ...]:
+    def dims(self, *dims: s.DimType | s.Rest) -> tuple[s.DimType | s.Rest, ...]:
         return dims
+
+    def rest(self, star: Token, name: Token) -> s.Rest:
+        return s.Rest(pos_of(star), str(name))
 
     def dim(self, size: s.Expr, split: _Split | None) -> s.DimType:
         if split is None:
@@ -145,7 +206,7 @@ class TreeBuilder(Transformer[Token, s.Program]):
 
     def split(self, axes: tuple[s.AxisRef, ...], *marks: Token) -> _Split:
         open = any(mark.type == "OPEN" for mark in marks)
-        priority = next((_int(mark[2:], mark) for mark in marks if mark.type == "PRIORITY"), None)
+        priority = next((whole_number(mark[2:], mark) for mark in marks if mark.type == "PRIORITY"), None)
         return axes, open, priority
 
     def open_split(self, *marks: Token) -> _Split:
@@ -158,7 +219,7 @@ class TreeBuilder(Transformer[Token, s.Program]):
         return refs
 
     def axis_ref(self, name: Token, pre: Token | None, size: Token | None) -> s.AxisRef:
-        part = None if pre is None or size is None else (_int(pre), _int(size))
+        part = None if pre is None or size is None else (whole_number(pre), whole_number(size))
         return s.AxisRef(pos_of(name), str(name), part)
 
     def replicated(self, word: Token, axes: tuple[s.AxisRef, ...] | None) -> s.Replicated:
@@ -170,79 +231,8 @@ class TreeBuilder(Transformer[Token, s.Program]):
     def on(self, name: Token) -> s.On:
         return s.On(pos_of(name), str(name))
 
-    # ---- expressions
+    def notated(self, written: s.Expr) -> s.Notated:
+        return s.Notated(written.pos, written)
 
-    def binary(self, left: s.Expr, op: Token, right: s.Expr) -> s.Binary:
-        return s.Binary(left.pos, str(op), pos_of(op), left, right)
-
-    def unary(self, op: Token, operand: s.Expr) -> s.Unary:
-        return s.Unary(pos_of(op), str(op), operand)
-
-    def attribute(self, value: s.Expr, name: Token) -> s.Attribute:
-        return s.Attribute(pos_of(name), value, str(name))
-
-    def call(self, function: s.Expr, arguments: _Arguments | None) -> s.Call:
-        args, keywords = arguments or ((), ())
-        return s.Call(function.pos, function, args, keywords)
-
-    def index(self, value: s.Expr, subscripts: tuple[s.Expr | s.Slice, ...]) -> s.Index:
-        return s.Index(value.pos, value, subscripts)
-
-    def name(self, token: Token) -> s.Name:
-        return s.Name(pos_of(token), str(token))
-
-    def number(self, token: Token) -> s.Number:
-        return s.Number(pos_of(token), _int(token) if token.type == "INT" else float(token))
-
-    def string(self, token: Token) -> s.String:
-        return s.String(pos_of(token), str(token)[1:-1])
-
-    def dots(self, token: Token) -> s.Dots:
-        return s.Dots(pos_of(token))
-
-    def sequence(self, *items: s.Expr) -> s.Sequence:
-        return s.Sequence(items[0].pos, items)
-
-    def bracketed(self, bracket: Token, *items: s.Expr | None) -> s.Sequence:
-        return s.Sequence(pos_of(bracket), _present(items))
-
-    def comprehension(
-        self, bracket: Token, item: s.Expr, targets: tuple[s.Target, ...], source: s.Expr
-    ) -> s.Comprehension:
-        return s.Comprehension(pos_of(bracket), item, targets, source)
-
-    def record(self, bracket: Token, *entries: s.Keyword | None) -> s.Record:
-        return s.Record(pos_of(bracket), _present(entries))
-
-    def arguments(self, *arguments: s.Expr | s.Keyword) -> _Arguments:
-        keywords = tuple(a for a in arguments if isinstance(a, s.Keyword))
-        for before, after in pairwise(arguments):
-            if isinstance(before, s.Keyword) and not isinstance(after, s.Keyword):
-                raise SyntaxProblem("an argument without a name follows one with a name", after.pos)
-        return tuple(a for a in arguments if not isinstance(a, s.Keyword)), keywords
-
-    def positional(self, value: s.Expr) -> s.Expr:
-        return value
-
-    def keyword(self, name: Token, value: s.Expr) -> s.Keyword:
-        return s.Keyword(pos_of(name), str(name), value)
-
-    def subscripts(self, *subscripts: s.Expr | s.Slice) -> tuple[s.Expr | s.Slice, ...]:
-        return subscripts
-
-    def slicing(
-        self, start: s.Expr | None, colon: Token, stop: s.Expr | None, step: s.Expr | None
-    ) -> s.Slice:
-        return s.Slice(pos_of(colon), start, stop, step)
-
-
-_Arguments = tuple[tuple[s.Expr, ...], tuple[s.Keyword, ...]]
-_Split = tuple[tuple[s.AxisRef, ...], bool, int | None]
-
-
-def _int(text: str, token: Token | None = None) -> int:
-    place = token or text
-    if len(text) > MAX_DIGITS:
-        assert isinstance(place, Token)
-        raise SyntaxProblem(f"this number has more than {MAX_DIGITS} digits", pos_of(place))
-    return int(text)
+    def notated_call(self, name: Token, arguments: Arguments | None) -> s.Notated:
+        return s.Notated(pos_of(name), self.call(self.name(name), arguments))

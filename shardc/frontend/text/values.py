@@ -8,7 +8,8 @@ from typing import TypeAlias
 
 from xdsl.ir import SSAValue
 
-from shardc.graph.types import Location, TensorType
+from shardc.diagnostics import Location
+from shardc.graph.types import TensorType
 from shardc.layout import Sharding
 from shardc.layout.axes import Axis
 
@@ -47,11 +48,26 @@ class Dtype:
 
 @dataclass(frozen=True, slots=True)
 class FunctionName:
-    """A function of the program where a value is expected: op(…, body=add). `inline` builds its body."""
+    """A function of the program, or a lambda, where a value is expected: op(…, body=add).
+
+    `apply` builds its body, of values. `parameters` is None if it takes arguments of any type.
+    """
 
     name: str
-    parameters: tuple[TensorType, ...]
-    inline: Callable[..., list[Tensor]]
+    parameters: tuple[TensorType, ...] | None
+    apply: Callable[..., Value]
+    captured: tuple[Value, ...] = ()
+    """What the body uses besides its arguments: the values of its names where it was written."""
+    over: Callable[[tuple[Value, ...]], FunctionName] | None = None
+    """The same function with other values captured."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordValue:
+    """A value of `record name`: its fields in their order."""
+
+    name: str
+    fields: tuple[tuple[str, Value], ...]
 
 
 class Dots:
@@ -70,18 +86,18 @@ Operand: TypeAlias = Tensor | bool | int | float
 MeshAxes: TypeAlias = tuple[Axis, ...]
 """An axis_name argument: mesh axes, major to minor."""
 
-Axes: TypeAlias = int | tuple[int, ...] | None
+Dims: TypeAlias = int | tuple[int, ...] | None
 """An axis argument: one dimension, several, or all."""
 
 Known: TypeAlias = (
-    Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | Dots | Fields | None
+    Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | RecordValue | Dots | Fields | None
 )
 
 Value: TypeAlias = "Known | tuple[Value, ...]"
 """What an expression may be worth."""
 
 
-Blocks: TypeAlias = "Operand | tuple[Blocks, ...]"
+BlockTree: TypeAlias = "Operand | tuple[BlockTree, ...]"
 """What a collective takes: a tensor, or a tuple of them."""
 
 
@@ -116,9 +132,11 @@ def describe(value: Value) -> str:
             return "..."
         case Fields():
             return "a record {…}"
+        case RecordValue():
+            return f"a {value.name}"
 
 
-def counted(count: int, noun: str) -> str:
+def plural(count: int, noun: str) -> str:
     """1 value, 2 values"""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 

@@ -17,31 +17,65 @@ from collections.abc import Sequence
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
 from shardc.layout.notations.mindspore_layout import INTERLEAVED, NONE, Entry, Layout
-from shardc.layout.notations.values import Call, Fields, Value, parse
+from shardc.layout.notations.values import Call, Fields, Value, parse, parse_code
 from shardc.layout.refine import on_axes
 from shardc.layout.sharding import Sharding
 
 
 def read(text: str, mesh: Mesh | None = None, rank: int | None = None) -> Sharding:
     """The sharding of `Layout(…)(…)`, which brings its own mesh, or of the text of a `to_dict`."""
-    sharding = read_layout(text).sharding()
-    if rank is not None and rank != sharding.rank:
-        raise LayoutError(f"the tensor map has {sharding.rank} entries, the tensor {rank} dimensions")
+    sharding = read_layout(text, rank).sharding()
+    check_rank(sharding, rank)
     if mesh is not None and mesh.size != sharding.mesh.size:
         raise LayoutError(f"the layout is of {sharding.mesh.size} devices, mesh {mesh} of {mesh.size}")
     return sharding
 
 
-def read_layout(text: str) -> Layout:
-    """The Layout that `text` constructs."""
-    value = parse(text)
+def check_rank(sharding: Sharding, rank: int | None) -> None:
+    """LayoutError if a tensor map is not one of tensors of `rank` dimensions."""
+    if rank is None or rank == sharding.rank:
+        return
+    wrapped = sharding.rank == 1 and len(sharding.dims[0].axes) > 1
+    hint = "; if its one tuple is the whole map, unpack it: layout(*tensor_map)" if wrapped else ""
+    raise LayoutError(f"the tensor map has {sharding.rank} entries, the tensor {rank} dimensions{hint}")
+
+
+def read_layout(text: str, rank: int | None = None) -> Layout:
+    """The Layout that `text` constructs, for a tensor of `rank` dimensions if that is known.
+
+    Assignments may come before it, as in `layout = Layout(…)` and `strategy = (layout("x"),)`: the last one
+    counts.
+    """
+    value = parse_code(text)
+    if isinstance(value, tuple) and len(value) == 1:
+        value = value[0]
     if isinstance(value, Fields):
         return from_dict({str(key): item for key, item in value.entries})
     if not isinstance(value, Call):
         raise LayoutError(f"{text!r} is no Layout(…)(…)")
     if isinstance(value.function, Call):
-        return _constructed(value.function)(*(_entry(arg) for arg in value.args))
+        layout = _constructed(value.function)
+        return layout(*entries_of(value.args, layout.alias_name, rank))
     return _constructed(value)
+
+
+def read_entries(text: str, names: tuple[str, ...], rank: int | None = None) -> tuple[Entry, ...]:
+    """The tensor map of `layout("x", "None")` over the aliases `names`. Errors as of `entries_of`."""
+    value = parse(text)
+    if not isinstance(value, Call) or value.named:
+        raise LayoutError(f"{text!r} is no layout(…) of aliases")
+    return entries_of(value.args, names, rank)
+
+
+def entries_of(args: Sequence[Value], names: Sequence[str], rank: int | None = None) -> tuple[Entry, ...]:
+    """Entries of a tensor map: aliases of `names`, or their places from the right, or tuples of those.
+
+    MindSpore takes one tuple for one dimension that is split several times, its users' texts for the whole
+    map; it is the map if it has as many entries as the tensor dimensions, which are more than one.
+    """
+    if len(args) == 1 and isinstance(args[0], tuple | list) and rank != 1 and len(args[0]) == rank:
+        args = tuple(args[0])
+    return tuple(_entry(arg, names) for arg in args)
 
 
 def from_dict(fields: dict[str, Value]) -> Layout:
@@ -52,15 +86,7 @@ def from_dict(fields: dict[str, Value]) -> Layout:
             raise LayoutError(f"the dictionary of a Layout needs {name}")
     matrix, names, numbers = (_tuple_of(fields[name]) for name in needed)
     layout = Layout(matrix, names, fields.get("rank_list"))  # pyright: ignore[reportArgumentType]
-
-    def entry(number: Value) -> Entry:
-        if isinstance(number, tuple | list):
-            return tuple(str(entry(n)) for n in number)
-        if not isinstance(number, int) or not -1 <= number < len(names):
-            raise LayoutError(f"{number} in the tensor map is no place among {len(names)} axes")
-        return NONE if number == -1 else str(names[len(names) - 1 - number])
-
-    return layout(*map(entry, numbers))
+    return layout(*(_entry(tuple(n) if isinstance(n, list) else n, names) for n in numbers))  # pyright: ignore[reportArgumentType]
 
 
 def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
@@ -99,12 +125,16 @@ def _constructed(call: Call) -> Layout:
     return Layout(given["device_matrix"], given["alias_name"], given.get("rank_list"))  # pyright: ignore[reportArgumentType]
 
 
-def _entry(value: Value) -> Entry:
+def _entry(value: Value, names: Sequence[str]) -> Entry:
     if isinstance(value, tuple):
-        return tuple(str(alias) for alias in value)
+        return tuple(str(_entry(item, names)) for item in value)
     if value is None or isinstance(value, str):
         return value or NONE
-    raise LayoutError(f"an entry of a tensor map is an alias or a tuple of them, not {value}")
+    if not isinstance(value, int):
+        raise LayoutError(f"an entry of a tensor map is an alias, a number, or a tuple of them, not {value}")
+    if not -1 <= value < len(names):
+        raise LayoutError(f"{value} in the tensor map is no place among {len(names)} axes")
+    return NONE if value == -1 else str(names[len(names) - 1 - value])
 
 
 def _tuple_of(value: object) -> tuple[Value, ...]:

@@ -46,7 +46,8 @@ def strategy_layouts(
     """The layouts of the inputs of an elementwise operation, whose last dimensions correspond.
 
     An input has 1 where it is not cut, as it must where it is broadcast. Aliases are the places from the
-    right that MindSpore numbers axes by. LayoutError if the cuts disagree or don't divide the devices.
+    right by which `to_dict` and MindSpore number axes. LayoutError if the cuts disagree or don't divide the
+    devices.
     """
     rank = max(map(len, strategies), default=0)
     if not rank:
@@ -57,8 +58,7 @@ def strategy_layouts(
         for i, (cut, size) in enumerate(zip(strategy, matrix, strict=True)):
             if cut not in (1, size):
                 raise LayoutError(f"dimension {i} is cut into {cut} parts by one input and {size} by another")
-    names = [str(rank - 1 - i) for i in range(rank)]
-    devices_layout = _with_repetition(matrix, names, devices, repeated)
+    devices_layout, names = _with_repetition(matrix, devices, repeated)
     starts = [rank - len(strategy) for strategy in strategies]
     return tuple(
         devices_layout(*_map(strategy, matrix[start:], names[start:]))
@@ -72,14 +72,15 @@ def matmul_layouts(
     """The layouts of MatMul for cuts ((a, b), (b, c)). LayoutError if the contracted cuts differ."""
     if x[1] != w[0]:
         raise LayoutError(f"the contracted dimension is cut into {x[1]} parts by x and {w[0]} by w")
-    layout = _with_repetition((x[0], x[1], w[1]), ["2", "1", "0"], devices, repeated)
-    mesh = layout("2", "1", "0").sharding().mesh
-    others = Sharding(mesh, tuple(Dim((mesh.axis(name),)) for name, _ in mesh.axes if name != "1"))
+    layout, (a, b, c) = _with_repetition((x[0], x[1], w[1]), devices, repeated)
+    mesh = layout(a, b, c).sharding().mesh
+    others = Sharding(mesh, tuple(Dim((mesh.axis(name),)) for name, _ in mesh.axes if name != b))
     groups = [tuple(int(d) for d in group) for group in replica_groups(others)] if x[1] > 1 else []
-    return MatMulLayouts(layout("2", "1"), layout("1", "0"), layout("2", "0"), tuple(groups))
+    return MatMulLayouts(layout(a, b), layout(b, c), layout(a, c), tuple(groups))
 
 
-def _with_repetition(matrix: tuple[int, ...], names: list[str], devices: int, side: Side) -> Layout:
+def _with_repetition(matrix: tuple[int, ...], devices: int, side: Side) -> tuple[Layout, list[str]]:
+    """The layout of all devices, and the aliases of the matrix's axes in it: their places from the right."""
     for size in matrix:
         if size < 1:
             raise LayoutError(f"a dimension cannot be cut into {size} parts")
@@ -87,11 +88,13 @@ def _with_repetition(matrix: tuple[int, ...], names: list[str], devices: int, si
     if devices % used:
         raise LayoutError(f"device number {devices} can not be divided by the strategy's {used}")
     times = devices // used
+    right = times > 1 and side == "right"
+    names = [str(len(matrix) - 1 - i + right) for i in range(len(matrix))]
     if times == 1:
-        return Layout(matrix, tuple(names))
+        return Layout(matrix, tuple(names)), names
     if side == "left":
-        return Layout((times, *matrix), (REPEATED, *names))
-    return Layout((*matrix, times), (*names, REPEATED))
+        return Layout((times, *matrix), (REPEATED, *names)), names
+    return Layout((*matrix, times), (*names, REPEATED)), names
 
 
 def _map(strategy: Sequence[int], matrix: Sequence[int], names: Sequence[str]) -> list[Entry]:

@@ -29,17 +29,17 @@ def from_fields(fields: Fields | Mapping[Any, Any]) -> ShardingSpec:
         "tensor_name": "tensor_name",
     }
     found: dict[str, list[Any]] = {name: [] for name in known.values()}
-    for key, value in _entries(fields):
+    for key, value in fields_of(fields):
         if key not in known:
             raise LayoutError(f"a ShardingSpecProto has no {key}; it has {', '.join(known)}")
         found[known[key]].append(value)
     groups = [pair for value in found["groups"] for pair in _groups(value)]
     name = found["tensor_name"][0] if found["tensor_name"] else ""
-    dims = tuple(_sharded_dim(entry) for entry in _flat(found["sharded_dim"]))
+    dims = tuple(_sharded_dim(entry) for entry in repeated(found["sharded_dim"]))
     return ShardingSpec(_numbers(found["device"], "device"), dims, tuple(groups), str(name))
 
 
-def _entries(fields: Any) -> Iterator[tuple[str, Any]]:
+def fields_of(fields: Any) -> Iterator[tuple[str, Any]]:
     """(key, value) of a dictionary or of parsed braces."""
     if isinstance(fields, Fields):
         pairs: Iterable[tuple[Any, Any]] = fields.entries
@@ -51,7 +51,7 @@ def _entries(fields: Any) -> Iterator[tuple[str, Any]]:
         yield str(getattr(key, "text", key)), value
 
 
-def _flat(values: list[Any]) -> list[Any]:
+def repeated(values: list[Any]) -> list[Any]:
     """A repeated field, given as one list or one by one."""
     found: list[Any] = []
     for value in values:
@@ -60,7 +60,7 @@ def _flat(values: list[Any]) -> list[Any]:
 
 
 def _numbers(values: list[Any], what: str) -> tuple[int, ...]:
-    items = _flat(values)
+    items = repeated(values)
     for item in items:
         if not isinstance(item, int):
             raise LayoutError(f"{what} is a list of numbers, not {item}")
@@ -73,7 +73,7 @@ def _groups(value: Any) -> Iterator[tuple[int, tuple[int, ...]]]:
         for item in cast("Iterable[Any]", value):
             yield from _groups(item)
         return
-    entries = list(_entries(value))
+    entries = list(fields_of(value))
     if entries and entries[0][0] == "key":
         keys = _numbers([item for name, item in entries if name == "key"], "a key")
         yield keys[0], _numbers([item for name, item in entries if name == "value"], "a device group")
@@ -86,17 +86,17 @@ def _groups(value: Any) -> Iterator[tuple[int, tuple[int, ...]]]:
 
 def _sharded_dim(value: Value) -> ShardedDim:
     """An axis with its factors; `{axis: 0, num_shards: 2}` is short for one factor."""
-    fields = list(_entries(value))
+    fields = list(fields_of(value))
     axes = _numbers([item for name, item in fields if name == "axis"], "axis")
     if not axes:
         raise LayoutError("a sharded_dim needs its axis")
-    shards = [_shard(item) for item in _flat([item for name, item in fields if name == "simple_sharding"])]
+    shards = [_shard(item) for item in repeated([item for name, item in fields if name == "simple_sharding"])]
     rest = [(name, item) for name, item in fields if name not in ("axis", "simple_sharding")]
     return ShardedDim(axes[0], tuple(shards or [_shard(dict(rest))]))
 
 
 def _shard(value: Any) -> SimpleShard:
-    fields = dict(_entries(value))
+    fields = dict(fields_of(value))
     if unknown := [name for name in fields if name not in ("dim_value", "dim_param", "num_shards")]:
         raise LayoutError(f"a simple_sharding has no {unknown[0]}")
     count = fields.get("num_shards")

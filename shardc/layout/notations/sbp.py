@@ -4,7 +4,8 @@
     placement("cpu", ranks=[[0, 1], [2, 3]])
 
 Splits apply in the order of the placement's axes, each balanced: sizes differ by at most one, the larger
-first. OneFlow's names for P know max and min too, but only the sum exists there.
+first. P(max) and P(min), as tables of signatures have them, are read; they are not written, since OneFlow
+implements the sum only.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from shardc.layout.notations.per_axis import Component, Copy, Partial, Split, co
 from shardc.layout.notations.ranks import array_of, count_of, mesh_of_array, ranks_of
 from shardc.layout.notations.values import Call, Name, Value, parse
 from shardc.layout.refine import on_axes
-from shardc.layout.sharding import Dim, Sharding
+from shardc.layout.sharding import KINDS, Dim, Sharding
 from shardc.layout.slices import slices
 
 LAST_DIM = 6
@@ -125,9 +126,9 @@ def _component(value: Value) -> Component:
 
 
 def _partial(kind: str) -> Partial:
-    if kind != "sum":
-        raise LayoutError(f"OneFlow has no partial {kind}, only the sum")
-    return Partial()
+    if kind not in KINDS:
+        raise LayoutError(f"there is no partial {kind}; the kinds are {', '.join(KINDS)}")
+    return Partial(kind)
 
 
 def component_text(item: Component) -> str:

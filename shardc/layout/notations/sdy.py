@@ -16,6 +16,7 @@ from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.notations import limits
 from shardc.layout.sharding import Dim, Sharding
+from shardc.ops import sdy
 
 T = TypeVar("T")
 
@@ -64,7 +65,7 @@ def write(sharding: Sharding, shape: Sequence[int] | None = None) -> str:
 def read_mesh(text: str) -> Mesh:
     """The mesh of `sdy.mesh @mesh = <["x"=2], device_ids=[…]>`. LayoutError if it is none."""
     tokens = _Tokens(text)
-    tokens.expect("sdy.mesh")
+    tokens.expect(sdy.mesh.name)
     name = tokens.next()
     if not name.startswith("@"):
         raise tokens.error("@ and a name", name)

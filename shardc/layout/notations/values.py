@@ -2,7 +2,7 @@
 
 Covers what Python code and Python's printed objects look like (`Layout((2, 2), ("a", "b"))("a", "None")`,
 `NamedSharding(mesh=Mesh('a': 2), spec=P('a',))`) and protobuf-like text (`{device = [0, 1] axis: 0}`, `//`
-starts a comment). Nothing is evaluated.
+and `#` start comments). Nothing is evaluated.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from shardc.layout.mesh import LayoutError
 Value = Union[int, str, None, bool, list["Value"], tuple["Value", ...], "Name", "Call", "Fields"]
 
 _TOKEN = re.compile(
-    r"""\s*(?://[^\n]*\s*)*(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
+    r"""\s*(?:(?://|\#)[^\n]*\s*)*(?:(?P<number>-?\d+)|(?P<name>[A-Za-z_][\w.]*)|(?P<string>"[^"]*"|'[^']*')"""
     r"""|(?P<mark>[()\[\]{},:=.;]))"""
 )
 _CONSTANTS = {"None": None, "True": True, "False": False, "true": True, "false": False}
@@ -66,6 +66,42 @@ def parse(text: str) -> Value:
     return value
 
 
+def parse_code(text: str) -> Value:
+    """As `parse`, but the text may be assignments, `name = value`, one after the other.
+
+    The last value counts, in which names that were assigned before stand for their values.
+    """
+    reader = _Reader(text)
+    known: dict[str, Value] = {}
+    while True:
+        value = _resolved(reader.value(), known)
+        if isinstance(value, Name) and reader.token == "=":
+            reader.next()
+            name, value = value.text, _resolved(reader.value(), known)
+            known[name] = value
+        if not reader.token:
+            return value
+        if reader.kind != "name":
+            raise reader.error("the end")
+
+
+def _resolved(value: Value, known: dict[str, Value]) -> Value:
+    """The value with the names that are known replaced by what they stand for."""
+    match value:
+        case Name():
+            return known.get(value.text, value)
+        case Call():
+            args = tuple(_resolved(item, known) for item in value.args)
+            named = {key: _resolved(item, known) for key, item in value.named.items()}
+            return Call(_resolved(value.function, known), args, named)
+        case tuple():
+            return tuple(_resolved(item, known) for item in value)
+        case list():
+            return [_resolved(item, known) for item in value]
+        case _:
+            return value
+
+
 class _Reader:
     def __init__(self, text: str) -> None:
         self.text = text
@@ -80,7 +116,7 @@ class _Reader:
         old = self.token
         match = _TOKEN.match(self.text, self.at)
         if match is None:
-            if self.text[self.at :].split("//")[0].strip():
+            if self.text[self.at :].split("//")[0].split("#")[0].strip():
                 raise LayoutError(
                     f"cannot read {self.text[self.at :].strip()[:20]!r} in {self.text.strip()!r}"
                 )

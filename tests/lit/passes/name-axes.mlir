@@ -45,14 +45,12 @@ func.func @product(%a: tensor<8xi32>) -> tensor<2xi32> {
   return %0 : tensor<2xi32>
 }
 
-// Parts of axes; pairs; a broadcast is the sum of one block and of zeros.
+// Parts of axes; pairs; a broadcast from the first of each group.
 // CHECK-LABEL: @exchanges
 // CHECK: "spmd.all_gather"(%{{.*}}) {axes = ["y:(2)2"], dim = 1 : i64, invariant = true}
 // CHECK-NEXT: "spmd.all_to_all"(%{{.*}}) {axes = ["y:(1)2"], concat_dim = 1 : i64, split_dim = 0 : i64}
 // CHECK-NEXT: "spmd.collective_permute"(%{{.*}}) {axes = ["y"], pairs = dense<{{\[\[0, 1\], \[3, 0\]\]}}> : tensor<2x2xi64>}
-// CHECK-NEXT: "spmd.axis_index"() {axes = ["x"]}
-// CHECK: stablehlo.select
-// CHECK-NEXT: "spmd.all_reduce"(%{{.*}}) {axes = ["x"], kind = "sum"}
+// CHECK-NEXT: "spmd.collective_broadcast"(%{{.*}}) {axes = ["x"], root = 0 : i64}
 func.func @exchanges(%a: tensor<4x8xf32>) -> tensor<2x32xf32> {
   %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{"x"}, {"y"}]>] out_shardings=[<@m, [{"x"}, {"y"}]>] manual_axes={"x", "y"} (%b: tensor<2x2xf32>) {
     %1 = "stablehlo.all_gather"(%b) <{all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1], [2, 3], [4, 5], [6, 7]]> : tensor<4x2xi64>}> : (tensor<2x2xf32>) -> tensor<2x4xf32>

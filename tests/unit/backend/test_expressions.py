@@ -2,8 +2,18 @@
 
 import pytest
 
-from shardc.backend.expressions import attribute, binary, call, index, integers, name, raw, tuple_of, unary
-from shardc.backend.writer import Writer
+from shardc.backend.python.expressions import (
+    attribute,
+    binary,
+    call,
+    index,
+    integers,
+    name,
+    raw,
+    tuple_of,
+    unary,
+)
+from shardc.backend.python.writer import Writer
 
 x, y, z = name("x"), name("y"), name("z")
 

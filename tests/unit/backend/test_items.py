@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shardc.backend.expressions import name
-from shardc.backend.items import Items
+from shardc.backend.python.expressions import name
+from shardc.backend.python.items import Items
 
 
 def test_items_that_follow_each_other_are_starred() -> None:

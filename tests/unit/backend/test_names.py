@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardc.backend.names import Names, identifier, source_name
+from shardc.backend.python.names import Names, identifier, source_name
 from shardc.graph import Location
 
 

@@ -7,9 +7,9 @@ import pytest
 
 import shardc
 from shardc.backend.shard import emit
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import run_to
 

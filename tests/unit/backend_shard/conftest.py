@@ -12,8 +12,8 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
 from corpus.round_trip import Canonical, assert_round_trip, compiled
-from shardc.cli.run import random_inputs
-from shardc.semantics.run import run
+from shardc.interpret.arguments import random_inputs
+from shardc.interpret.run import run
 
 
 @pytest.fixture

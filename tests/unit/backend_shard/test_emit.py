@@ -12,15 +12,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from shardc.backend.shard import emit
-from shardc.backend.shard_body import VOCABULARY
-from shardc.backend.shard_text import DTYPES
+from shardc.backend.shard.spelling import word
+from shardc.backend.shard.text import DTYPES
+from shardc.backend.shard.vocabulary import VOCABULARY
+from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.promotion import DTYPES as ALL_DTYPES
+from shardc.ops import definitions
 from shardc.passes.pipeline import run_to
 
 ROOT = Path(__file__).parents[3]
@@ -125,10 +127,10 @@ def test_the_vocabulary_is_the_languages() -> None:
 def test_every_function_that_is_written_is_in_the_vocabulary() -> None:
     """A function that printers write and that values may be called, too, would be hidden by them."""
     called: set[str] = set()
-    for path in sorted((ROOT / "shardc/backend").glob("shard_*.py")):
+    for path in sorted((ROOT / "shardc/backend/shard").glob("*.py")):
         text = path.read_text()
         called |= set(re.findall(r"""(?:call|function|composite|along)\("(\w+)\"""", text))
-        called |= set(re.findall(r"""^    "\w+": "(\w+)",$""", text, re.MULTILINE))
+    called |= {text for text in map(word, definitions()) if text is not None and text.isidentifier()}
     assert {"einsum", "tanh", "relu", "all_gather"} <= called
     assert called <= VOCABULARY
 

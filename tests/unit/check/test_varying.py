@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shardc.analysis.build import GraphBuilder
 from shardc.check.varying import check_body
-from shardc.explain.diagnostics import ShardcError, collecting, register_source
+from shardc.diagnostics import ShardcError, collecting, register_source
 from shardc.graph import Dense, DotDims, Location, TensorType
-from shardc.graph.build import GraphBuilder
 from shardc.layout import Axis, Dim, Mesh, Sharding
 
 MESH = Mesh("pod", (("i", 4), ("j", 2)))

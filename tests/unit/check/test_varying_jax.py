@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from shardc.check.varying import check_graph
+from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import ShardcError, collecting
 from shardc.frontend.mlir import read
 
 jax = pytest.importorskip("jax")

@@ -7,9 +7,8 @@ from pathlib import Path
 import pytest
 
 from shardc.cli.shardc import main
-from shardc.rules import calls
-from shardc.rules.elementwise import opaque
-from shardc.rules.table import register_call
+from shardc.ops import custom_calls, register_call
+from shardc.ops.elementwise.rules import opaque
 
 PROGRAM = """module {{
   sdy.mesh @m = <["x"=2, "y"=4]>
@@ -43,7 +42,7 @@ def test_an_operation_without_a_rule_is_an_error_that_says_how_to_bring_one(tmp_
     code, _, err = compiled(tmp_path, capsys, UNKNOWN)
     assert code == 1
     assert "prog.mlir:4:5: error: custom_call @mine has no rule" in err
-    assert "shardc.rules.table.register_call" in err and "--fallback replicate" in err
+    assert "shardc.ops.register_call" in err and "--fallback replicate" in err
 
 
 def test_the_fallback_gathers_and_says_what_that_costs(tmp_path, capsys) -> None:
@@ -56,7 +55,7 @@ def test_the_fallback_gathers_and_says_what_that_costs(tmp_path, capsys) -> None
 
 
 def test_a_registered_rule_keeps_it_split(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(calls, "CALLS", dict(calls.CALLS))
+    monkeypatch.setattr(custom_calls, "TARGETS", dict(custom_calls.TARGETS))
     register_call("mine", opaque)
     with pytest.raises(ValueError, match="has a rule already"):
         register_call("mine", opaque)

@@ -6,7 +6,7 @@ import pytest
 
 import shardc
 from shardc.cli.shardc import main
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 
 PROGRAM = """mesh pod[x=2, y=2]
 

@@ -43,7 +43,7 @@ def test_unknown_suffix(program: str, capsys: pytest.CaptureFixture[str]) -> Non
     Path("prog.txt").write_text(PROGRAM)
     assert _error(capsys, "prog.txt") == (
         "shardc: error: prog.txt: no reader for files that end in '.txt'\n"
-        "    note: shardc reads .shard and .mlir\n"
+        "    note: shardc reads .shard and .mlir and .onnx\n"
     )
 
 

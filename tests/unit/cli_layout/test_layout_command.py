@@ -157,7 +157,7 @@ def test_translations(target: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_translation_with_reasons(capsys: pytest.CaptureFixture[str]) -> None:
     words = ("dtensor", "--mesh", "x=2", "--spec", '(Partial("max"),)', "--shape", "2")
     found = as_json(capsys, *words, "--to", "all")["to"]
-    assert {name for name, answer in found.items() if "text" in answer} == {"dtensor"}
+    assert {name for name, answer in found.items() if "text" in answer} == {"dtensor", "shard"}
     assert found["jax"]["error"] == "JAX knows partial sums only, this is a partial max"
 
 
@@ -167,7 +167,7 @@ TWO_OF_THREE = "{device: [0, 0, 1], sharded_dim: [{axis: 0, num_shards: 3}]}"
 
 
 @pytest.mark.parametrize(
-    "line, message",
+    ("line", "message"),
     [
         (f"{ON_2} --spec \"P('q')\"", "mesh mesh has no axis q; it has x"),
         (f"{ON_2} --spec \"P('x'\"", ""),
@@ -206,7 +206,7 @@ def test_errors(line: str, message: str, capsys: pytest.CaptureFixture[str]) -> 
         ("jax", "--mesh", "x=2", "--spec", "P()", "--shape", "4", "--processes", "0"),
         ("jax", "--mesh", "x=2", "--spec", "P()", "--shape", "4", "--to", "what"),
         (*MINDSPORE, "--shape", "4"),
-        ("mindspore", "--strategy", "2,1", "--shape", "2,2"),
+        ("mindspore", "--strategy", "((2, 2), (2, 1))", "--devices", "4", "--shape", "2,2"),
         ("mindspore", "--shape", "2,2"),
         ("signatures", "exp", "--shape", "2", "--kinds", "prod"),
         ("signatures", "exp", *("--shape", "2") * 5),
@@ -270,3 +270,46 @@ def test_signatures_that_need_a_divisor(capsys: pytest.CaptureFixture[str]) -> N
     assert "S(0)  S(0)    none: 4 do not divide 2\n" in said(capsys, *words)
     assert as_json(capsys, *words)["signatures"][0]["locals"] == []
     assert "P(max)  P(max)" in said(capsys, "signatures", "exp", "--shape", "3", "--kinds", "max")
+
+
+def test_a_strategy_takes_two_steps_and_says_what_repeats(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("mindspore", "--strategy", "((2, 1, 1, 2, 1),)", "--devices", "8", "--shape", "2,1,1,2,1")
+    text = said(capsys, *words)
+    assert [line[:2] for line in text.splitlines() if line[:2] in ("1.", "2.", "3.")] == ["1.", "2."]
+    assert "dev_matrix = (2, 1, 1, 2, 1, 2), tensor_map = (5, 4, 3, 2, 1)" in text
+    assert "has dev_matrix = (2, 1, 1, 2, 1) and lets the count wrap around: slices [0, 1, 2, 3, 0, 1" in text
+    assert "dev_matrix is the strategy itself" in said(capsys, *words, "--repeated", "left")
+    full = said(capsys, "mindspore", "--strategy", "input_strategy = ((2,1,2,2,1),)", "--shape", "2,1,2,2,1")
+    assert "dev_matrix = (2, 1, 2, 2, 1), tensor_map = (4, 3, 2, 1, 0)\n\n1." in full
+
+
+def test_python_text_and_numbers_on_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ("mindspore", "--device-matrix", "(2, 1, 2, 2, 1)", "--alias", '("a", "b", "c", "d", "e")')
+    for tensor_map in ("3,1,0,2,4", '("b", "d", "e", "c", "a")', "b,d,e,c,a"):
+        found = as_json(capsys, *words, "--tensor-map", tensor_map, "--shape", "1,2,1,2,2")
+        assert found["steps"]["slice_numbers"] == [0, 4, 2, 6, 1, 5, 3, 7]
+        assert found["steps"]["tensor_map"] == [3, 1, 0, 2, 4]
+
+
+def test_as_a_type_of_the_language(capsys: pytest.CaptureFixture[str]) -> None:
+    layout = 'Layout((2, 4), ("axis_0", "axis_1"))(("axis_0", "axis_1"))'
+    text = said(capsys, "mindspore", "--layout", layout, "--shape", "2,4", "--to", "shard")
+    assert section(text, "As a type") == "f32[2@axis_0, 4@axis_1]\non mesh mesh[axis_0=2, axis_1=4]"
+    found = as_json(capsys, "jax", "--spec", "P('x')", "--mesh", "x=2", "--shape", "4", "--to", "all")
+    assert found["to"]["shard"] == {"text": "f32[4@x]", "mesh": "mesh mesh[x=2]"}
+    assert main(["sbp", "--mesh", "[0, 1, 2, 3]", "--spec", "(S(0),)", "--shape", "6", "--to", "shard"]) == 1
+    assert "the language makes [2, 2, 2, 0]" in capsys.readouterr().err
+
+
+def test_which_global_shapes_fit_a_local_shape(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second figure of the documentation, with twice the sizes."""
+    words = ("jax", "--mesh", "x=2,y=4", "--device-order", "0,2,1,3,4,6,5,7", "--spec", "P('x', 'y')")
+    words = (*words, "--shape", "8,8", "--processes", "4", "--local-shape")
+    assert (
+        "Global shapes for local data of shape (4, 4): (4, 4), (4, 8), (8, 4), (8, 8)\n"
+        "without a global shape: (8, 8)\n"
+    ) in said(capsys, *words, "4,4")
+    assert "(4, 3): none\nwithout a global shape: none, since the blocks don't" in said(capsys, *words, "4,3")
+    assert as_json(capsys, *words, "2,2")["global_shapes"] == [[2, 4], [4, 4]]
+    with pytest.raises(SystemExit):
+        main(["jax", "--mesh", "x=2", "--spec", "P()", "--shape", "4", "--local-shape", "4"])

@@ -27,7 +27,7 @@ def sharded(spec: str, rank: int) -> Sharding:
 
 
 @pytest.mark.parametrize(
-    "spec, shape",
+    ("spec", "shape"),
     [
         ("P()", ()),
         ("P('x')", (8,)),

@@ -10,8 +10,8 @@ from shardc.dialects.text import print_module
 from shardc.dialects.wellformed import verify
 from shardc.frontend.mlir import read
 from shardc.graph import ConvDims, Dense, DotDims, GatherDims, Location, ScatterDims, TensorType, walk
-from shardc.graph.infer import ShapeError
 from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.ops import ShapeError
 
 T = TensorType
 MESH = Mesh("pod", (("x", 4), ("y", 2)))

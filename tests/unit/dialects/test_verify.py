@@ -2,7 +2,7 @@
 
 import pytest
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.frontend.mlir import read
 
 MAIN = """sdy.mesh @pod = <["x"=4, "y"=2]>

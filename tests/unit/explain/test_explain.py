@@ -11,8 +11,8 @@ import pytest
 
 import shardc
 from shardc.cli.shardc import main
+from shardc.diagnostics import ShardcError
 from shardc.explain import explain
-from shardc.explain.diagnostics import ShardcError
 from shardc.explain.records import Stopped, ValueReport
 
 MLP = """mesh pod[data=2, model=4]

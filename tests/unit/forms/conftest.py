@@ -14,11 +14,11 @@ from shardc.forms.localize import replay
 from shardc.forms.site import Site
 from shardc.forms.table import form_named, forms_of
 from shardc.graph import Graph
+from shardc.interpret.collectives import Place
+from shardc.interpret.run import BlocksBuilder, run
 from shardc.layout import Axis, Mesh, Sharding
-from shardc.rules.table import rule_of
+from shardc.ops import op_of, rule_of
 from shardc.semantics.blocks import assemble, cut
-from shardc.semantics.collectives import Place
-from shardc.semantics.run import BlocksBuilder, run
 
 Check = Callable[[Graph, Sequence[Any], Mesh], list[Choice]]
 
@@ -31,7 +31,7 @@ def check_forms() -> Check:
 
 def _check(graph: Graph, arrays: Sequence[Any], mesh: Mesh) -> list[Choice]:
     (node, _) = graph.main.body.nodes
-    op, seen = graph.op(node), list[Choice]()
+    op, seen = op_of(graph, node), list[Choice]()
     want = run(graph, arrays)
     for choice in _choices(graph, mesh):
         place = Place(mesh, tuple(range(mesh.size)))
@@ -51,7 +51,7 @@ def _check(graph: Graph, arrays: Sequence[Any], mesh: Mesh) -> list[Choice]:
 def _choices(graph: Graph, mesh: Mesh) -> Iterator[Choice]:
     """Every choice that a form other than the plain one has for one axis per factor."""
     (node, _) = graph.main.body.nodes
-    op = graph.op(node)
+    op = op_of(graph, node)
     rule = rule_of(op)
     assert rule is not None
     options: list[tuple[Axis, ...]] = [

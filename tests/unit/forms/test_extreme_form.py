@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shardc.analysis.build import GraphBuilder, program
 from shardc.graph import TensorType, identity
-from shardc.graph.build import GraphBuilder, program
-from shardc.graph.program import combiner
 from shardc.layout import Mesh
+from shardc.ops import combiner
 
 SIX = Mesh("m", (("x", 2), ("y", 3)))
 RNG = np.random.default_rng(0)

@@ -5,26 +5,26 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardc.forms.pieces import Piece, Run, Window, pieces, rounds, sent
+from shardc.forms.pieces import ElementRun, Piece, Window, pieces, rounds, sent
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> tuple[list[Run], Window, list[int], int]:
+def problems(draw: st.DrawFn) -> tuple[list[ElementRun], Window, list[int], int]:
     devices, blocks = draw(st.integers(2, 6)), draw(st.lists(st.integers(1, 4), min_size=1, max_size=2))
-    runs: list[Run] = []
+    runs: list[ElementRun] = []
     place = draw(st.integers(0, 3))
     for source, block in enumerate(blocks):
         step, gap = draw(st.integers(1, 3)), draw(st.integers(1, 3))
         first = draw(st.integers(0, block * devices - 1))
         count = draw(st.integers(0, (block * devices - 1 - first) // step + 1))
-        runs.append(Run(source, first, place, count, step, gap))
+        runs.append(ElementRun(source, first, place, count, step, gap))
         place += count * gap
     pitch, width = draw(st.integers(1, 5)), draw(st.integers(1, 8))
     return runs, Window(draw(st.integers(-4, 2)), pitch, width, place), blocks, devices
 
 
 @given(problems())
-def test_every_place_gets_its_element_once(problem: tuple[list[Run], Window, list[int], int]) -> None:
+def test_every_place_gets_its_element_once(problem: tuple[list[ElementRun], Window, list[int], int]) -> None:
     runs, window, blocks, devices = problem
     wanted = {
         (device, made - window.start(device)): (run.source, run.first + k * run.step)
@@ -45,7 +45,7 @@ def test_every_place_gets_its_element_once(problem: tuple[list[Run], Window, lis
 
 @given(problems())
 def test_in_a_round_a_device_sends_and_receives_once(
-    problem: tuple[list[Run], Window, list[int], int],
+    problem: tuple[list[ElementRun], Window, list[int], int],
 ) -> None:
     runs, window, blocks, devices = problem
     found = pieces(runs, window, blocks, devices)

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from shardc.analysis.build import GraphBuilder, program
 from shardc.graph import ConvDims, TensorType
-from shardc.graph.build import GraphBuilder, program
 from shardc.layout import Mesh
 
 MESHES = [Mesh("m", (("x", 2), ("y", 2))), Mesh("m", (("x", 5),))]

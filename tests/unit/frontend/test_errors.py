@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.text import read
 
 CASES = [

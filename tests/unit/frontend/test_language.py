@@ -9,8 +9,8 @@ from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.text import read
 from shardc.graph.program import Graph, Node, walk
+from shardc.interpret.run import run
 from shardc.layout import Axis, Mesh
-from shardc.semantics.run import run
 
 POD = "mesh pod[data=2, model=4]\n"
 
@@ -113,7 +113,7 @@ def twice(x: f32[4]):
 
 
 def test_errors_in_unused_functions_are_found() -> None:
-    from shardc.explain.diagnostics import ShardcError
+    from shardc.diagnostics import ShardcError
 
     with pytest.raises(ShardcError, match="unknown name y"):
         read("def g(x: f32[4]):\n    return y\ndef main(x: f32[4]):\n    return x\n", "p.shard")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.frontend.text import parse, read
 from shardc.frontend.text.builtins.table import BUILTINS
 

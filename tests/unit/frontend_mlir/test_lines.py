@@ -2,8 +2,8 @@
 
 import pytest
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.text import print_module
-from shardc.explain.diagnostics import ShardcError
 from shardc.frontend import mlir_lines
 from shardc.frontend.mlir import read
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
-from shardc.explain.diagnostics import ShardcError
 from shardc.frontend.mlir import read
 from shardc.graph import Location, walk
 

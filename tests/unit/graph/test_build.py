@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
+from shardc.analysis.build import GraphBuilder, program
 from shardc.graph import Dense, TensorType, walk
-from shardc.graph.build import GraphBuilder, program
-from shardc.graph.infer import ShapeError
 from shardc.graph.types import Location
 from shardc.layout import Dim, Mesh, Sharding
+from shardc.ops import ShapeError, op_of
 
 F32, I32 = TensorType((), "f32"), TensorType((), "i32")
 MATRIX = TensorType((8, 4), "f32")
@@ -37,7 +37,7 @@ def test_regions_end_in_their_terminators():
 
     graph = program([MATRIX], body)
     reduce = graph.main.body.nodes[1]
-    assert graph.op(reduce).combiner == "sum"
+    assert op_of(graph, reduce).combiner == "sum"
     assert [node.name for node in reduce.regions[0].nodes] == ["stablehlo.add", "stablehlo.return"]
     ids = [node.id for node in walk(graph.main.body)]
     assert sorted(ids) == list(range(len(ids)))

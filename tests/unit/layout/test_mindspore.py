@@ -9,8 +9,14 @@ import pytest
 
 from shardc.layout import LayoutError, Mesh
 from shardc.layout.notations import jax, mindspore
+from shardc.layout.notations.mindspore import read_layout
 from shardc.layout.notations.mindspore_layout import Layout
-from shardc.layout.notations.mindspore_shard import matmul_layouts, strategy_layout, strategy_layouts
+from shardc.layout.notations.mindspore_shard import (
+    Side,
+    matmul_layouts,
+    strategy_layout,
+    strategy_layouts,
+)
 from shardc.layout.notations.mindspore_steps import steps
 from shardc.layout.slices import slices
 
@@ -171,7 +177,7 @@ def test_what_cannot_be_written():
         ("Layout((2, 4))", "Layout needs alias_name"),
         ("Layout((2,), ('x',), ranks=[0])('x')", "Layout takes no ranks"),
         ("Shape((2,), ('x',))('x')", "expected Layout"),
-        ("Layout((2,), ('x',))(0)", "an entry of a tensor map is an alias"),
+        ("Layout((2,), ('x',))(1)", "1 in the tensor map is no place among 1 axes"),
         ("{'device_matrix': (2,), 'alias_name': ('x',)}", "needs tensor_map"),
         (
             "{'device_matrix': (2,), 'alias_name': ('x',), 'tensor_map': (1,)}",
@@ -183,3 +189,41 @@ def test_what_cannot_be_written():
 def test_unreadable_text(text: str, message: str):
     with pytest.raises(LayoutError, match=message):
         mindspore.read(text)
+
+
+def test_one_tuple_is_the_whole_map_if_it_fits_the_tensor():
+    """The derivation's text calls layout(tensor_map); MindSpore takes one tuple for one dimension."""
+    code = """
+    # 设备矩阵,假设一共有8张卡
+    device_matrix = (2, 4)
+    alias_name = ("axis_0", "axis_1")
+    tensor_map = ("axis_0", "axis_1")
+    layout = Layout(device_matrix, alias_name)
+    shard_strategy = layout(tensor_map)
+    """
+    assert read_layout(code, 2).tensor_map == ("axis_0", "axis_1")
+    assert read_layout(code, 1).tensor_map == (("axis_0", "axis_1"),)
+    assert read_layout(code).tensor_map == (("axis_0", "axis_1"),)
+    with pytest.raises(LayoutError, match=r"1 entries, the tensor 3 dimensions; .* unpack it"):
+        mindspore.read(code, rank=3)
+
+
+def test_code_as_it_stands():
+    code = """
+    layout = Layout((2, 1, 2, 2, 1), ("a", "b", "c", "d", "e"))
+    in_strategy = (layout("b", "d", "e", "c", "a"),)
+    """
+    found = read_layout(code)
+    assert found.to_dict()["tensor_map"] == (3, 1, 0, 2, 4)
+    numbers = read_layout('Layout((2, 1, 2, 2, 1), ("a", "b", "c", "d", "e"))(3, 1, 0, (2, -1), 4)')
+    assert numbers.to_dict()["tensor_map"] == (3, 1, 0, (2, -1), 4)
+    assert numbers.tensor_map == ("b", "d", "e", ("c", "None"), "a")
+
+
+@pytest.mark.parametrize("side", ["right", "left"])
+def test_aliases_of_a_strategy_are_the_numbers_of_its_map(side: Side):
+    found = strategy_layout((2, 1, 1, 2, 1), 8, side)
+    assert [int(alias) for alias in found.tensor_map or ()] == list(found.to_dict()["tensor_map"])  # pyright: ignore[reportArgumentType, reportUnknownArgumentType]
+    product = matmul_layouts((2, 2), (2, 1), 8, side)
+    for layout in (product.x, product.w, product.out):
+        assert tuple(int(str(alias)) for alias in layout.tensor_map or ()) == layout.to_dict()["tensor_map"]

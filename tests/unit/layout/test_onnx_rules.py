@@ -10,8 +10,9 @@ import pytest
 from shardc.layout import LayoutError
 from shardc.layout.notations.onnx_placement import placement
 from shardc.layout.notations.onnx_text import read_spec, write_spec
-from shardc.layout.onnx_contract import Reduction, Tensor
-from shardc.layout.onnx_rules import OPERATIONS, UNSUPPORTED, infer
+from shardc.layout.onnx import verdict_of
+from shardc.layout.onnx.contract import Reduction, Tensor
+from shardc.layout.onnx.operations import LISTED, OPERATIONS, UNSUPPORTED, infer
 
 ROWS = "{device=[-1,-2] device_map={-1:[0,1], -2:[2,3]} sharded_dim=[{axis=0 num_shards=2}]}"
 COLUMNS = "{device=[-1,-2] device_map={-1:[0,2], -2:[1,3]} sharded_dim=[{axis=1 num_shards=2}]}"
@@ -92,7 +93,7 @@ def test_the_same_axes_must_be_split_alike():
 
 
 def test_a_broadcast_axis_is_whole():
-    assert "axis 0 of input 0 is broadcast and must be whole" in reason(
+    assert "input 0: axis 0 has 1 elements, too few for 2 shards" in reason(
         "Add", tensor(ROWS_2, 1, 4), tensor(None, 4, 4)
     )
 
@@ -183,7 +184,22 @@ def test_quantised():
     found = infer("QLinearMatMul", args)
     assert found.combine == "sum of the 32-bit products, then requantise" and found.reductions
     args[1] = tensor(ROWS_2, 4)
-    assert "axis 0 of input 1 is split" in reason("QLinearMatMul", *args)
+    assert "axis 0 of input 1 is in 2 shards, axis 0 of input 0 is whole" in reason("QLinearMatMul", *args)
+
+
+def test_settings_of_a_quantised_product_are_split_like_its_rows_and_columns():
+    scalar, columns, per_column = tensor(None), tensor(COLUMNS_2, 4, 6), tensor(ROWS_2, 6)
+    args = [tensor(None, 2, 4), scalar, scalar, columns, per_column, per_column, scalar, scalar]
+    assert output("QLinearMatMul", *args) == normal(COLUMNS_2)
+    args[4] = tensor(None, 6)
+    assert reason("QLinearMatMul", *args) == (
+        "QLinearMatMul: axis 0 of input 4 is whole, axis 1 of input 3 is in 2 shards; "
+        "they run together and must be split alike"
+    )
+    args[4] = tensor(None, 5)
+    assert "axis 0 of input 4 has size 5, axis 1 of input 3 6" in reason("QLinearMatMul", *args)
+    rows = [tensor(ROWS_2, 4, 4), tensor(None, 4, 4), tensor(ROWS_2, 4), scalar]
+    assert output("MatMulInteger", *rows) == normal(ROWS_2)
 
 
 def test_einsum():
@@ -204,13 +220,97 @@ def test_constant_of_shape():
 
 def test_operations():
     assert {"Max", "Min", "Div", "Where"} <= set(OPERATIONS) and not UNSUPPORTED & set(OPERATIONS)
-    assert reason("Conv", tensor(None, 4)) == "the formalism does not cover Conv"
-    assert reason("Softmax", tensor(None, 4)) == "there is no sharding rule for Softmax"
+    assert reason("Conv", tensor(None, 4)) == "the document lists Conv as unsupported"
+    assert reason("Softmax", tensor(None, 4)) == "the document does not mention Softmax"
 
 
 def test_structure_is_checked_first():
-    with pytest.raises(LayoutError, match="input 1 of Add: device index 3 is out of range; there are 2"):
+    with pytest.raises(LayoutError, match="Add: input 1: device index 3 is out of range; there are 2"):
         infer(
             "Add", [tensor(ROWS_2, 4), tensor("{device=[0,3] sharded_dim=[{axis=0 num_shards=2}]}", 4)], {}, 2
         )
-    assert "sizes" in reason("Add", tensor(None, 4), tensor(None, 5))
+    assert "has size 5, axis 0 of input 0 4" in reason("Add", tensor(None, 4), tensor(None, 5))
+
+
+def test_axes_as_an_input():
+    """As in operator sets since 13 (ReduceSum) and 18 (the others); reducing everything would be wrong."""
+    rows = Tensor((1,), None, (1,))
+    assert output("ReduceSum", tensor(BOTH, 4, 6), rows) == normal(ROWS)
+    assert output("ReduceMax", tensor(BOTH, 4, 6), rows, keepdims=0) == normal(ROWS)
+    empty = Tensor((0,), None, ())
+    assert output("ReduceSum", tensor(BOTH, 4, 6), empty) == normal("{device=[-1] device_map={-1:[0,1,2,3]}}")
+    assert output("ReduceSum", tensor(BOTH, 4, 6), empty, noop_with_empty_axes=1) == normal(BOTH)
+    assert "whose value is not known" in reason("ReduceSum", tensor(BOTH, 4, 6), tensor(None, 1))
+    assert "given twice" in reason("ReduceSum", tensor(BOTH, 4, 6), rows, axes=[1])
+    with pytest.raises(LayoutError, match="in operator set 13 axes are an attribute, not an input"):
+        infer("ReduceMax", [tensor(BOTH, 4, 6), rows], {}, opset=13)
+    with pytest.raises(LayoutError, match="attribute axes is an input since operator set 13; this is 13"):
+        infer("ReduceSum", [tensor(BOTH, 4, 6)], {"axes": [1]}, opset=13)
+    with pytest.raises(LayoutError, match="noop_with_empty_axes is new in operator set 18"):
+        infer("ReduceMax", [tensor(BOTH, 4, 6)], {"noop_with_empty_axes": 1}, opset=17)
+
+
+def test_attributes_are_those_of_the_operation():
+    assert output("ReduceSum", tensor(ROWS, 4, 6), axes=[1], keep_dims=0) == normal(ROWS)
+    found = infer("ReduceSum", [tensor(ROWS, 4, 6)], {"axes": [1], "keep_dims": 0})
+    assert found.shape == (4,)
+    assert reason("ReduceSum", tensor(ROWS, 4, 6), keepdim=0) == (
+        "ReduceSum: there is no attribute keepdim: did you mean keepdims?"
+    )
+    assert reason("Add", tensor(ROWS, 4, 6), tensor(ROWS, 4, 6), axis=1) == (
+        "Add: there is no attribute axis: Add has none"
+    )
+    assert "given twice, as 0 and as 1" in reason("ArgMax", tensor(ROWS, 4, 6), keep_dims=0, keepdims=1)
+    with pytest.raises(LayoutError, match="before 7"):
+        infer("Relu", [tensor(None, 4)], opset=6)
+    assert "3 inputs are given, it has 2" in reason("Add", *[tensor(None, 4)] * 3)
+
+
+def test_sizes_go_together():
+    assert "axis 0 of input 1 has size 9, axis 1 of input 0 8" in reason(
+        "MatMul", tensor(None, 4, 8), tensor(None, 9, 6)
+    )
+    fused = "{device=[0,1] sharded_dim=[{axis=0 simple_sharding=[{dim_value=2 num_shards=1} "
+    fused += "{dim_value=4 num_shards=2}]}]}"
+    assert "axis 0 has 6 elements, its factors [2, 4] are 8" in reason("Relu", tensor(fused, 6))
+    ones = "{device=[-1] device_map={-1:[0,1]}}"
+    assert output("Add", tensor(ones, 1), tensor(ones, 1)) == normal(ones)
+    assert "does not broadcast to [2, 3]" in reason(
+        "Gemm", tensor(None, 2, 4), tensor(None, 4, 3), tensor(None, 5, 2, 3)
+    )
+
+
+def test_symbolic_sizes_unify():
+    rows = read_spec(ROWS_2)
+    same = infer("Add", [Tensor(("N", 4), rows), Tensor(("N", 4), rows)])
+    assert same.spec == rows and same.shape == ("N", 4)
+    assert infer("Add", [Tensor(("N", 4), rows), Tensor((6, 4), rows)]).shape == (6, 4)
+    assert infer("Add", [Tensor(("N", 4), rows), Tensor((1, 4))]).shape == ("N", 4)
+    with pytest.raises(LayoutError, match="has size 6, axis 1 of input 0 N, which is 4; they run together"):
+        infer("Add", [Tensor(("N", "N")), Tensor((4, 6))])
+
+
+def test_the_distinguished_device():
+    found = infer("ReduceSum", [tensor(ROWS_2, 4)], {"keepdims": 0})
+    assert found.spec and found.spec.devices() == (0, 1)
+    for device, expected in ((None, (0,)), (1, (1,))):
+        spec = found.on_distinguished(device).spec
+        assert spec and spec.devices() == expected
+    with pytest.raises(LayoutError, match=r"device 2 takes no part in the reduction over devices \[0, 1\]"):
+        found.on_distinguished(2)
+    with pytest.raises(LayoutError, match="nothing is reduced"):
+        infer("Relu", [tensor(ROWS_2, 4)]).on_distinguished()
+
+
+def test_verdicts_and_the_documents_spellings():
+    def verdict(op: str, *inputs: Tensor) -> str:
+        with pytest.raises(LayoutError) as error:
+            infer(op, inputs)
+        return verdict_of(error.value)
+
+    assert [verdict(op) for op in ("TfidVectorizer", "InstanceNorm", "Softmax")] == [
+        "unsupported", "unsupported", "not covered by the document",
+    ]  # fmt: skip
+    assert verdict("Add", tensor(None, 4), tensor(None, 5)) == "invalid"
+    assert infer("EinSum", [tensor(ROWS_2, 2, 3)], {"equation": "ij->ji"}).shape == (3, 2)
+    assert LISTED < set(OPERATIONS) and "Div" not in LISTED

@@ -11,9 +11,9 @@ import pytest
 import shardc
 from shardc.backend.shard import emit
 from shardc.check.varying import check_graph
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Region, walk
-from shardc.semantics.run import run
+from shardc.interpret.run import run
 from tests.corpus.overlapping import Product, local, same_results, traffic, whole_numbers
 
 RINGS = {

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-
 import pytest
 
+from bench import bounds
 
-def _bounds():
-    path = Path(__file__).parents[3] / "bench" / "bounds.py"
-    spec = importlib.util.spec_from_file_location("bounds", path)
-    assert spec and spec.loader
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-bounds = _bounds()
 ROWS = [*bounds.products(), *bounds.layers(), *bounds.models()]
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.planning.distances import atoms_for, distances
-from shardc.planning.reshard import program_plan
+from shardc.planning.reshard import preferred_plan
+from shardc.planning.reshard.distances import atoms_for, distances
 
 
 def shardings(axes, rank):
@@ -28,7 +28,7 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
     type, every = TensorType(shape, "f32"), list(shardings(axes, len(shape)))
     table = distances(atoms_for(every[0].mesh, (), (len(shape),)), len(shape))
     for source, target in product(every, every):
-        cost = program_plan(type, source, target).cost
+        cost = preferred_plan(type, source, target).cost
         assert (round(table.least(type, source, target)[0]), table.least(type, source, target)[1]) == cost[:2]
 
 
@@ -36,4 +36,4 @@ def test_uneven_tensors_cost_at_least_so_much():
     type, every = TensorType((6, 5), "f32"), list(shardings((("x", 4),), 2))
     table = distances(atoms_for(every[0].mesh, (), (2,)), 2)
     for source, target in product(every, every):
-        assert table.least(type, source, target)[0] <= program_plan(type, source, target).cost.bytes
+        assert table.least(type, source, target)[0] <= preferred_plan(type, source, target).cost.bytes

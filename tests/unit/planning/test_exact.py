@@ -1,13 +1,12 @@
 """Plans that only the whole graph shows, and what is known of them."""
 
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning.improve import improve
-from shardc.planning.meshes import mesh_of
-from shardc.planning.setup import setup
+from shardc.planning.machines import load
+from shardc.planning.program import plan_program
 
 
 def planned(text):
@@ -16,9 +15,7 @@ def planned(text):
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        graph = snapshot(module).graph
-        problem = setup(graph, graph.main, mesh_of(graph))
-        improve(problem)
+        problem = plan_program(snapshot(module).graph, machine=load("bytes")).problem
     return problem
 
 
@@ -37,7 +34,7 @@ def test_a_loop_carries_what_its_body_wants():
     """Six all-reduces of a row would be 6 * 96 bytes; two all-to-alls around the loop are 2 * 96."""
     problem = planned(LOOP)
     assert problem.total()[:2] == (192, 2)
-    assert problem.proof is not None and problem.proof.bytes == 192
+    assert problem.proof is not None and problem.proof.ticks == 192
 
 
 def test_results_that_are_split_otherwise():
@@ -65,7 +62,7 @@ def main(a: f32[16, 16@y], b: f32[16@(y, x), 16], c: f32[16@(x, y), 16]) -> f32[
     return (transpose(h) @ h) @ c
 """
     )
-    assert problem.proof is not None and problem.proof.bytes == 1472
+    assert problem.proof is not None and problem.proof.ticks == 1472
     assert problem.total()[:2] == (1472, 6)
 
 
@@ -82,5 +79,5 @@ def main(
     return -h, h @ c, h @ d
 """
     )
-    assert problem.proof is not None and problem.proof.bytes == 1216
+    assert problem.proof is not None and problem.proof.ticks == 1216
     assert problem.total()[:2] == (1280, 8)

@@ -2,15 +2,13 @@
 
 import pytest
 
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning import exact, gap
-from shardc.planning.improve import improve
-from shardc.planning.meshes import mesh_of
-from shardc.planning.setup import setup
+from shardc.planning.machines import load
+from shardc.planning.program import exact, gap, plan_program
 
 MLP = """
 mesh pod[data=2, model=4]
@@ -28,9 +26,7 @@ def planned():
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        graph = snapshot(module).graph
-        problem = setup(graph, graph.main, mesh_of(graph))
-        improve(problem)
+        problem = plan_program(snapshot(module).graph, machine=load("bytes")).problem
     return problem
 
 
@@ -40,7 +36,7 @@ def test_one_linear_program(monkeypatch):
     monkeypatch.setattr(exact, "COLUMNS", 0)
     problem = planned()
     assert problem.proof is not None
-    assert problem.total()[0] == problem.proof.bytes == LEAST
+    assert problem.total()[0] == problem.proof.ticks == LEAST
     assert problem.proof.method.startswith("linear program")
 
 
@@ -51,8 +47,8 @@ def test_parts(monkeypatch, window):
     problem = planned()
     assert problem.proof is None
     found = gap.proof(problem)
-    assert found is not None and found.bytes <= LEAST
-    assert window < 10_000 or found.bytes == LEAST
+    assert found is not None and found.ticks <= LEAST
+    assert window < 10_000 or found.ticks == LEAST
 
 
 def test_nothing_is_known_of_what_is_too_large(monkeypatch):

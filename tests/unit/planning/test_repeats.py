@@ -5,11 +5,13 @@ from __future__ import annotations
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, STAGES
-from shardc.planning.descent import descend
+from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.problem import Problem
-from shardc.planning.repeats import Repeats, repeats_of
-from shardc.planning.setup import setup
+from shardc.planning.program.descent import descend
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.repeats import Repeats, repeats_of
+from shardc.planning.program.setup import setup
 
 LAYERS = 40
 
@@ -38,7 +40,7 @@ def _problem(main: str) -> Problem:
         for name in STAGES[stage]:
             PASSES[name]()().apply(context, module)
     graph = snapshot(module).graph
-    return setup(graph, graph.main, mesh_of(graph))
+    return setup(graph, graph.main, Rates(load("bytes"), mesh_of(graph)))
 
 
 def test_classes_cost_what_their_members_do() -> None:

@@ -18,10 +18,10 @@ from shardc.dialects.text import print_module
 from shardc.frontend.mlir import read
 from shardc.graph import Function, Graph, Node, Region, TensorType, Value
 from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.ops.rule import Factor, FactorRule, Kind
 from shardc.passes.propagate import Propagate
 from shardc.propagation import Options, Result, propagate
 from shardc.propagation.manual import complete
-from shardc.rules.rule import Factor, FactorRule, Kind
 
 CLEAN = (
     "symbol-dce,sdy-lift-inlined-meshes,sdy-remove-size-one-axes,sdy-propagate-sharding-from-func-to-call,"

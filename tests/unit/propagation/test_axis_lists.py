@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.ops.rule import Factor, FactorRule
 from shardc.propagation.lists import common, dividing_part, extends, shorten, starts
 from shardc.propagation.projection import project, unproject
-from shardc.rules.rule import Factor, FactorRule
 
 MESH = Mesh("m", (("x", 4), ("y", 2), ("z", 3)))
 X, Y, Z = (MESH.axis(name) for name in "xyz")

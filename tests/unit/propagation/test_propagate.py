@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardc.explain.diagnostics import ShardcError, collecting
+from shardc.analysis.build import GraphBuilder, program
+from shardc.diagnostics import ShardcError, collecting
 from shardc.graph import Dense, DotDims, TensorType
-from shardc.graph.build import GraphBuilder, program
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.propagation import Options, Result, propagate
 

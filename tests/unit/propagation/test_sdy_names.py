@@ -11,7 +11,7 @@ import pytest
 from shardc.cli.expected import expected_in, problems
 from shardc.cli.opt import main
 from shardc.cli.sdy_flags import translate
-from shardc.explain.diagnostics import Diagnostic
+from shardc.diagnostics import Diagnostic
 from shardc.graph.types import Location
 
 LAYERS = ("basic", "aggressive", "op-priority", "user-priority")

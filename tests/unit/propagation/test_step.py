@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from shardc.layout import Axis, Dim, Mesh, Sharding, replicated
+from shardc.ops.rule import Factor, FactorRule, Kind
 from shardc.propagation.direction import Direction
 from shardc.propagation.step import Strategy, Visit, common_mesh, step
-from shardc.rules.rule import Factor, FactorRule, Kind
 
 MESH = Mesh("m", (("x", 2), ("y", 4)))
 X, Y = MESH.axis("x"), MESH.axis("y")

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from shardc.cli.driver import READERS
+from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.explain.diagnostics import collecting, register_source
+from shardc.frontend.read import read
 from shardc.graph import Graph
+from shardc.options import Options
 from shardc.passes.pipeline import run_to
 
 ROOT = Path(__file__).parents[3]
 
 
 def _compile(text: str, file: str = "prog.shard", **defines: int) -> Graph:
-    register_source(file, text)
     with collecting():
-        module = READERS[".shard"](text, file, defines, None)
+        module = read(text, Options(file=file, defines=defines, language="shard"))
         run_to(make_context(), module, "local")
     return snapshot(module).graph
 
@@ -46,8 +45,6 @@ def example() -> Callable[..., Graph]:
 @pytest.fixture(scope="session")
 def peak() -> Callable[[Graph], int]:
     """The most bytes that one device's NumPy program holds, as tracemalloc sees it."""
-    spec = importlib.util.spec_from_file_location("one_device", ROOT / "bench" / "one_device.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module.peak
+    from bench import one_device
+
+    return one_device.peak

@@ -80,7 +80,7 @@ def test_a_wrong_machine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
 @pytest.mark.parametrize(
     "options",
     [
-        ["--machine", "laptop"],
+        ["--links", "a=b"],
         ["--tries", "3"],
         ["--cost", "--links", "a=b"],
         ["--cost", "--check"],

@@ -9,7 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from shardc.report.cost import cost_of
+from shardc.backend import numpy as numpy_backend
+from shardc.graph import Graph
+from shardc.report.cost import Cost
+from shardc.report.cost import cost_of as cost_with
+
+
+def cost_of(graph: Graph) -> Cost:
+    return cost_with(graph, numpy_backend.peak(graph))
+
 
 ROOT = Path(__file__).parents[3]
 

@@ -6,8 +6,8 @@ import pytest
 
 import shardc
 from shardc.layout import Mesh
-from shardc.planning.figures import Times
-from shardc.report.machine import read
+from shardc.planning.machines import read
+from shardc.planning.overlap.times import Times
 from shardc.report.overlap import times_on
 from tests.corpus.overlapping import Product
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from shardc.layout import Axis, Mesh
-from shardc.report.machine import load, read, shipped
-from shardc.report.times import devices_of, estimate, link_of, seconds, with_axes
+from shardc.planning.machines import devices_of, link_of, load, read, seconds, shipped, with_axes
+from shardc.report.times import estimate
 from shardc.report.traffic import Collective
 from shardc.report.work import Work
 
@@ -158,7 +158,7 @@ def test_totals() -> None:
 
 
 def test_what_is_shipped() -> None:
-    assert shipped() == ("h100-infiniband", "laptop", "tpu-v4p", "tpu-v5e")
+    assert shipped() == ("balanced", "bytes", "h100-infiniband", "laptop", "tpu-v4p", "tpu-v5e")
     assert all(load(name).source for name in shipped())
 
 
@@ -207,7 +207,7 @@ latency = 1e-6
     ],
 )
 def test_a_wrong_file_is_an_error_at_its_line(old: str, new: str, line: int, message: str) -> None:
-    from shardc.explain.diagnostics import ShardcError
+    from shardc.diagnostics import ShardcError
 
     with pytest.raises(ShardcError) as caught:
         read(MACHINE.replace(old, new), "m.toml")

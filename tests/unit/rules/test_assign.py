@@ -4,6 +4,7 @@ import pytest
 
 from shardc.graph import DotDims, Op, TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.ops import rule_of
 from shardc.rules.assign import (
     assignment_of,
     factor_axes,
@@ -13,7 +14,6 @@ from shardc.rules.assign import (
     project,
     result_shardings,
 )
-from shardc.rules.table import rule_of
 
 MESH = Mesh("mesh", (("x", 2), ("y", 8), ("z", 3)))
 X, Y, Z = Axis("x", 2), Axis("y", 8), Axis("z", 3)

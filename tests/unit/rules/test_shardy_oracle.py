@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from shardc.graph import Op
-from shardc.rules.table import rule_of
+from shardc.ops import rule_of
 
 Oracle = Callable[[str], list[tuple[Op, str | None]]]
 

@@ -8,13 +8,13 @@ import pytest
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph, Op, TensorType
+from shardc.interpret.run import run
 from shardc.layout import Mesh, Sharding
 from shardc.layout.distribute import Array, assemble, distribute
 from shardc.layout.notations.per_axis import Partial, Split, to_sharding
 from shardc.layout.notations.sbp import component_text
 from shardc.layout.slices import local_shapes
 from shardc.rules.signatures import Signature, program_signatures, signatures
-from shardc.semantics.run import run
 
 Shape = tuple[int, ...]
 
@@ -106,7 +106,7 @@ OUT = {"expand(x, OUT)": (2, 4, 3, 4, 2), "reshape(x, OUT)": (4, 2, 3)}
 
 
 @pytest.mark.parametrize("devices", [2, 3])
-@pytest.mark.parametrize("expression, shapes", PROGRAMS, ids=lambda value: str(value))
+@pytest.mark.parametrize(("expression", "shapes"), PROGRAMS, ids=lambda value: str(value))
 def test_devices_compute_the_same(expression: str, shapes: list[Shape], devices: int) -> None:
     """Every device runs the operation on its own sizes; the results are blocks of the whole result."""
     out = OUT.get(expression, ())

@@ -3,8 +3,8 @@
 import pytest
 
 from shardc.graph import Op, TensorType
-from shardc.rules.elementwise import opaque
-from shardc.rules.table import RULES, register, rule_of
+from shardc.ops import register, registry, rule_of
+from shardc.ops.elementwise.rules import opaque
 
 
 def ruled(op):
@@ -33,7 +33,7 @@ def test_unknown_operations_have_no_rule():
 
 
 def test_other_dialects_bring_their_rules(monkeypatch):
-    monkeypatch.setattr("shardc.rules.table.RULES", dict(RULES))
+    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
     op = Op("mine.op", (), (TensorType((4,), "f32"),), {})
     assert rule_of(op) is None
     register("mine.op", opaque)

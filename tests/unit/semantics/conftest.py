@@ -17,10 +17,10 @@ from shardc.graph import (
     ScatterDims,
     Value,
 )
-from shardc.graph.infer import infer
 from shardc.graph.types import DTYPES, TensorType
+from shardc.interpret.run import run
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.semantics.run import run
+from shardc.ops import infer
 
 _SPELLINGS = {mlir: name for name, (mlir, _) in DTYPES.items()}
 _FIELDS = {
@@ -111,7 +111,7 @@ class Importer:
         operands = tuple(known[operand] for operand in op.operands)
         results = tuple(self.value(result) for result in op.results)
         known.update(zip(op.results, results, strict=True))
-        attrs = {key: self.attr(op.attributes[key]) for key in op.attributes.keys()}
+        attrs = {key: self.attr(op.attributes[key]) for key in op.attributes}
         node = Node(self.nodes, op.name, operands, results, attrs, regions)
         self.nodes += 1
         types = self.graph.types

@@ -112,7 +112,7 @@ def test_cumulative(check, function, reverse):
 POOLS = [((2, 2), (2, 2), "VALID"), ((3, 2), (1, 2), "SAME"), ((2, 3), (1, 1), [(2, 1), (0, 3)])]
 
 
-@pytest.mark.parametrize("window, strides, padding", POOLS)
+@pytest.mark.parametrize(("window", "strides", "padding"), POOLS)
 def test_reduce_window(check, window, strides, padding):
     def pools(x):
         return [
@@ -196,7 +196,7 @@ def test_dynamic_slices_clamp_their_starts(check):
 def test_take(check, mode):
     ids = ints(3, 2, low=-9, high=12)
     for axis in (0, 1):
-        check(lambda x, i: jnp.take(x, i, axis=axis, mode=mode), floats(6, 7), ids)
+        check(lambda x, i, axis=axis: jnp.take(x, i, axis=axis, mode=mode), floats(6, 7), ids)
 
 
 def test_gather_with_batching_dimensions(check):

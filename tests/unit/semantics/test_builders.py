@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.graph import Dense, TensorType
-from shardc.graph.infer import ShapeError
+from shardc.interpret.collectives import Place
+from shardc.interpret.run import ArrayBuilder, BlocksBuilder
 from shardc.layout import Mesh
-from shardc.semantics.collectives import Place
-from shardc.semantics.run import ArrayBuilder, BlocksBuilder
+from shardc.ops import ShapeError
 
 RNG = np.random.default_rng(0)
 I32, F32 = TensorType((), "i32"), TensorType((), "f32")

@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.analysis.build import GraphBuilder
+from shardc.diagnostics import ShardcError
 from shardc.graph import Dense, DotDims, TensorType
-from shardc.graph.build import GraphBuilder
 from shardc.graph.types import Location
+from shardc.interpret.collectives import Place
+from shardc.interpret.run import BlocksBuilder, run
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.semantics.blocks import BlockError, assemble, cut, groups
-from shardc.semantics.collectives import Place
-from shardc.semantics.run import BlocksBuilder, run
+from tests.tolerance import assert_product
 
 MESH = Mesh("pod", (("x", 2), ("y", 4)))
 X, Y = MESH.axis("x"), MESH.axis("y")
@@ -69,7 +70,7 @@ def test_cut_pads_uneven_blocks_and_shares_copies():
     assert blocks[0] is blocks[4]
 
 
-@pytest.mark.parametrize("kind, other", [("sum", 0), ("max", -np.inf), ("min", np.inf)])
+@pytest.mark.parametrize(("kind", "other"), [("sum", 0), ("max", -np.inf), ("min", np.inf)])
 def test_cut_of_an_unreduced_sharding_puts_the_value_on_position_0(kind, other):
     blocks = cut(single([1, 2]), on(MESH, [], unreduced=[X], kind=kind))
     np.testing.assert_array_equal(blocks[3], [1, 2])
@@ -194,7 +195,7 @@ def test_a_manual_matmul_with_partial_results():
     graph = manual([f32(4, 8), f32(8, 6)], ins, [out], [f32(4, 6)], body)
     x = np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)
     w = np.random.default_rng(1).standard_normal((8, 6)).astype(np.float32)
-    np.testing.assert_allclose(run(graph, [x, w])[0], x @ w, rtol=1e-5)
+    assert_product(run(graph, [x, w])[0], x, w)
 
 
 def test_a_missing_psum_is_found_at_its_line():

@@ -3,6 +3,8 @@
 import numpy as np
 import pytest
 
+from shardc.semantics import elementwise as kernels
+
 jax = pytest.importorskip("jax")
 
 jnp, lax = jax.numpy, jax.lax
@@ -111,6 +113,26 @@ def test_shifts_of_all_pairs(check, values):
     check(shifts, lhs, rhs)
 
 
+WIDE = np.array([0, 1, -1, 3, -(2**63), 2**63 - 1, 2**32 - 1, -(2**32), 2**40 + 7, -(2**61) - 5], np.int64)
+
+
+@pytest.mark.parametrize(
+    "values",
+    [SIGNED, SIGNED.astype(np.int8), SIGNED.astype(np.uint32), BYTES, WIDE, WIDE.astype(np.uint64)],
+    ids=lambda values: values.dtype.name,
+)
+def test_the_upper_half_of_products_of_all_pairs(values):
+    lhs, rhs = (grid.ravel() for grid in np.meshgrid(values, values))
+    products = [int(x) * int(y) >> 8 * values.itemsize for x, y in zip(lhs, rhs, strict=True)]
+    got = kernels.mulhi(lhs, rhs)
+    assert got.dtype == values.dtype
+    assert got.tolist() == products
+
+
+def test_the_upper_half_of_products_is_that_of_jax(check):
+    check(lax.mulhi, SIGNED, SIGNED[::-1].copy())
+
+
 @pytest.mark.parametrize("values", [SIGNED, BYTES, BYTES.astype(np.uint64)], ids=str)
 def test_bit_counts(check, values):
     check(lambda x: [lax.population_count(x), lax.clz(x), lax.bitwise_not(x)], values)
@@ -168,7 +190,7 @@ def test_conversions_of_f64(check, target):
     check(lambda x: lax.convert_element_type(x, target), WIDE.astype(np.float64))
 
 
-@pytest.mark.parametrize("exponent, mantissa", [(5, 10), (8, 7), (4, 3), (5, 2), (8, 23)])
+@pytest.mark.parametrize(("exponent", "mantissa"), [(5, 10), (8, 7), (4, 3), (5, 2), (8, 23)])
 def test_reduce_precision(check, exponent, mantissa):
     values = np.concatenate([FLOATS, np.geomspace(1e-9, 1e6, 200).astype(np.float32), single([65519, 65520])])
     check(lambda x: lax.reduce_precision(x, exponent, mantissa), values)

@@ -6,6 +6,7 @@ JAX while it traces the body, so every drawn out_specs is one that JAX's check_v
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
@@ -252,10 +253,8 @@ def _out_specs(random: Random, mesh: Any, body: Body, arguments: Any, in_specs: 
     mapped = jax.shard_map(
         recording, mesh=mesh, in_specs=in_specs, out_specs=PartitionSpec(), axis_names=set(manual)
     )
-    try:
+    with contextlib.suppress(ValueError, TypeError, NotImplementedError, IndexError, ZeroDivisionError):
         jax.eval_shape(mapped, *arguments)
-    except (ValueError, TypeError, NotImplementedError, IndexError, ZeroDivisionError):
-        pass
     if not found:
         return None
     leaves, tree = jax.tree.flatten(

@@ -12,6 +12,7 @@ block), and else by JAX.
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -283,10 +284,8 @@ def _out_specs(
     mapped = jax.shard_map(
         recording, mesh=mesh_of(sizes), in_specs=specs, out_specs=PartitionSpec(), axis_names=set(manual)
     )
-    try:
+    with contextlib.suppress(ValueError, TypeError, IndexError, NotImplementedError):
         jax.eval_shape(mapped, *arguments)
-    except (ValueError, TypeError, IndexError, NotImplementedError):
-        pass
     if not found:
         return None
     seen, tree = jax.tree.flatten(found[0], is_leaf=lambda v: isinstance(v, _Seen))

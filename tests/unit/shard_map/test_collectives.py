@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from tests.unit.shard_map.conftest import filled
 
 jax = pytest.importorskip("jax")
@@ -57,7 +57,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-@pytest.mark.parametrize("vma", (True, False), ids=("checked", "unchecked"))
+@pytest.mark.parametrize("vma", [True, False], ids=("checked", "unchecked"))
 def test_a_collective(agree: Any, name: str, vma: bool) -> None:
     function, out_specs = PROGRAMS[name]
     assert agree(mapped(function, out_specs, check_vma=vma), filled(16, 16)) == []
@@ -73,7 +73,7 @@ GRADIENTS = {
 
 
 @pytest.mark.parametrize("name", GRADIENTS)
-@pytest.mark.parametrize("vma", (True, False), ids=("checked", "unchecked"))
+@pytest.mark.parametrize("vma", [True, False], ids=("checked", "unchecked"))
 def test_a_gradient(agree: Any, name: str, vma: bool) -> None:
     function, out_specs = GRADIENTS[name]
     body = mapped(function, out_specs, check_vma=vma)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shardc
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from tests.unit.shard_map.conftest import filled
 
 jax = pytest.importorskip("jax")

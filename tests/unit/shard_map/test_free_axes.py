@@ -11,6 +11,7 @@ from tests.unit.shard_map.conftest import filled
 
 jax = pytest.importorskip("jax")
 jnp, lax, P = jax.numpy, jax.lax, jax.sharding.PartitionSpec
+SPLIT = P("x")
 
 
 def mesh(*sizes: int) -> Any:
@@ -21,7 +22,7 @@ def mesh(*sizes: int) -> Any:
 def over(*names: str, sizes: tuple[int, ...] = (2, 4)) -> Any:
     """A decorator: shard_map over these axes, with in_specs and out_specs."""
 
-    def decorate(function: Any, in_specs: Any = P("x"), out_specs: Any = P("x")) -> Any:
+    def decorate(function: Any, in_specs: Any = SPLIT, out_specs: Any = SPLIT) -> Any:
         return jax.shard_map(
             function, mesh=mesh(*sizes), in_specs=in_specs, out_specs=out_specs, axis_names=set(names)
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import shardc
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 
 AROUND = """sdy.mesh @m = <["x"=2, "y"=2]>
 func.func @main(%a: tensor<8xf32>) -> tensor<8xf32> {{

@@ -6,33 +6,34 @@ import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from shardc.explain.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.frontend.text.builtins.elementwise import numeric
 from shardc.frontend.text.builtins.reductions import axis_of
 from shardc.frontend.text.builtins.shapes import expand_dims
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.values import Blocks, MeshAxes, Placed, Tensor, Value, describe
+from shardc.frontend.text.values import BlockTree, MeshAxes, Placed, Tensor, Value, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import size_of
 from shardc.layout.sharding import KINDS
+from shardc.ops import hlo, spmd
 
 
 def of_each(lower: Callable[..., Tensor]) -> Callable[..., Value]:
     """The collective of a tensor, or of each tensor of a tuple."""
 
-    def of_all(e: Emitter, x: Blocks, *args: Any, **keywords: Any) -> Value:
+    def of_all(e: Emitter, x: BlockTree, *args: Any, **keywords: Any) -> Value:
         if isinstance(x, tuple):
             return tuple(of_all(e, item, *args, **keywords) for item in x)
         return lower(e, e.tensor(x), *args, **keywords)
 
     whole = inspect.signature(lower)
     emitter, blocks, *rest = whole.parameters.values()
-    form = whole.replace(parameters=[emitter, blocks.replace(annotation="Blocks"), *rest])
+    form = whole.replace(parameters=[emitter, blocks.replace(annotation="BlockTree"), *rest])
     setattr(of_all, "__signature__", form)
     return of_all
 
 
-def psum(e: Emitter, x: Blocks, axis_name: MeshAxes) -> Value:
+def psum(e: Emitter, x: BlockTree, axis_name: MeshAxes) -> Value:
     """The sum of all devices' blocks. Of a number, so many times the number: psum(1, i) is the size of i."""
     if isinstance(x, tuple):
         return tuple(psum(e, item, axis_name) for item in x)
@@ -44,7 +45,7 @@ def reduction(kind: str) -> Callable[[Emitter, Tensor, MeshAxes], Tensor]:
 
     def lower(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
         x = numeric(e, x) if kind == "sum" else x
-        return e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind=kind)
+        return e.op(spmd.all_reduce.name, x, result=x.type, axes=axis_name, kind=kind)
 
     return lower
 
@@ -56,8 +57,8 @@ def pmean(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
     """The sum, divided by the number of devices."""
     x = e.inexact(x)
     said: dict[str, Any] = {"shardc.said": "pmean"}
-    total = e.op("spmd.all_reduce", x, result=x.type, axes=axis_name, kind="sum", **said)
-    return e.op("stablehlo.divide", *e.together(total, float(size_of(axis_name))))
+    total = e.op(spmd.all_reduce.name, x, result=x.type, axes=axis_name, kind="sum", **said)
+    return e.op(hlo.divide.name, *e.together(total, float(size_of(axis_name))))
 
 
 def scattered(kind: str) -> Callable[..., Tensor]:
@@ -71,7 +72,7 @@ def scattered(kind: str) -> Callable[..., Tensor]:
         dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
         _check_parts(e, f"p{kind}_scatter", x, axis_name, dim, tiled)
         result = e.op(
-            "spmd.reduce_scatter",
+            spmd.reduce_scatter.name,
             x,
             result=x.type.with_shape(_scaled(x.shape, dim, 1, parts)),
             axes=axis_name,
@@ -96,7 +97,7 @@ def all_gather(
         x = expand_dims(e, x, axis)
     dim = axis_of(e, axis, x.rank)
     return e.op(
-        "spmd.all_gather",
+        spmd.all_gather.name,
         x,
         result=x.type.with_shape(_scaled(x.shape, dim, size_of(axis_name), 1)),
         axes=axis_name,
@@ -127,14 +128,14 @@ def _untiled_all_to_all(e: Emitter, x: Tensor, axes: MeshAxes, split: int, conca
     order.insert(concat, split)
     if order == list(range(x.rank)):
         return swapped
-    return e.op("stablehlo.transpose", swapped, permutation=tuple(order))
+    return e.op(hlo.transpose.name, swapped, permutation=tuple(order))
 
 
 def _all_to_all(
     e: Emitter, x: Tensor, axes: MeshAxes, split: int, concat: int, shape: tuple[int, ...]
 ) -> Tensor:
     result = x.type.with_shape(shape)
-    return e.op("spmd.all_to_all", x, result=result, axes=axes, split_dim=split, concat_dim=concat)
+    return e.op(spmd.all_to_all.name, x, result=result, axes=axes, split_dim=split, concat_dim=concat)
 
 
 def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Placed) -> Tensor:
@@ -143,7 +144,7 @@ def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Placed) -> Tensor
     ends = ("source", "sends"), ("destination", "receives")
     for (end, does), numbers in zip(ends, zip(*pairs, strict=True), strict=False):
         _check_numbers(perm, axis_name, end, does, numbers)
-    return e.op("spmd.collective_permute", x, result=x.type, axes=axis_name, pairs=pairs)
+    return e.op(spmd.collective_permute.name, x, result=x.type, axes=axis_name, pairs=pairs)
 
 
 def _pairs(perm: Placed) -> tuple[tuple[int, int], ...]:
@@ -180,9 +181,18 @@ def _check_numbers(perm: Placed, axes: MeshAxes, end: str, does: str, numbers: S
         seen.add(number)
 
 
+def pbroadcast(e: Emitter, x: Tensor, axis_name: MeshAxes, source: int) -> Tensor:
+    """The block of device `source` along the axes, on all of them."""
+    count = size_of(axis_name)
+    if not 0 <= source < count:
+        over = ", ".join(axis.name for axis in axis_name)
+        raise e.error(f"{over} has {count} devices, and source {source} is none of them", f"0 to {count - 1}")
+    return e.op(spmd.collective_broadcast.name, x, result=x.type, axes=axis_name, root=source)
+
+
 def axis_index(e: Emitter, axis_name: MeshAxes) -> Tensor:
     """This device's position along the axes (i32), the last axis fastest."""
-    return e.op("spmd.axis_index", result=TensorType((), "i32"), axes=axis_name)
+    return e.op(spmd.axis_index.name, result=TensorType((), "i32"), axes=axis_name)
 
 
 def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
@@ -192,7 +202,7 @@ def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
 
 def pvary(e: Emitter, x: Tensor, axis_name: MeshAxes) -> Tensor:
     """jax.lax.pcast(x, axes, to="varying"): the same block, typed as differing between devices."""
-    return e.op("spmd.vary", x, result=x.type, axes=axis_name)
+    return e.op(spmd.vary.name, x, result=x.type, axes=axis_name)
 
 
 def pcast(e: Emitter, x: Tensor, axis_name: MeshAxes, to: str) -> Tensor:
@@ -207,14 +217,14 @@ def block(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int = 0) -> Tensor:
     dim, parts = axis_of(e, axis, x.rank), size_of(axis_name)
     _check_parts(e, "block", x, axis_name, dim, tiled=True)
     result = x.type.with_shape(_scaled(x.shape, dim, 1, parts))
-    return e.op("spmd.all_slice", x, result=result, axes=axis_name, dim=dim)
+    return e.op(spmd.all_slice.name, x, result=result, axes=axis_name, dim=dim)
 
 
 def to_partial(e: Emitter, x: Tensor, axis_name: MeshAxes, kind: str = "sum") -> Tensor:
     """x on the first device, and on the others what changes no sum (or max, min): their sum is x."""
     if kind not in KINDS:
         raise e.error(f"{kind} is no kind of partial result", f"the kinds are {', '.join(KINDS)}")
-    return e.op("spmd.to_partial", x, result=x.type, axes=axis_name, kind=kind)
+    return e.op(spmd.to_partial.name, x, result=x.type, axes=axis_name, kind=kind)
 
 
 def _check_parts(e: Emitter, name: str, x: Tensor, axes: MeshAxes, dim: int, tiled: bool) -> None:

@@ -7,6 +7,7 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor, Value
 from shardc.graph.attrs import ConvDims
 from shardc.graph.types import TensorType
+from shardc.ops import hlo
 
 _SPATIAL = "DHW"
 
@@ -44,7 +45,7 @@ def conv(
     for i, (at, size) in enumerate(zip(dims.output_spatial, sizes, strict=True)):
         shape[at] = max(0, (size + sum(pads[i]) - reach[i]) // stride[i] + 1)
     return e.op(
-        "stablehlo.convolution",
+        hlo.convolution.name,
         image,
         window,
         window_strides=stride,

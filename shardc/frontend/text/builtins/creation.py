@@ -9,6 +9,7 @@ from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor, Value
 from shardc.graph.types import TensorType
+from shardc.ops import hlo
 
 
 def filled_with(value: Scalar) -> Callable[[Emitter, tuple[int, ...], Dtype | None], Tensor]:
@@ -55,11 +56,11 @@ def arange(
     if not count:
         return e.splat(0, type)
     with e.group("arange"):
-        numbers = e.op("stablehlo.iota", result=type, iota_dimension=0)
+        numbers = e.op(hlo.iota.name, result=type, iota_dimension=0)
         if step != 1:
-            numbers = e.op("stablehlo.multiply", numbers, e.splat(step, type))
+            numbers = e.op(hlo.multiply.name, numbers, e.splat(step, type))
         if first != 0:
-            numbers = e.op("stablehlo.add", numbers, e.splat(first, type))
+            numbers = e.op(hlo.add.name, numbers, e.splat(first, type))
     return numbers
 
 
@@ -91,7 +92,7 @@ def eye(e: Emitter, N: int, M: int | None = None, dtype: Dtype | None = None) ->
     """Ones on the diagonal of an N x M matrix."""
     type = TensorType(_shape(e, (N, N if M is None else M)), "i32")
     with e.group("eye"):
-        rows, columns = (e.op("stablehlo.iota", result=type, iota_dimension=dim) for dim in (0, 1))
+        rows, columns = (e.op(hlo.iota.name, result=type, iota_dimension=dim) for dim in (0, 1))
         return e.cast(comparison(e, rows, columns, "EQ"), dtype.name if dtype else "f32")
 
 
@@ -99,7 +100,7 @@ def iota(e: Emitter, dtype: Dtype, shape: tuple[int, ...], dimension: int) -> Te
     """jax.lax.broadcasted_iota: each element's index along one dimension."""
     if not 0 <= dimension < len(shape):
         raise e.error(f"iota has no dimension {dimension}")
-    return e.op("stablehlo.iota", result=TensorType(_shape(e, shape), dtype.name), iota_dimension=dimension)
+    return e.op(hlo.iota.name, result=TensorType(_shape(e, shape), dtype.name), iota_dimension=dimension)
 
 
 def _shape(e: Emitter, shape: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,7 @@
-"""Elementwise functions: maths, comparison, logic, choice."""
+"""Elementwise functions that are more than one operation, or not the same for all dtypes.
+
+The others follow from their definitions in shardc/ops: see derived.py.
+"""
 
 from __future__ import annotations
 
@@ -9,26 +12,9 @@ from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import Dtype, Operand, Tensor
 from shardc.graph.types import is_float, is_integer
+from shardc.ops import chlo, hlo
 
 UNSIGNED = tuple(dtype for dtype in DTYPES if dtype.startswith("u"))
-
-
-def float_function(op: str) -> Callable[[Emitter, Operand], Tensor]:
-    """A function of floats; integers become f32 first."""
-
-    def lower(e: Emitter, x: Operand) -> Tensor:
-        return e.op(op, e.inexact(x))
-
-    return lower
-
-
-def same_function(op: str) -> Callable[[Emitter, Operand], Tensor]:
-    """A function that keeps the dtype; bool becomes i32."""
-
-    def lower(e: Emitter, x: Operand) -> Tensor:
-        return e.op(op, numeric(e, x))
-
-    return lower
 
 
 def numeric(e: Emitter, x: Operand) -> Tensor:
@@ -37,56 +23,28 @@ def numeric(e: Emitter, x: Operand) -> Tensor:
     return e.cast(tensor, "i32") if tensor.dtype == "bool" else tensor
 
 
-def rounding(op: str) -> Callable[[Emitter, Operand], Tensor]:
-    """floor, ceil, round: nothing happens to integers."""
-
-    def lower(e: Emitter, x: Operand) -> Tensor:
-        tensor = e.tensor(x)
-        return e.op(op, tensor) if is_float(tensor.dtype) else tensor
-
-    return lower
-
-
 def abs_(e: Emitter, x: Operand) -> Tensor:
     tensor = e.tensor(x)
-    return tensor if tensor.dtype in ("bool", *UNSIGNED) else e.op("stablehlo.abs", tensor)
+    return tensor if tensor.dtype in ("bool", *UNSIGNED) else e.op(hlo.abs_.name, tensor)
 
 
 def exp2(e: Emitter, x: Operand) -> Tensor:
     """2**x as exp(x * log 2)."""
     tensor = e.inexact(x)
-    return e.op("stablehlo.exponential", e.op("stablehlo.multiply", *e.together(tensor, log(2))))
+    return e.op(hlo.exponential.name, e.op(hlo.multiply.name, *e.together(tensor, log(2))))
 
 
 def reciprocal(e: Emitter, x: Operand) -> Tensor:
     one, tensor = e.together(1.0, e.inexact(x))
-    return e.op("stablehlo.divide", one, tensor)
+    return e.op(hlo.divide.name, one, tensor)
 
 
 def square(e: Emitter, x: Operand) -> Tensor:
     tensor = numeric(e, x)
-    return e.op("stablehlo.multiply", tensor, tensor)
+    return e.op(hlo.multiply.name, tensor, tensor)
 
 
 # ---- two operands
-
-
-def pairwise(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
-    """A function of two operands that have or get one dtype; bool becomes i32 where the op is arithmetic."""
-
-    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
-        return e.op(op, *e.together(x, y))
-
-    return lower
-
-
-def float_pairwise(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
-    """A function of two floats; integers become f32 first."""
-
-    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
-        return e.op(op, *float_together(e, x, y))
-
-    return lower
 
 
 def float_together(e: Emitter, x: Operand, y: Operand) -> list[Tensor]:
@@ -113,22 +71,7 @@ def comparison(e: Emitter, left: Tensor, right: Tensor, direction: str, total: b
         kind = "TOTALORDER" if total else "FLOAT"
     else:
         kind = "UNSIGNED" if left.dtype in ("bool", *UNSIGNED) else "SIGNED"
-    return e.op(
-        "stablehlo.compare", left, right, comparison_direction=direction, compare_type=kind, weak=False
-    )
-
-
-def logical(op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
-    """NumPy's logical_…: anything but zero is true."""
-
-    def lower(e: Emitter, x: Operand, y: Operand) -> Tensor:
-        return e.op(op, *e.together(truth(e, x), truth(e, y)))
-
-    return lower
-
-
-def logical_not(e: Emitter, x: Operand) -> Tensor:
-    return e.op("stablehlo.not", truth(e, x))
+    return e.op(hlo.compare.name, left, right, comparison_direction=direction, compare_type=kind, weak=False)
 
 
 def truth(e: Emitter, x: Operand) -> Tensor:
@@ -146,13 +89,9 @@ def isnan(e: Emitter, x: Operand) -> Tensor:
 
 
 def isinf(e: Emitter, x: Operand) -> Tensor:
-    magnitude = e.op("stablehlo.abs", e.inexact(x))
+    magnitude = e.op(hlo.abs_.name, e.inexact(x))
     left, infinity = e.together(magnitude, inf)
     return comparison(e, left, infinity, "EQ")
-
-
-def isfinite(e: Emitter, x: Operand) -> Tensor:
-    return e.op("stablehlo.is_finite", e.inexact(x), weak=False)
 
 
 # ---- three operands
@@ -163,16 +102,16 @@ def where(e: Emitter, condition: Operand, x: Operand, y: Operand) -> Tensor:
     choice = truth(e, condition)
     shape = e.broadcast_shape(choice.shape, left.shape)
     operands = [e.broadcast_to(operand, shape) for operand in (choice, left, right)]
-    return e.op("stablehlo.select", *operands, weak=left.weak)
+    return e.op(hlo.select.name, *operands, weak=left.weak)
 
 
 def clip(e: Emitter, x: Operand, min: Operand | None = None, max: Operand | None = None) -> Tensor:
     tensor = e.tensor(x)
     with e.group("clip"):
         if min is not None:
-            tensor = e.op("stablehlo.maximum", *e.together(min, tensor))
+            tensor = e.op(hlo.maximum.name, *e.together(min, tensor))
         if max is not None:
-            tensor = e.op("stablehlo.minimum", *e.together(max, tensor))
+            tensor = e.op(hlo.minimum.name, *e.together(max, tensor))
     return tensor
 
 
@@ -188,17 +127,13 @@ def astype(e: Emitter, x: Operand, dtype: Dtype) -> Tensor:
 
 def relu(e: Emitter, x: Operand) -> Tensor:
     with e.group("relu"):
-        return e.op("stablehlo.maximum", *e.together(numeric(e, x), 0))
-
-
-def sigmoid(e: Emitter, x: Operand) -> Tensor:
-    return e.op("stablehlo.logistic", e.inexact(x))
+        return e.op(hlo.maximum.name, *e.together(numeric(e, x), 0))
 
 
 def silu(e: Emitter, x: Operand) -> Tensor:
     with e.group("silu"):
         tensor = e.inexact(x)
-        return e.op("stablehlo.multiply", tensor, e.op("stablehlo.logistic", tensor))
+        return e.op(hlo.multiply.name, tensor, e.op(hlo.logistic.name, tensor))
 
 
 def gelu(e: Emitter, x: Operand, approximate: bool = True) -> Tensor:
@@ -207,11 +142,11 @@ def gelu(e: Emitter, x: Operand, approximate: bool = True) -> Tensor:
         tensor = e.inexact(x)
         if approximate:
             cube = _times(e, _times(e, tensor, tensor), tensor)
-            inner = e.op("stablehlo.add", tensor, _times(e, cube, 0.044715))
-            bell = e.op("stablehlo.tanh", _times(e, inner, sqrt(2 / pi)))
+            inner = e.op(hlo.add.name, tensor, _times(e, cube, 0.044715))
+            bell = e.op(hlo.tanh.name, _times(e, inner, sqrt(2 / pi)))
         else:
-            bell = e.op("chlo.erf", _times(e, tensor, sqrt(0.5)))
-        half = _times(e, e.op("stablehlo.add", *e.together(bell, 1.0)), 0.5)
+            bell = e.op(chlo.erf.name, _times(e, tensor, sqrt(0.5)))
+        half = _times(e, e.op(hlo.add.name, *e.together(bell, 1.0)), 0.5)
         return _times(e, tensor, half)
 
 
@@ -219,16 +154,16 @@ def softplus(e: Emitter, x: Operand) -> Tensor:
     """log(1 + exp(x)), without overflow: max(x, 0) + log1p(exp(-abs(x)))."""
     with e.group("softplus"):
         tensor = e.inexact(x)
-        small = e.op("stablehlo.exponential", e.op("stablehlo.negate", e.op("stablehlo.abs", tensor)))
+        small = e.op(hlo.exponential.name, e.op(hlo.negate.name, e.op(hlo.abs_.name, tensor)))
         return e.op(
-            "stablehlo.add",
-            e.op("stablehlo.maximum", *e.together(tensor, 0.0)),
-            e.op("stablehlo.log_plus_one", small),
+            hlo.add.name,
+            e.op(hlo.maximum.name, *e.together(tensor, 0.0)),
+            e.op(hlo.log_plus_one.name, small),
         )
 
 
 def _times(e: Emitter, x: Operand, y: Operand) -> Tensor:
-    return e.op("stablehlo.multiply", *e.together(x, y))
+    return e.op(hlo.multiply.name, *e.together(x, y))
 
 
 def bitwise_operands(e: Emitter, op: str, *operands: Operand) -> list[Tensor]:

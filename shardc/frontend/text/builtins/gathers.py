@@ -9,6 +9,7 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dtype, Operand, Tensor, shape_text
 from shardc.graph.attrs import GatherDims, ScatterDims
 from shardc.graph.types import TensorType, is_integer
+from shardc.ops import hlo
 
 
 def take(e: Emitter, x: Tensor, indices: Tensor, axis: int | None = None) -> Tensor:
@@ -29,7 +30,7 @@ def _gather(e: Emitter, x: Tensor, places: Tensor, dim: int) -> Tensor:
     column = e.reshape(places, (*places.shape, 1))
     offsets = (*range(dim), *range(dim + places.rank, x.rank - 1 + places.rank))
     return e.op(
-        "stablehlo.gather",
+        hlo.gather.name,
         x,
         column,
         dimension_numbers=GatherDims(offsets, (dim,), (), (), (dim,), places.rank),
@@ -52,7 +53,7 @@ def take_along_axis(e: Emitter, x: Tensor, indices: Tensor, axis: int = -1) -> T
         places = wrapped(e, _indices(e, "take_along_axis", indices), x.shape[dim])
         column = e.reshape(places, (*places.shape, 1))
         return e.op(
-            "stablehlo.gather",
+            hlo.gather.name,
             x,
             column,
             dimension_numbers=GatherDims((), (dim,), others, others, (dim,), x.rank),
@@ -73,11 +74,11 @@ def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: 
         places = wrapped(e, _indices(e, "scatter_add", indices), x.shape[dim])
         window = (*range(dim), *range(dim + indices.rank, len(expected)))
         (result,) = e.ops(
-            "stablehlo.scatter",
+            hlo.scatter.name,
             x,
             e.reshape(places, (*places.shape, 1)),
             update,
-            regions=[combiner(e, "stablehlo.add", x.dtype)],
+            regions=[combiner(e, hlo.add.name, x.dtype)],
             weak=x.weak,
             scatter_dimension_numbers=ScatterDims(window, (dim,), (), (), (dim,), places.rank),
             indices_are_sorted=False,
@@ -95,7 +96,7 @@ def dynamic_slice(
         not 0 <= size <= whole for size, whole in zip(slice_sizes, x.shape, strict=False)
     ):
         raise e.error(f"slice_sizes {shape_text(slice_sizes)} do not fit {x.type}")
-    return e.op("stablehlo.dynamic_slice", x, *starts, slice_sizes=slice_sizes, weak=x.weak)
+    return e.op(hlo.dynamic_slice.name, x, *starts, slice_sizes=slice_sizes, weak=x.weak)
 
 
 def dynamic_update_slice(
@@ -106,7 +107,7 @@ def dynamic_update_slice(
     if patch.rank != x.rank or any(a > b for a, b in zip(patch.shape, x.shape, strict=False)):
         raise e.error(f"an update {patch.type} does not fit into {x.type}")
     starts = _starts(e, "dynamic_update_slice", x, start_indices)
-    return e.op("stablehlo.dynamic_update_slice", x, patch, *starts, weak=x.weak)
+    return e.op(hlo.dynamic_update_slice.name, x, patch, *starts, weak=x.weak)
 
 
 def _starts(e: Emitter, name: str, x: Tensor, starts: tuple[Operand, ...]) -> list[Tensor]:
@@ -139,7 +140,7 @@ def one_hot(e: Emitter, x: Tensor, num_classes: int, dtype: Dtype | None = None,
     dim = axis_of(e, axis, x.rank + 1)
     shape = (*x.shape[:dim], num_classes, *x.shape[dim:])
     with e.group("one_hot"):
-        classes = e.op("stablehlo.iota", result=TensorType(shape, x.dtype), iota_dimension=dim)
+        classes = e.op(hlo.iota.name, result=TensorType(shape, x.dtype), iota_dimension=dim)
         wanted = e.broadcast_in_dim(x, shape, tuple(i for i in range(len(shape)) if i != dim))
         equal = comparison(e, wanted, classes, "EQ")
         return e.cast(equal, dtype.name if dtype else "f32")

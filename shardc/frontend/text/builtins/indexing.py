@@ -9,6 +9,7 @@ from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dots, Tensor, Value, describe
 from shardc.graph.types import is_integer
+from shardc.ops import hlo
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
             stops[dim] = starts[dim] + 1
         else:
             assert isinstance(item, Range)
-            chosen = range(size)[_bounds(e, item)]
+            chosen = range(size)[bounds(e, item)]
             if chosen.step < 0:
                 flipped.append(dim)
                 chosen = chosen[::-1]
@@ -56,14 +57,14 @@ def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
         stops[at] = 1
     if starts != [0] * x.rank or tuple(stops) != result.shape or steps != [1] * x.rank:
         result = e.op(
-            "stablehlo.slice",
+            hlo.slice_.name,
             result,
             start_indices=tuple(starts),
             limit_indices=tuple(stops),
             strides=tuple(steps),
         )
     if flipped:
-        result = e.op("stablehlo.reverse", result, dimensions=tuple(flipped))
+        result = e.op(hlo.reverse.name, result, dimensions=tuple(flipped))
     return e.reshape(result, tuple(shape))
 
 
@@ -100,18 +101,19 @@ def _position(e: Emitter, x: Tensor, dim: int, item: int) -> int:
     return item % size
 
 
-def _bounds(e: Emitter, item: Range) -> slice:
-    bounds: list[int | None] = []
+def bounds(e: Emitter, item: Range) -> slice:
+    """A slice with its bounds; an error unless they are known while compiling."""
+    found: list[int | None] = []
     for part in (item.start, item.stop, item.step):
         if part is not None and (not isinstance(part, int) or isinstance(part, bool)):
             raise e.error(
                 f"the bounds of a slice are numbers known while compiling, not {describe(part)}",
                 "dynamic_slice(x, starts, sizes) slices at computed places",
             )
-        bounds.append(part)
-    if bounds[2] == 0:
+        found.append(part)
+    if found[2] == 0:
         raise e.error("the step of a slice is 0")
-    return slice(*bounds)
+    return slice(*found)
 
 
 def _dynamic(e: Emitter, x: Tensor, places: list[tuple[int, Tensor]]) -> Tensor:
@@ -123,7 +125,7 @@ def _dynamic(e: Emitter, x: Tensor, places: list[tuple[int, Tensor]]) -> Tensor:
     sizes = list(x.shape)
     for dim, place in places:
         starts[dim], sizes[dim] = wrapped(e, e.cast(place, "i32"), x.shape[dim]), 1
-    return e.op("stablehlo.dynamic_slice", x, *starts, slice_sizes=tuple(sizes), weak=x.weak)
+    return e.op(hlo.dynamic_slice.name, x, *starts, slice_sizes=tuple(sizes), weak=x.weak)
 
 
 def wrapped(e: Emitter, indices: Tensor, size: int) -> Tensor:
@@ -132,4 +134,4 @@ def wrapped(e: Emitter, indices: Tensor, size: int) -> Tensor:
         return indices
     zero, whole = e.splat(0, indices.type), e.splat(size, indices.type)
     negative = comparison(e, indices, zero, "LT")
-    return e.op("stablehlo.select", negative, e.op("stablehlo.add", indices, whole), indices)
+    return e.op(hlo.select.name, negative, e.op(hlo.add.name, indices, whole), indices)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from shardc.frontend.text.builtins.derived import builtin_of
 from shardc.frontend.text.builtins.elementwise import (
     UNSIGNED,
     bitwise_operands,
     compare,
     comparison,
-    float_pairwise,
-    logical_not,
     numeric,
 )
 from shardc.frontend.text.builtins.products import matmul
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.values import Operand, Tensor
 from shardc.graph.types import is_float
+from shardc.ops import hlo
 
 MAX_UNROLLED_POWER = 64
 """x ** n with a larger integer n is a power operation, not multiplications."""
@@ -24,54 +24,54 @@ MAX_UNROLLED_POWER = 64
 
 def add(e: Emitter, x: Operand, y: Operand) -> Tensor:
     left, right = e.together(x, y)
-    return e.op("stablehlo.or" if left.dtype == "bool" else "stablehlo.add", left, right)
+    return e.op(hlo.or_.name if left.dtype == "bool" else hlo.add.name, left, right)
 
 
 def subtract(e: Emitter, x: Operand, y: Operand) -> Tensor:
     left, right = e.together(x, y)
     if left.dtype == "bool":
         raise e.error("bools cannot be subtracted", "x ^ y is true where they differ")
-    return e.op("stablehlo.subtract", left, right)
+    return e.op(hlo.subtract.name, left, right)
 
 
 def multiply(e: Emitter, x: Operand, y: Operand) -> Tensor:
     left, right = e.together(x, y)
-    return e.op("stablehlo.and" if left.dtype == "bool" else "stablehlo.multiply", left, right)
+    return e.op(hlo.and_.name if left.dtype == "bool" else hlo.multiply.name, left, right)
 
 
-divide = float_pairwise("stablehlo.divide")
+divide = builtin_of(hlo.divide)
 
 
 def remainder(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """Python's %: the sign of the divisor."""
     with e.group("remainder"):
         left, right = (numeric(e, tensor) for tensor in e.together(x, y))
-        rest = e.op("stablehlo.remainder", left, right)
+        rest = e.op(hlo.remainder.name, left, right)
         if left.dtype in UNSIGNED:
             return rest
-        return e.op("stablehlo.select", _differ(e, rest, right), e.op("stablehlo.add", rest, right), rest)
+        return e.op(hlo.select.name, _differ(e, rest, right), e.op(hlo.add.name, rest, right), rest)
 
 
 def floor_divide(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """Python's //: rounded down."""
     with e.group("floor_divide"):
         left, right = (numeric(e, tensor) for tensor in e.together(x, y))
-        quotient = e.op("stablehlo.divide", left, right)
+        quotient = e.op(hlo.divide.name, left, right)
         if is_float(left.dtype):
-            return e.op("stablehlo.floor", quotient)
+            return e.op(hlo.floor.name, quotient)
         if left.dtype in UNSIGNED:
             return quotient
         one = e.splat(1, left.type, left.weak)
-        lower = e.op("stablehlo.subtract", quotient, one)
-        rest = e.op("stablehlo.remainder", left, right)
-        return e.op("stablehlo.select", _differ(e, rest, right), lower, quotient)
+        lower = e.op(hlo.subtract.name, quotient, one)
+        rest = e.op(hlo.remainder.name, left, right)
+        return e.op(hlo.select.name, _differ(e, rest, right), lower, quotient)
 
 
 def _differ(e: Emitter, rest: Tensor, divisor: Tensor) -> Tensor:
     """Whether a remainder is not zero and has another sign than the divisor."""
     zero = e.splat(0, rest.type, rest.weak)
     signs = comparison(e, comparison(e, rest, zero, "LT"), comparison(e, divisor, zero, "LT"), "NE")
-    return e.op("stablehlo.and", signs, comparison(e, rest, zero, "NE"))
+    return e.op(hlo.and_.name, signs, comparison(e, rest, zero, "NE"))
 
 
 def power(e: Emitter, x: Operand, y: Operand) -> Tensor:
@@ -82,7 +82,7 @@ def power(e: Emitter, x: Operand, y: Operand) -> Tensor:
             raise e.error(f"an integer to the power {y}", "astype(x, f32) makes it a float first")
         return _integer_power(e, base, y)
     left, right = (numeric(e, tensor) for tensor in e.together(x, y))
-    return e.op("stablehlo.power", left, right)
+    return e.op(hlo.power.name, left, right)
 
 
 def _integer_power(e: Emitter, base: Tensor, exponent: int) -> Tensor:
@@ -93,12 +93,12 @@ def _integer_power(e: Emitter, base: Tensor, exponent: int) -> Tensor:
     left = abs(exponent)
     while left:
         if left & 1:
-            result = base if result is None else e.op("stablehlo.multiply", result, base)
+            result = base if result is None else e.op(hlo.multiply.name, result, base)
         left >>= 1
         if left:
-            base = e.op("stablehlo.multiply", base, base)
+            base = e.op(hlo.multiply.name, base, base)
     assert result is not None
-    return result if exponent > 0 else e.op("stablehlo.divide", e.splat(1, result.type, result.weak), result)
+    return result if exponent > 0 else e.op(hlo.divide.name, e.splat(1, result.type, result.weak), result)
 
 
 def bitwise(symbol: str, op: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
@@ -111,19 +111,19 @@ def bitwise(symbol: str, op: str) -> Callable[[Emitter, Operand, Operand], Tenso
 
 
 def shift_left(e: Emitter, x: Operand, y: Operand) -> Tensor:
-    return e.op("stablehlo.shift_left", *(numeric(e, tensor) for tensor in bitwise_operands(e, "<<", x, y)))
+    return e.op(hlo.shift_left.name, *(numeric(e, tensor) for tensor in bitwise_operands(e, "<<", x, y)))
 
 
 def shift_right(e: Emitter, x: Operand, y: Operand) -> Tensor:
     left, right = (numeric(e, tensor) for tensor in bitwise_operands(e, ">>", x, y))
-    kind = "logical" if left.dtype in UNSIGNED else "arithmetic"
-    return e.op(f"stablehlo.shift_right_{kind}", left, right)
+    shift = hlo.shift_right_logical if left.dtype in UNSIGNED else hlo.shift_right_arithmetic
+    return e.op(shift.name, left, right)
 
 
 def negate(e: Emitter, x: Operand) -> Tensor:
     if dtype_of(x)[0] == "bool":
         raise e.error("a bool cannot be negated", "~x is elementwise not")
-    return e.op("stablehlo.negate", e.tensor(x))
+    return e.op(hlo.negate.name, e.tensor(x))
 
 
 def positive(e: Emitter, x: Operand) -> Tensor:
@@ -133,8 +133,8 @@ def positive(e: Emitter, x: Operand) -> Tensor:
 def invert(e: Emitter, x: Operand) -> Tensor:
     """~x: not on bools, all bits on integers."""
     if dtype_of(x)[0] == "bool":
-        return logical_not(e, x)
-    return e.op("stablehlo.not", *bitwise_operands(e, "~", x))
+        return e.op(hlo.not_.name, e.tensor(x))
+    return e.op(hlo.not_.name, *bitwise_operands(e, "~", x))
 
 
 BINARY: dict[str, Callable[[Emitter, Operand, Operand], Tensor]] = {
@@ -146,9 +146,9 @@ BINARY: dict[str, Callable[[Emitter, Operand, Operand], Tensor]] = {
     "%": remainder,
     "**": power,
     "@": matmul,
-    "&": bitwise("&", "stablehlo.and"),
-    "|": bitwise("|", "stablehlo.or"),
-    "^": bitwise("^", "stablehlo.xor"),
+    "&": bitwise("&", hlo.and_.name),
+    "|": bitwise("|", hlo.or_.name),
+    "^": bitwise("^", hlo.xor.name),
     "<<": shift_left,
     ">>": shift_right,
     "==": compare("EQ"),

@@ -11,6 +11,7 @@ from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.values import Operand, Tensor, shape_text
 from shardc.graph.attrs import LETTERS, DotDims
 from shardc.graph.types import TensorType
+from shardc.ops import hlo
 
 
 def matmul(e: Emitter, x: Operand, y: Operand) -> Tensor:
@@ -51,7 +52,7 @@ def dot(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """NumPy's dot: matmul up to two dimensions; otherwise the last of x with the last but one of y."""
     left, right = same_dtype(e, x, y)
     if left.rank == 0 or right.rank == 0:
-        return e.op("stablehlo.multiply", *e.together(left, right))
+        return e.op(hlo.multiply.name, *e.together(left, right))
     if left.shape[-1] != right.shape[max(right.rank - 2, 0)]:
         return matmul(e, left, right)  # reports the sizes
     return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)))
@@ -62,7 +63,7 @@ def outer(e: Emitter, x: Operand, y: Operand) -> Tensor:
     left, right = (e.reshape(tensor, (tensor.type.size,)) for tensor in same_dtype(e, x, y))
     shape = (left.shape[0], right.shape[0])
     return e.op(
-        "stablehlo.multiply",
+        hlo.multiply.name,
         e.broadcast_in_dim(left, shape, (0,)),
         e.broadcast_in_dim(right, shape, (1,)),
     )
@@ -134,7 +135,7 @@ def transposed(e: Emitter, tensor: Tensor, names: str, output: str) -> Tensor:
     """The tensor with its dimensions in the order of `output`."""
     if names == output:
         return tensor
-    return e.op("stablehlo.transpose", tensor, permutation=tuple(names.index(n) for n in output))
+    return e.op(hlo.transpose.name, tensor, permutation=tuple(names.index(n) for n in output))
 
 
 def dot_general(
@@ -142,7 +143,7 @@ def dot_general(
 ) -> Tensor:
     """One dot_general. With `batch_first` the free leading dimensions of the right move to the front."""
     result = e.op(
-        "stablehlo.dot_general",
+        hlo.dot_general.name,
         left,
         right,
         dot_dimension_numbers=dims,
@@ -153,7 +154,7 @@ def dot_general(
         return result
     rows, count = left.rank - 1, len(batch_first)
     order = (*range(rows, rows + count), *range(rows), *range(rows + count, result.rank))
-    return e.op("stablehlo.transpose", result, permutation=order)
+    return e.op(hlo.transpose.name, result, permutation=order)
 
 
 def _dot_shape(left: Tensor, right: Tensor, dims: DotDims) -> tuple[int, ...]:

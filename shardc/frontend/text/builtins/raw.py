@@ -5,21 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from shardc.frontend.text.emitter import Emitter
+from shardc.diagnostics import did_you_mean
+from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.trees import tensors_of
 from shardc.frontend.text.values import Fields, FunctionName, Operand, Tensor, Value
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import TensorType
+from shardc.ops import definitions, find, hlo, is_tensor_op
 
 _STRUCTURED: dict[tuple[str, str], type] = {
-    ("stablehlo.dot_general", "dot_dimension_numbers"): DotDims,
-    ("stablehlo.gather", "dimension_numbers"): GatherDims,
-    ("stablehlo.scatter", "scatter_dimension_numbers"): ScatterDims,
-    ("stablehlo.convolution", "dimension_numbers"): ConvDims,
+    (hlo.dot_general.name, "dot_dimension_numbers"): DotDims,
+    (hlo.gather.name, "dimension_numbers"): GatherDims,
+    (hlo.scatter.name, "scatter_dimension_numbers"): ScatterDims,
+    (hlo.convolution.name, "dimension_numbers"): ConvDims,
 }
 
-_DIALECTS = ("stablehlo.", "chlo.")
-_OWN_FORM = ("stablehlo.constant", "stablehlo.while", "stablehlo.case", "stablehlo.if", "stablehlo.return")
+_OWN_FORM = (hlo.constant.name, hlo.while_.name, hlo.case.name, hlo.if_.name, hlo.return_.name)
 
 
 def op(
@@ -30,7 +32,7 @@ def op(
     The last operand may be a record of attributes, named as StableHLO names them. `result` is a type, or a
     tuple of types, where the operands don't tell it; `body` is a function, or a tuple of them, for regions.
     """
-    if not name.startswith(_DIALECTS) or name in _OWN_FORM:
+    if not is_tensor_op(name) or name in _OWN_FORM:
         raise e.error(f'"{name}" is no operation that op(…) can build', "stablehlo.… and chlo.…")
     record = operands[-1] if operands and isinstance(operands[-1], Fields) else Fields(())
     tensors = _tensors(e, name, operands[:-1] if operands and operands[-1] is record else operands)
@@ -41,14 +43,27 @@ def op(
             name,
             *tensors,
             results=_types(e, result),
-            regions=[(function.parameters, function.inline) for function in functions],
+            regions=[_region(e, function) for function in functions],
             weak=False,
             **attrs,
         )
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
         text = str(error)
-        raise e.error(text if name in text else f"{name}: {text}") from error
+        raise e.error(text if name in text else f"{name}: {text}", _near(name)) from error
     return values[0] if len(values) == 1 else tuple(values)
+
+
+def _region(e: Emitter, function: FunctionName) -> NewRegion:
+    if function.parameters is None:
+        raise e.error(f"the parameters of {function.name} have no types", "body= is a function with types")
+    return function.parameters, lambda *args: tensors_of(function.apply(*args))
+
+
+def _near(name: str) -> str | None:
+    """A hint if no operation has the name, and one of the same dialect is near."""
+    dialect, _, word = name.partition(".")
+    known = [one.short for one in definitions() if one.name == f"{dialect}.{one.short}"]
+    return None if find(name) else did_you_mean(word, known)
 
 
 def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:

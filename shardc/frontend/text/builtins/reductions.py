@@ -10,17 +10,18 @@ from math import prod as product
 import numpy as np
 
 from shardc.frontend.text.builtins.elementwise import comparison, truth
-from shardc.frontend.text.emitter import Emitter, Region
-from shardc.frontend.text.values import Axes, Scalar, Tensor
+from shardc.frontend.text.emitter import Emitter, NewRegion
+from shardc.frontend.text.values import Dims, Scalar, Tensor
 from shardc.graph.types import TensorType, is_float
+from shardc.ops import hlo
 
 _OPS = {
-    "sum": "stablehlo.add",
-    "prod": "stablehlo.multiply",
-    "max": "stablehlo.maximum",
-    "min": "stablehlo.minimum",
-    "and": "stablehlo.and",
-    "or": "stablehlo.or",
+    "sum": hlo.add.name,
+    "prod": hlo.multiply.name,
+    "max": hlo.maximum.name,
+    "min": hlo.minimum.name,
+    "and": hlo.and_.name,
+    "or": hlo.or_.name,
 }
 
 
@@ -43,7 +44,7 @@ def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdim
     if dims:
         init = e.splat(identity(kind, tensor.dtype), TensorType((), tensor.dtype))
         (result,) = e.ops(
-            "stablehlo.reduce",
+            hlo.reduce.name,
             tensor,
             init,
             regions=[combiner(e, _OPS[kind], tensor.dtype)],
@@ -55,7 +56,7 @@ def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdim
     return restore(e, result, tensor.shape, dims) if keepdims else result
 
 
-def combiner(e: Emitter, op: str, dtype: str) -> Region:
+def combiner(e: Emitter, op: str, dtype: str) -> NewRegion:
     """A body that combines two scalars with one operation."""
     scalar = TensorType((), dtype)
 
@@ -75,7 +76,7 @@ def stretch(e: Emitter, tensor: Tensor, shape: tuple[int, ...], dims: tuple[int,
     return e.broadcast_in_dim(tensor, shape, tuple(i for i in range(len(shape)) if i not in dims))
 
 
-def axes_of(e: Emitter, axis: Axes, rank: int) -> tuple[int, ...]:
+def axes_of(e: Emitter, axis: Dims, rank: int) -> tuple[int, ...]:
     """Sorted dimensions of an axis argument; None means all."""
     if axis is None:
         return tuple(range(rank))
@@ -101,8 +102,8 @@ def _wide(e: Emitter, tensor: Tensor) -> Tensor:
     return e.cast(tensor, "u32") if tensor.dtype in ("u8", "u16") else tensor
 
 
-def _accumulate(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
-    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def _accumulate(kind: str) -> Callable[[Emitter, Tensor, Dims, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
         dims = axes_of(e, axis, x.rank)
         result = reduce(e, kind, _wide(e, x), dims, keepdims)
         return e.cast(result, x.dtype) if is_float(x.dtype) else result
@@ -114,8 +115,8 @@ sum_ = _accumulate("sum")
 prod = _accumulate("prod")
 
 
-def _extreme(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
-    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def _extreme(kind: str) -> Callable[[Emitter, Tensor, Dims, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
         dims = axes_of(e, axis, x.rank)
         _not_empty(e, kind, x, dims)
         return reduce(e, kind, x, dims, keepdims)
@@ -132,8 +133,8 @@ def _not_empty(e: Emitter, name: str, x: Tensor, dims: tuple[int, ...]) -> None:
         raise e.error(f"{name} of no elements: {x.type}")
 
 
-def _logical(kind: str) -> Callable[[Emitter, Tensor, Axes, bool], Tensor]:
-    def lower(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def _logical(kind: str) -> Callable[[Emitter, Tensor, Dims, bool], Tensor]:
+    def lower(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
         return reduce(e, kind, truth(e, x), axes_of(e, axis, x.rank), keepdims)
 
     return lower
@@ -143,7 +144,7 @@ all_ = _logical("and")
 any_ = _logical("or")
 
 
-def mean(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def mean(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum, divided by the count."""
     with e.group("mean"):
         return _mean(e, x, axes_of(e, axis, x.rank), keepdims)
@@ -153,27 +154,27 @@ def _mean(e: Emitter, x: Tensor, dims: tuple[int, ...], keepdims: bool) -> Tenso
     floats = _wide(e, e.inexact(x))
     total = reduce(e, "sum", floats, dims, keepdims)
     count = float(product(x.shape[dim] for dim in dims))
-    result = e.op("stablehlo.divide", *e.together(total, count))
+    result = e.op(hlo.divide.name, *e.together(total, count))
     return e.cast(result, x.dtype) if is_float(x.dtype) else result
 
 
-def var(e: Emitter, x: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+def var(e: Emitter, x: Tensor, axis: Dims = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
     """The mean squared distance from the mean; the sum is divided by count - ddof."""
     with e.group("var"):
         dims = axes_of(e, axis, x.rank)
         floats = _wide(e, e.inexact(x))
         center = stretch(e, _mean(e, floats, dims, False), x.shape, dims)
-        distance = e.op("stablehlo.subtract", floats, center)
-        total = reduce(e, "sum", e.op("stablehlo.multiply", distance, distance), dims, keepdims)
+        distance = e.op(hlo.subtract.name, floats, center)
+        total = reduce(e, "sum", e.op(hlo.multiply.name, distance, distance), dims, keepdims)
         count = product(x.shape[dim] for dim in dims) - ddof
         if count <= 0:
             raise e.error(f"var of {count + ddof} elements with ddof={ddof}")
-        result = e.op("stablehlo.divide", *e.together(total, float(count)))
+        result = e.op(hlo.divide.name, *e.together(total, float(count)))
         return e.cast(result, x.dtype) if is_float(x.dtype) else result
 
 
-def std(e: Emitter, x: Tensor, axis: Axes = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
-    return e.op("stablehlo.sqrt", var(e, x, axis, ddof, keepdims))
+def std(e: Emitter, x: Tensor, axis: Dims = None, ddof: int = 0, keepdims: bool = False) -> Tensor:
+    return e.op(hlo.sqrt.name, var(e, x, axis, ddof, keepdims))
 
 
 def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
@@ -184,10 +185,10 @@ def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
         a, i, b, j = args
         wins = comparison(e, a, b, direction)
         if is_float(a.dtype):
-            wins = e.op("stablehlo.or", wins, comparison(e, a, a, "NE"))
-        ties = e.op("stablehlo.and", comparison(e, a, b, "EQ"), comparison(e, i, j, "LT"))
-        first = e.op("stablehlo.or", wins, ties)
-        return [e.op("stablehlo.select", wins, a, b), e.op("stablehlo.select", first, i, j)]
+            wins = e.op(hlo.or_.name, wins, comparison(e, a, a, "NE"))
+        ties = e.op(hlo.and_.name, comparison(e, a, b, "EQ"), comparison(e, i, j, "LT"))
+        first = e.op(hlo.or_.name, wins, ties)
+        return [e.op(hlo.select.name, wins, a, b), e.op(hlo.select.name, first, i, j)]
 
     def lower(e: Emitter, x: Tensor, axis: int | None = None, keepdims: bool = False) -> Tensor:
         whole = x.shape
@@ -196,11 +197,11 @@ def _arg(kind: str) -> Callable[[Emitter, Tensor, int | None, bool], Tensor]:
                 x = e.reshape(x, (x.type.size,))
             dim = axis_of(e, axis or 0, x.rank)
             _not_empty(e, f"arg{kind}", x, (dim,))
-            index = e.op("stablehlo.iota", result=x.type.with_dtype("i32"), iota_dimension=dim)
+            index = e.op(hlo.iota.name, result=x.type.with_dtype("i32"), iota_dimension=dim)
             value, number = TensorType((), x.dtype), TensorType((), "i32")
             start = e.splat(identity(kind, x.dtype), value), e.splat(0, number)
             _, result = e.ops(
-                "stablehlo.reduce",
+                hlo.reduce.name,
                 x,
                 index,
                 *start,
@@ -219,43 +220,43 @@ argmin = _arg("min")
 # ---- softmax and its kin
 
 
-def softmax(e: Emitter, x: Tensor, axis: Axes = -1) -> Tensor:
+def softmax(e: Emitter, x: Tensor, axis: Dims = -1) -> Tensor:
     """exp(x - max x) / sum of it."""
     with e.group("softmax"):
         shifted, dims = _shifted(e, x, axis)
-        weights = e.op("stablehlo.exponential", shifted)
+        weights = e.op(hlo.exponential.name, shifted)
         total = stretch(e, reduce(e, "sum", weights, dims), x.shape, dims)
-        return e.op("stablehlo.divide", weights, total)
+        return e.op(hlo.divide.name, weights, total)
 
 
-def log_softmax(e: Emitter, x: Tensor, axis: Axes = -1) -> Tensor:
+def log_softmax(e: Emitter, x: Tensor, axis: Dims = -1) -> Tensor:
     """x - max x - log of the sum of exp of that."""
     with e.group("log_softmax"):
         shifted, dims = _shifted(e, x, axis)
-        total = reduce(e, "sum", e.op("stablehlo.exponential", shifted), dims)
-        return e.op("stablehlo.subtract", shifted, stretch(e, e.op("stablehlo.log", total), x.shape, dims))
+        total = reduce(e, "sum", e.op(hlo.exponential.name, shifted), dims)
+        return e.op(hlo.subtract.name, shifted, stretch(e, e.op(hlo.log.name, total), x.shape, dims))
 
 
-def _shifted(e: Emitter, x: Tensor, axis: Axes) -> tuple[Tensor, tuple[int, ...]]:
+def _shifted(e: Emitter, x: Tensor, axis: Dims) -> tuple[Tensor, tuple[int, ...]]:
     floats = e.inexact(x)
     dims = axes_of(e, axis, x.rank)
     top = stretch(e, reduce(e, "max", floats, dims), x.shape, dims)
-    return e.op("stablehlo.subtract", floats, top), dims
+    return e.op(hlo.subtract.name, floats, top), dims
 
 
-def logsumexp(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def logsumexp(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """log of the sum of exp(x), shifted by the maximum where that is finite."""
     with e.group("logsumexp"):
         floats = e.inexact(x)
         dims = axes_of(e, axis, x.rank)
         top = reduce(e, "max", floats, dims)
-        finite = e.op("stablehlo.is_finite", top)
-        top = e.op("stablehlo.select", finite, top, e.splat(0.0, top.type))
-        shifted = e.op("stablehlo.subtract", floats, stretch(e, top, x.shape, dims))
-        total = reduce(e, "sum", e.op("stablehlo.exponential", shifted), dims)
-        result = e.op("stablehlo.add", e.op("stablehlo.log", total), top)
+        finite = e.op(hlo.is_finite.name, top)
+        top = e.op(hlo.select.name, finite, top, e.splat(0.0, top.type))
+        shifted = e.op(hlo.subtract.name, floats, stretch(e, top, x.shape, dims))
+        total = reduce(e, "sum", e.op(hlo.exponential.name, shifted), dims)
+        result = e.op(hlo.add.name, e.op(hlo.log.name, total), top)
         return restore(e, result, x.shape, dims) if keepdims else result
 
 
-def count_nonzero(e: Emitter, x: Tensor, axis: Axes = None, keepdims: bool = False) -> Tensor:
+def count_nonzero(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
     return sum_(e, truth(e, x), axis, keepdims)

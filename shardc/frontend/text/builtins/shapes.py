@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import prod
 
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import promote
-from shardc.frontend.text.values import Axes, Operand, Tensor, Value, shape_text
+from shardc.frontend.text.values import Dims, Operand, Tensor, Value, shape_text
 from shardc.graph.types import TensorType
+from shardc.ops import hlo
 
 
 def reshape(e: Emitter, x: Tensor, shape: tuple[int, ...]) -> Tensor:
@@ -41,7 +42,7 @@ def transpose(e: Emitter, x: Tensor, axes: tuple[int, ...] | None = None) -> Ten
         raise e.error(f"axes {axes} do not name each of the {x.rank} dimensions of {x.type} once")
     if order == tuple(range(x.rank)):
         return x
-    return e.op("stablehlo.transpose", x, permutation=order)
+    return e.op(hlo.transpose.name, x, permutation=order)
 
 
 def swapaxes(e: Emitter, x: Tensor, axis1: int, axis2: int) -> Tensor:
@@ -55,22 +56,26 @@ def broadcast_to(e: Emitter, x: Tensor, shape: tuple[int, ...]) -> Tensor:
     return e.broadcast_to(x, shape)
 
 
-def expand(e: Emitter, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def expand(e: Emitter, x: Tensor, *size: tuple[int, ...]) -> Tensor:
     """OneFlow's expand: sizes of the result; -1 keeps a size; new dimensions stand in front."""
+    sizes = tuple(chain.from_iterable(size))
     added = len(sizes) - x.rank
     if added < 0:
         raise e.error(f"expand to {shape_text(sizes)}: {x.type} has more dimensions")
-    if any(size < 0 for size in sizes[:added]):
+    if any(size < 1 for size in sizes[:added]):
         raise e.error(f"expand to {shape_text(sizes)}: a new dimension needs a size")
     kept = tuple(old if new == -1 else new for old, new in zip(x.shape, sizes[added:], strict=True))
     for old, new in zip(x.shape, kept, strict=True):
-        if old not in (1, new) or new < 0:
+        if old == 1 and new < 1:
+            raise e.error(f"expand of {x.type} to {shape_text(sizes)}: sizes are at least 1, or -1")
+        if old not in (1, new):
             raise e.error(f"expand of {x.type} to {shape_text(sizes)}: only a size of 1 can grow")
     return e.broadcast_to(x, sizes[:added] + kept)
 
 
-def repeat(e: Emitter, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
+def repeat(e: Emitter, x: Tensor, *counts: tuple[int, ...]) -> Tensor:
     """OneFlow's repeat, NumPy's tile: sizes[i] copies along dimension i; new dimensions stand in front."""
+    sizes = tuple(chain.from_iterable(counts))
     added = len(sizes) - x.rank
     if added < 0:
         raise e.error(f"repeat by {shape_text(sizes)}: {x.type} has more dimensions")
@@ -89,7 +94,7 @@ def repeat(e: Emitter, x: Tensor, sizes: tuple[int, ...]) -> Tensor:
         return e.reshape(spread, final)
 
 
-def squeeze(e: Emitter, x: Tensor, axis: Axes = None) -> Tensor:
+def squeeze(e: Emitter, x: Tensor, axis: Dims = None) -> Tensor:
     """Drop dimensions of size 1."""
     dims = [i for i, size in enumerate(x.shape) if size == 1] if axis is None else axes_of(e, axis, x.rank)
     for dim in dims:
@@ -98,7 +103,7 @@ def squeeze(e: Emitter, x: Tensor, axis: Axes = None) -> Tensor:
     return e.reshape(x, tuple(size for i, size in enumerate(x.shape) if i not in dims))
 
 
-def expand_dims(e: Emitter, x: Tensor, axis: Axes) -> Tensor:
+def expand_dims(e: Emitter, x: Tensor, axis: Dims) -> Tensor:
     """Add dimensions of size 1 at these places of the result."""
     count = 1 if isinstance(axis, int) else len(axis or ())
     dims = axes_of(e, axis if axis is not None else (), x.rank + count)
@@ -122,7 +127,7 @@ def concatenate(e: Emitter, arrays: tuple[Operand, ...], axis: int = 0) -> Tenso
             )
     if len(tensors) == 1:
         return first
-    return e.op("stablehlo.concatenate", *tensors, dimension=dim)
+    return e.op(hlo.concatenate.name, *tensors, dimension=dim)
 
 
 def stack(e: Emitter, arrays: tuple[Operand, ...], axis: int = 0) -> Tensor:
@@ -161,12 +166,12 @@ def slice_dim(e: Emitter, x: Tensor, dim: int, start: int, stop: int) -> Tensor:
     """x[start:stop] along one dimension."""
     starts = tuple(start if i == dim else 0 for i in range(x.rank))
     stops = tuple(stop if i == dim else size for i, size in enumerate(x.shape))
-    return e.op("stablehlo.slice", x, start_indices=starts, limit_indices=stops, strides=(1,) * x.rank)
+    return e.op(hlo.slice_.name, x, start_indices=starts, limit_indices=stops, strides=(1,) * x.rank)
 
 
-def flip(e: Emitter, x: Tensor, axis: Axes = None) -> Tensor:
+def flip(e: Emitter, x: Tensor, axis: Dims = None) -> Tensor:
     dims = axes_of(e, axis, x.rank)
-    return e.op("stablehlo.reverse", x, dimensions=dims) if dims else x
+    return e.op(hlo.reverse.name, x, dimensions=dims) if dims else x
 
 
 def roll(e: Emitter, x: Tensor, shift: int, axis: int) -> Tensor:
@@ -192,7 +197,7 @@ def pad(
     if value.rank:
         raise e.error(f"constant_values is one number, not {value.type}")
     return e.op(
-        "stablehlo.pad",
+        hlo.pad.name,
         x,
         value,
         edge_padding_low=tuple(low for low, _ in widths),
@@ -242,12 +247,12 @@ def _triangle(e: Emitter, name: str, x: Tensor, k: int, lower: bool) -> Tensor:
         raise e.error(f"{name} takes a tensor of at least two dimensions, not {x.type}")
     with e.group(name):
         square = TensorType(x.shape[-2:], "i32")
-        row = e.op("stablehlo.iota", result=square, iota_dimension=0)
-        column = e.op("stablehlo.iota", result=square, iota_dimension=1)
+        row = e.op(hlo.iota.name, result=square, iota_dimension=0)
+        column = e.op(hlo.iota.name, result=square, iota_dimension=1)
         offset = k if lower else k - 1
         if offset:
-            row = e.op("stablehlo.add", row, e.splat(offset, square))
-        below = e.op("stablehlo.compare", row, column, comparison_direction="GE", compare_type="SIGNED")
+            row = e.op(hlo.add.name, row, e.splat(offset, square))
+        below = e.op(hlo.compare.name, row, column, comparison_direction="GE", compare_type="SIGNED")
         mask = e.broadcast_to(below, x.shape)
         zero = e.splat(0, x.type)
-        return e.op("stablehlo.select", mask, *((x, zero) if lower else (zero, x)))
+        return e.op(hlo.select.name, mask, *((x, zero) if lower else (zero, x)))

@@ -9,6 +9,7 @@ from shardc.frontend.text.builtins.reductions import axis_of, combiner
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType, is_float
+from shardc.ops import chlo, hlo
 
 
 def sort(e: Emitter, x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
@@ -21,7 +22,7 @@ def argsort(e: Emitter, x: Tensor, axis: int = -1, descending: bool = False) -> 
     """The indices (i32) that sort x."""
     dim = axis_of(e, axis, x.rank)
     with e.group("argsort"):
-        index = e.op("stablehlo.iota", result=x.type.with_dtype("i32"), iota_dimension=dim)
+        index = e.op(hlo.iota.name, result=x.type.with_dtype("i32"), iota_dimension=dim)
         return _sort(e, "argsort", [x, index], dim, descending)[1]
 
 
@@ -36,7 +37,7 @@ def _sort(e: Emitter, name: str, tensors: list[Tensor], dim: int, descending: bo
         return [comparison(e, left, right, "LT", total=True)]
 
     with e.group(name):
-        return e.ops("stablehlo.sort", *tensors, regions=[(types, before)], dimension=dim, is_stable=True)
+        return e.ops(hlo.sort.name, *tensors, regions=[(types, before)], dimension=dim, is_stable=True)
 
 
 def _canonical(e: Emitter, x: Tensor) -> Tensor:
@@ -44,8 +45,8 @@ def _canonical(e: Emitter, x: Tensor) -> Tensor:
     if not is_float(x.dtype):
         return x
     zero = e.splat(0.0, x.type)
-    x = e.op("stablehlo.select", comparison(e, x, zero, "EQ"), zero, x)
-    return e.op("stablehlo.select", comparison(e, x, x, "NE"), e.splat(nan, x.type), x)
+    x = e.op(hlo.select.name, comparison(e, x, zero, "EQ"), zero, x)
+    return e.op(hlo.select.name, comparison(e, x, x, "NE"), e.splat(nan, x.type), x)
 
 
 def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
@@ -53,7 +54,7 @@ def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
     if x.rank == 0 or not 0 <= k <= x.shape[-1]:
         raise e.error(f"top_k of {k} elements from {x.type}")
     result = x.type.with_shape((*x.shape[:-1], k))
-    return tuple(e.ops("chlo.top_k", x, results=[result, result.with_dtype("i32")], k=k, weak=False))
+    return tuple(e.ops(chlo.top_k.name, x, results=[result, result.with_dtype("i32")], k=k, weak=False))
 
 
 def cumsum(e: Emitter, x: Tensor, axis: int | None = None) -> Tensor:
@@ -67,10 +68,10 @@ def cumsum(e: Emitter, x: Tensor, axis: int | None = None) -> Tensor:
         x = e.cast(x, "i32") if x.dtype == "bool" else x
         ones = (1,) * x.rank
         (result,) = e.ops(
-            "stablehlo.reduce_window",
+            hlo.reduce_window.name,
             x,
             e.splat(0, TensorType((), x.dtype)),
-            regions=[combiner(e, "stablehlo.add", x.dtype)],
+            regions=[combiner(e, hlo.add.name, x.dtype)],
             weak=x.weak,
             window_dimensions=tuple(size if i == dim else 1 for i, size in enumerate(x.shape)),
             window_strides=ones,

@@ -1,12 +1,14 @@
 """Every built-in function: its name in the language, and what builds it.
 
-The signature is that of the function: annotations say what each argument is (calls.py has the kinds), and
-the first parameter, the emitter, is not part of it.
+Those of one operation follow from its definition (derived.py), also from one that is registered later; the
+others are listed here. The signature is that of the function: annotations say what each argument is (calls.py
+has the kinds), and the first parameter, the emitter, is not part of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 from shardc.frontend.text.builtins import (
@@ -23,39 +25,21 @@ from shardc.frontend.text.builtins import (
     shapes,
     sorting,
 )
+from shardc.frontend.text.builtins.derived import builtin_of
+from shardc.ops import OpDef, definitions
 
-BUILTINS: dict[str, Callable[..., Any]] = {
+_WRITTEN: dict[str, Callable[..., Any]] = {
     # elementwise maths
     "abs": elementwise.abs_,
-    "cbrt": elementwise.float_function("stablehlo.cbrt"),
-    "ceil": elementwise.rounding("stablehlo.ceil"),
     "clip": elementwise.clip,
-    "cos": elementwise.float_function("stablehlo.cosine"),
-    "erf": elementwise.float_function("chlo.erf"),
-    "exp": elementwise.float_function("stablehlo.exponential"),
     "exp2": elementwise.exp2,
-    "expm1": elementwise.float_function("stablehlo.exponential_minus_one"),
-    "floor": elementwise.rounding("stablehlo.floor"),
-    "log": elementwise.float_function("stablehlo.log"),
-    "log1p": elementwise.float_function("stablehlo.log_plus_one"),
-    "maximum": elementwise.pairwise("stablehlo.maximum"),
-    "minimum": elementwise.pairwise("stablehlo.minimum"),
-    "arctan2": elementwise.float_pairwise("stablehlo.atan2"),
     "negative": operators.negate,
     "reciprocal": elementwise.reciprocal,
-    "round": elementwise.rounding("stablehlo.round_nearest_even"),
-    "rsqrt": elementwise.float_function("stablehlo.rsqrt"),
-    "sign": elementwise.same_function("stablehlo.sign"),
-    "sin": elementwise.float_function("stablehlo.sine"),
-    "sqrt": elementwise.float_function("stablehlo.sqrt"),
     "square": elementwise.square,
-    "tan": elementwise.float_function("stablehlo.tan"),
-    "tanh": elementwise.float_function("stablehlo.tanh"),
     # operators by name
     "add": operators.add,
     "subtract": operators.subtract,
     "multiply": operators.multiply,
-    "divide": operators.divide,
     "floor_divide": operators.floor_divide,
     "remainder": operators.remainder,
     "power": operators.power,
@@ -66,20 +50,14 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "greater": operators.BINARY[">"],
     "greater_equal": operators.BINARY[">="],
     # logic and choice
-    "isfinite": elementwise.isfinite,
     "isinf": elementwise.isinf,
     "isnan": elementwise.isnan,
-    "logical_and": elementwise.logical("stablehlo.and"),
-    "logical_not": elementwise.logical_not,
-    "logical_or": elementwise.logical("stablehlo.or"),
-    "logical_xor": elementwise.logical("stablehlo.xor"),
     "where": elementwise.where,
     # activations
     "gelu": elementwise.gelu,
     "log_softmax": reductions.log_softmax,
     "logsumexp": reductions.logsumexp,
     "relu": elementwise.relu,
-    "sigmoid": elementwise.sigmoid,
     "silu": elementwise.silu,
     "softmax": reductions.softmax,
     "softplus": elementwise.softplus,
@@ -154,6 +132,7 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     "axis_index": collectives.axis_index,
     "axis_size": collectives.axis_size,
     "block": collectives.block,
+    "pbroadcast": collectives.of_each(collectives.pbroadcast),
     "pcast": collectives.of_each(collectives.pcast),
     "pmax": collectives.of_each(collectives.reduction("max")),
     "pmean": collectives.of_each(collectives.pmean),
@@ -168,3 +147,30 @@ BUILTINS: dict[str, Callable[..., Any]] = {
     # anything else
     "op": raw.op,
 }
+"""The functions that are more than one operation, or take more than operands."""
+
+
+class _Builtins(Mapping[str, Callable[..., Any]]):
+    """The functions written here, and those that definitions of operations name now."""
+
+    def __getitem__(self, name: str) -> Callable[..., Any]:
+        return _WRITTEN[name] if name in _WRITTEN else builtin_of(_operation(name))
+
+    def __iter__(self) -> Iterator[str]:
+        spelled = (operation.spelling.language for operation in definitions())
+        return iter((*_WRITTEN, *(name for name in spelled if name and name not in _WRITTEN)))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+@cache
+def _operation(name: str) -> OpDef:
+    """The operation that the built-in is. KeyError if it is none, which is not remembered."""
+    for operation in definitions():
+        if operation.spelling.language == name:
+            return operation
+    raise KeyError(name)
+
+
+BUILTINS: Mapping[str, Callable[..., Any]] = _Builtins()

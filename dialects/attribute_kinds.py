@@ -1,0 +1,104 @@
+"""The kinds of attribute that `Syntax.attrs` names: which IR attribute holds them, and how one is made.
+
+`int` is a 64-bit integer, `i32` one of 32 bits, `ints` and `bools` dense arrays, `symbol` the name of a
+function, `text` a list of strings, `pairs` and `dense` constant tensors, `unit` a mark that is there or not,
+`any` whatever is written. Every attribute class is a kind by its name: GatherAttr is `gather`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from xdsl.dialects.builtin import (
+    I1,
+    I32,
+    I64,
+    ArrayAttr,
+    DenseArrayBase,
+    DictionaryAttr,
+    FlatSymbolRefAttrConstr,
+    FloatAttr,
+    IntegerAttr,
+    StringAttr,
+    SymbolNameConstraint,
+    SymbolRefAttr,
+    UnitAttr,
+    i1,
+    i32,
+    i64,
+)
+from xdsl.ir import Attribute
+
+from shardc.dialects import chlo_attributes, sdy_attributes
+from shardc.dialects.dense import DenseAttr, pairs_attr
+from shardc.dialects.sdy_syntax import DIRECTIONS
+from shardc.dialects.stablehlo import attributes
+from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr
+
+Write = Callable[[Any], Attribute]
+
+
+@dataclass(frozen=True, slots=True)
+class AttributeKind:
+    """What an attribute of an operation must be, as xDSL states it, and how a Python value becomes one.
+
+    write is None where the value's type tells (dimension numbers, shardings), or its mesh is needed.
+    """
+
+    constraint: Any = Attribute
+    write: Write | None = None
+
+
+def _integers(value: Any) -> Attribute:
+    return DenseArrayBase.from_list(i64, [int(item) for item in value])
+
+
+def _bools(value: Any) -> Attribute:
+    return DenseArrayBase.from_list(i1, [int(item) for item in value])
+
+
+def _precisions(value: Any) -> Attribute:
+    return ArrayAttr([PrecisionAttr(word) for word in value])
+
+
+def _strings(value: Any) -> Attribute:
+    return ArrayAttr([StringAttr(word) for word in value])
+
+
+def _name(cls: type[Attribute]) -> str:
+    """DotAlgorithmAttr -> dot_algorithm."""
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__.removesuffix("Attr")).lower()
+
+
+KINDS: dict[str, AttributeKind] = {
+    **{
+        _name(cls): AttributeKind(cls)
+        for cls in (chlo_attributes.RaggedDotAttr, *sdy_attributes.ATTRIBUTES, *attributes.ATTRIBUTES)
+    },
+    **{_name(cls): AttributeKind(cls, cls) for cls in attributes.ATTRIBUTES if issubclass(cls, EnumAttr)},
+    "int": AttributeKind(IntegerAttr[I64], lambda value: IntegerAttr(int(value), i64)),
+    "i32": AttributeKind(IntegerAttr[I32], lambda value: IntegerAttr(int(value), i32)),
+    "direction": AttributeKind(IntegerAttr[I32], lambda value: IntegerAttr(DIRECTIONS.index(value), i32)),
+    "bool": AttributeKind(IntegerAttr[I1], lambda value: IntegerAttr(int(bool(value)), i1)),
+    "float": AttributeKind(FloatAttr),
+    "str": AttributeKind(StringAttr, StringAttr),
+    "ints": AttributeKind(DenseArrayBase[I64], _integers),
+    "bools": AttributeKind(DenseArrayBase[I1], _bools),
+    "text": AttributeKind(ArrayAttr[StringAttr], _strings),
+    "symbol": AttributeKind(FlatSymbolRefAttrConstr, SymbolRefAttr),
+    "name": AttributeKind(SymbolNameConstraint(), StringAttr),
+    "unit": AttributeKind(UnitAttr, lambda value: UnitAttr()),
+    "pairs": AttributeKind(DenseAttr, pairs_attr),
+    "dense": AttributeKind(DenseAttr),
+    "dict": AttributeKind(DictionaryAttr),
+    "array": AttributeKind(ArrayAttr[Attribute]),
+    "aliases": AttributeKind(ArrayAttr[attributes.AliasAttr]),
+    "precision_config": AttributeKind(ArrayAttr[PrecisionAttr], _precisions),
+    "chlo_precision_config": AttributeKind(ArrayAttr[chlo_attributes.PrecisionAttr]),
+    "channel": AttributeKind(attributes.ChannelAttr),
+    "any": AttributeKind(),
+}
+"""Kind -> what it is."""

@@ -1,0 +1,162 @@
+"""xDSL's class for an operation, from its definition.
+
+    gather = OpDef(name="stablehlo.gather", syntax=Syntax(("operand", "start_indices"), attrs={…}), …)
+
+has the class that one would write as
+
+    @irdl_op_definition
+    class GatherOp(HloOp):
+        name = "stablehlo.gather"
+        operand = operand_def(TensorType)
+        …
+
+Only operations that read, print or verify in a way that no `Syntax` says have a class of their own.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from functools import cache
+from types import ModuleType
+from typing import Any, cast
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, Operation
+from xdsl.irdl import (
+    AnyAttr,
+    IRDLOperation,
+    SameVariadicOperandSize,
+    attr_def,
+    irdl_op_definition,
+    operand_def,
+    opt_attr_def,
+    opt_prop_def,
+    prop_def,
+    region_def,
+    result_def,
+    traits_def,
+    var_operand_def,
+    var_region_def,
+    var_result_def,
+)
+from xdsl.irdl.declarative_assembly_format import CustomDirective
+from xdsl.traits import IsTerminator, OpTrait, Pure
+
+from shardc.dialects import sdy_syntax
+from shardc.dialects.attribute_kinds import KINDS
+from shardc.dialects.base import HloOp
+from shardc.dialects.per_device import SpmdOp
+from shardc.dialects.sdy_collectives import CollectiveOp
+from shardc.dialects.stablehlo import syntax, type_syntax
+from shardc.ops import OpDef, Trait, definitions, spmd
+from shardc.ops.definition import Syntax
+
+OpClass = type[IRDLOperation]
+
+
+def _directives(*modules: ModuleType) -> Iterator[type[CustomDirective]]:
+    """The directives that modules define."""
+    for module in modules:
+        for value in vars(module).values():
+            if isinstance(value, type) and value.__module__ == module.__name__:
+                yield value
+
+
+DIRECTIVES = {cls.__name__: cls for cls in _directives(syntax, type_syntax, sdy_syntax)}
+"""What a format may write as custom<Name>(…)."""
+
+_SPMD = spmd.all_reduce.dialect
+
+
+def _base(definition: OpDef) -> OpClass:
+    """What an operation has in common with others."""
+    if definition.has(Trait.GLOBAL_COLLECTIVE):
+        return CollectiveOp
+    return SpmdOp if definition.dialect == _SPMD else HloOp
+
+
+def operations(dialect: str, written: Iterable[OpClass] = ()) -> list[type[Operation]]:
+    """The classes of a dialect's operations: those written by hand, and one for every other definition."""
+    by_hand = {cls.name: cls for cls in written}
+    derived = (
+        op_class(definition)
+        for definition in definitions()
+        if definition.dialect == dialect and definition.syntax and definition.name not in by_hand
+    )
+    return [*by_hand.values(), *derived]
+
+
+@cache
+def op_class(definition: OpDef) -> OpClass:
+    """The class for a definition with a Syntax; KeyError for a kind or a directive that there is not."""
+    written = definition.syntax or Syntax()
+    name = "".join(word.capitalize() for word in re.split(r"\W|_", definition.short)) + "Op"
+    members: dict[str, object] = {
+        "__doc__": definition.doc,
+        "__module__": __name__,
+        "name": definition.name,
+        "traits": traits_def(*_traits(definition)),
+        **_values(written),
+        **_attributes(written, properties=definition.dialect != _SPMD),
+        **_text(written),
+    }
+    if written.same_sizes:
+        members["irdl_options"] = (SameVariadicOperandSize(),)
+    return irdl_op_definition(cast(OpClass, type(name, (_base(definition),), members)))
+
+
+def _traits(definition: OpDef) -> Iterator[OpTrait]:
+    if definition.has(Trait.TERMINATOR):
+        yield IsTerminator()
+    elif not definition.has(Trait.EFFECT) and not definition.has(Trait.REGION):
+        yield Pure()
+
+
+def _values(written: Syntax) -> dict[str, object]:
+    """Operands, results and regions."""
+    type: Any = TensorType if written.tensors else AnyAttr()
+    members: dict[str, object] = {}
+    for names, one, many in (
+        (written.operands, operand_def, var_operand_def),
+        (written.results, result_def, var_result_def),
+    ):
+        for name in names:
+            members[name.removeprefix("*")] = (many if name.startswith("*") else one)(type)
+    for name in written.regions:
+        define = var_region_def if name.startswith("*") else region_def
+        members[name.removeprefix("*")] = define("single_block")
+    return members
+
+
+def _attributes(written: Syntax, properties: bool) -> dict[str, object]:
+    """Properties, or attributes. One that is called as a member of every class is, is a member with `_`."""
+    define: Any
+    members: dict[str, object] = {}
+    for name, kind in written.attrs.items():
+        member = f"{name}_" if hasattr(IRDLOperation, name) or name == "name" else name
+        constraint, optional = KINDS[kind.removesuffix("?")].constraint, kind.endswith("?")
+        if properties:
+            define = opt_prop_def if optional else prop_def
+            members[member] = define(constraint, prop_name=name)
+        else:
+            define = opt_attr_def if optional else attr_def
+            members[member] = define(constraint, attr_name=name)
+    return members
+
+
+def _text(written: Syntax) -> dict[str, object]:
+    if written.format is None:
+        return {}
+    names = dict.fromkeys(re.findall(r"custom<(\w+)>", written.format))
+    return {
+        "assembly_format": written.format,
+        "custom_directives": tuple(DIRECTIVES[name] for name in names),
+    }
+
+
+def attribute(definition: OpDef | None, key: str, value: object) -> Attribute | None:
+    """The attribute `key` of an operation, if its definition says how it is written."""
+    kind = definition.syntax.attrs.get(key) if definition is not None and definition.syntax else None
+    write = KINDS[kind.removesuffix("?")].write if kind else None
+    return None if write is None else write(value)

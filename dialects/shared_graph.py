@@ -1,0 +1,44 @@
+"""One module and its graph, which the passes of a pipeline share.
+
+The graph is read when a pass first asks for it and kept until a pass changes the module:
+
+    shared = SharedGraph(module)
+    shared.snapshot()        # reads
+    shared.snapshot()        # the same one again
+    shared.drop()            # the module has changed
+    shared.snapshot()        # reads
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.dialects.snapshot import Snapshot, snapshot
+
+
+class SharedGraph:
+    """A module with its snapshot. `checked` compares each snapshot that is used again with a fresh one."""
+
+    def __init__(self, module: ModuleOp, checked: bool = False) -> None:
+        self.module, self.checked = module, checked
+        self._held: Snapshot | None = None
+
+    def snapshot(self) -> Snapshot:
+        """The module as a graph. Raises ShardcError where a mesh, sharding or body cannot be.
+
+        If `checked`, AssertionError where the module has changed and nobody has said so.
+        """
+        if self._held is None:
+            self._held = snapshot(self.module)
+        elif self.checked:
+            fresh = snapshot(self.module)
+            assert _same(self._held, fresh), "a pass changed the module or its graph and did not say so"
+        return self._held
+
+    def drop(self) -> None:
+        """Forget the graph: the module has changed, or the graph no longer says what the module does."""
+        self._held = None
+
+
+def _same(held: Snapshot, fresh: Snapshot) -> bool:
+    return held.ops == fresh.ops and held.ssa == fresh.ssa and held.graph == fresh.graph

@@ -1,0 +1,34 @@
+"""Equal constants -> one, and equal broadcasts of scalars too, as Shardy's export leaves them.
+
+%0 = stablehlo.constant dense<1.0> : tensor<8xf32>
+%1 = stablehlo.constant dense<1.0> : tensor<8xf32>        // goes; its users take %0
+"""
+
+from __future__ import annotations
+
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
+
+from shardc.ops import hlo, sdy
+
+
+def merge_constants(block: Block) -> None:
+    """Let equal constants of a block be one, the first, and equal broadcasts of scalars too."""
+    first: dict[tuple[object, ...], Operation] = {}
+    for op in list(block.ops):
+        if op.name in _MERGED and not any(_rank(operand) for operand in op.operands):
+            attributes = sorted((op.properties | op.attributes).items())
+            key = (op.name, *op.operands, *op.result_types, *attributes)
+            known = first.setdefault(key, op)
+            if known is not op:
+                Rewriter.replace_op(op, [], known.results)
+        for region in op.regions:
+            merge_constants(region.block)
+
+
+_MERGED = (hlo.broadcast_in_dim.name, hlo.constant.name, hlo.iota.name, sdy.constant.name)
+
+
+def _rank(value: SSAValue) -> int:
+    return len(value.type.get_shape()) if isinstance(value.type, TensorType) else 0

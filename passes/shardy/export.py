@@ -1,0 +1,162 @@
+"""What Shardy's pipeline does to the shardings of a whole module: meshes get names, dimensions are closed.
+
+#sdy.sharding<mesh<["a"=2]>, [{"a"}]>     ->   #sdy.sharding<@mesh, [{"a"}]>
+<@m, [{"a", ?}, {?}], replicated={"b"}>   ->   <@m, [{"a"}, {}]>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    ModuleOp,
+    StringAttr,
+    TensorType,
+    i64,
+)
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.dialects.dense import dense_attr
+from shardc.dialects.sdy import ManualComputationOp, MeshOp
+from shardc.dialects.sdy_attributes import (
+    ManualAxesAttr,
+    MeshAttr,
+    ShardingAttr,
+    ShardingPerValueAttr,
+)
+from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
+from shardc.graph.attrs import Dense
+
+Change = Callable[[ShardingRef], ShardingRef]
+
+
+def change_shardings(module: ModuleOp, change: Change) -> None:
+    """Replace every sharding of a module."""
+    for op in module.walk():
+        for data in (op.properties, op.attributes):
+            for key, attribute in data.items():
+                data[key] = _changed(attribute, change)
+
+
+def _changed(attribute: Attribute, change: Change) -> Attribute:
+    if isinstance(attribute, ShardingAttr):
+        return ShardingAttr(change(attribute.data))
+    if isinstance(attribute, ShardingPerValueAttr):
+        return ShardingPerValueAttr(tuple(map(change, attribute.data)))
+    if isinstance(attribute, DictionaryAttr):
+        return DictionaryAttr({key: _changed(inner, change) for key, inner in attribute.data.items()})
+    if isinstance(attribute, ArrayAttr):
+        return ArrayAttr([_changed(inner, change) for inner in list[Attribute](attribute)])
+    return attribute
+
+
+def close_shardings(module: ModuleOp) -> None:
+    """Close all dimensions, and forget priorities and replicated axes."""
+
+    def closed(ref: ShardingRef) -> ShardingRef:
+        return replace(ref, dims=tuple(DimRef(dim.axes, False, None) for dim in ref.dims), replicated=())
+
+    change_shardings(module, closed)
+
+
+def lift_meshes(module: ModuleOp) -> None:
+    """Give meshes that stand inside shardings a name: @mesh, @mesh_0, …"""
+    meshes = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
+    names = {op.mesh.data: op.sym_name.data for op in reversed(meshes)}
+    made: list[MeshOp] = []
+
+    def lifted(ref: ShardingRef) -> ShardingRef:
+        if isinstance(ref.mesh, str):
+            return ref
+        if ref.mesh not in names:
+            name = _free_name("mesh", set(names.values()))
+            names[ref.mesh] = name
+            made.append(MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(ref.mesh)}))
+        return replace(ref, mesh=names[ref.mesh])
+
+    change_shardings(module, lifted)
+    first = module.body.block.first_op
+    if meshes:
+        Rewriter.insert_op(made, InsertPoint.after(meshes[-1]))
+    elif made and first is not None:
+        Rewriter.insert_op(made, InsertPoint.before(first))
+
+
+def _free_name(wanted: str, taken: set[str]) -> str:
+    if wanted not in taken:
+        return wanted
+    return next(name for n in range(len(taken) + 1) if (name := f"{wanted}_{n}") not in taken)
+
+
+def drop_axes_of_size_one(module: ModuleOp) -> None:
+    """Let shardings forget the axes that split nothing, as Shardy's import does."""
+    single = _single_axes(module)
+
+    def without(ref: ShardingRef) -> ShardingRef:
+        ones = single.get(ref.mesh, set()) if isinstance(ref.mesh, str) else set[str]()
+        if not ones:
+            return ref
+        return replace(
+            ref,
+            dims=tuple(replace(dim, axes=_kept(dim.axes, ones)) for dim in ref.dims),
+            replicated=_kept(ref.replicated, ones),
+            unreduced=_kept(ref.unreduced, ones),
+        )
+
+    change_shardings(module, without)
+
+
+def drop_manual_axes_of_size_one(module: ModuleOp) -> None:
+    """Be manual over no axis that splits nothing."""
+    single = _single_axes(module)
+    for op in module.walk():
+        if isinstance(op, ManualComputationOp):
+            used = (*op.in_shardings.data, *op.out_shardings.data)
+            ones = {name for ref in used if isinstance(ref.mesh, str) for name in single.get(ref.mesh, ())}
+            names = tuple(name for name in op.manual_axes.data if name not in ones)
+            op.properties["manual_axes"] = ManualAxesAttr(names)
+
+
+def _single_axes(module: ModuleOp) -> dict[str, set[str]]:
+    """The axes of size one of each mesh."""
+    meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
+    return {name: {axis for axis, size in mesh.axes if size == 1} for name, mesh in meshes.items()}
+
+
+def _kept(axes: tuple[AxisRef, ...], dropped: set[str]) -> tuple[AxisRef, ...]:
+    return tuple(axis for axis in axes if axis.name not in dropped)
+
+
+def describe_meshes(module: ModuleOp) -> None:
+    """Say of every mesh in StableHLO's words what it is, as Shardy's export does."""
+    for op in module.body.block.ops:
+        if isinstance(op, MeshOp):
+            op.attributes["stablehlo.mesh"] = _description(op.mesh.data)
+
+
+def _description(mesh: MeshRef) -> DictionaryAttr:
+    axes = [
+        DictionaryAttr({"name": StringAttr(name), "size": IntegerAttr(size, i64)}) for name, size in mesh.axes
+    ]
+    entries: dict[str, Attribute] = {"axes": ArrayAttr(axes)}
+    if mesh.device_ids is not None:
+        ids = np.array(mesh.device_ids, np.int64)
+        type = TensorType[Attribute](i64, [len(mesh.device_ids)])
+        entries["device_ids"] = dense_attr(Dense(ids, ids.shape), type)
+    return DictionaryAttr(entries)
+
+
+def drop_unused_functions(module: ModuleOp, called: set[str]) -> None:
+    """Remove private functions whose names are not among those called."""
+    for op in list(module.body.block.ops):
+        private = isinstance(op, FuncOp) and op.sym_visibility and op.sym_visibility.data != "public"
+        if isinstance(op, FuncOp) and private and op.sym_name.data not in called:
+            op.detach()
+            op.erase()

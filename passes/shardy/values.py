@@ -1,0 +1,47 @@
+"""Where the sharding of a value stands in a module."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, OpResult, SSAValue
+
+from shardc.dialects.sdy import ManualComputationOp
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_refs import ShardingRef
+from shardc.dialects.shardings import SHARDING
+from shardc.dialects.stablehlo.control_flow import WhileOp
+
+
+def made_by(value: SSAValue, *names: str) -> bool:
+    """Whether an operation of one of the names makes a value."""
+    return isinstance(value, OpResult) and value.op.name in names
+
+
+def ref_of_value(value: SSAValue) -> ShardingRef | None:
+    """The sharding that stands with a value: on its operation, or on the one that it is an argument of."""
+    if isinstance(value, BlockArgument):
+        return _ref_of_argument(value)
+    assert isinstance(value, OpResult)
+    op = value.op
+    for name in ("sharding", "out_sharding"):
+        found = op.properties.get(name)
+        if isinstance(found, ShardingAttr):
+            return found.data
+    listed = op.properties.get("out_shardings") or op.attributes.get(SHARDING)
+    return listed.data[value.index] if isinstance(listed, ShardingPerValueAttr) else None
+
+
+def _ref_of_argument(value: BlockArgument) -> ShardingRef | None:
+    owner = value.block.parent_op()
+    if isinstance(owner, FuncOp):
+        attrs = owner.arg_attrs
+        found = attrs.data[value.index].data.get(SHARDING) if attrs else None
+        return found.data if isinstance(found, ShardingAttr) else None
+    if isinstance(owner, ManualComputationOp):
+        outer, manual = owner.in_shardings.data[value.index], owner.manual_axes.data
+        dims = [replace(d, axes=tuple(a for a in d.axes if a.name not in manual)) for d in outer.dims]
+        return ShardingRef(outer.mesh, tuple(dims))
+    listed = owner.attributes.get(SHARDING) if isinstance(owner, WhileOp) else None
+    return listed.data[value.index] if isinstance(listed, ShardingPerValueAttr) else None

@@ -1,0 +1,68 @@
+"""Loops that count: a while whose condition is `i < n` and whose body adds one to i."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from shardc.graph.attrs import Dense
+from shardc.graph.program import Graph, Node, Region
+from shardc.ops import hlo, sdy
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """Which carried value counts, from where, and below what."""
+
+    index: int
+    start: int
+    stop: int
+
+    @property
+    def trips(self) -> int:
+        return max(0, self.stop - self.start)
+
+
+class Constants:
+    """The scalar integer constants of a graph, by value id."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.values: dict[int, int] = {}
+        for function in graph.functions.values():
+            self._collect(function.body)
+
+    def _collect(self, region: Region) -> None:
+        for node in region.nodes:
+            for inner in node.regions:
+                self._collect(inner)
+            if node.name in (hlo.constant.name, sdy.constant.name):
+                value = cast(Dense, node.attrs["value"])
+                if value.shape == () and value.data.dtype.kind in "iu":
+                    self.values[node.results[0]] = int(value.data)
+
+
+def counted(node: Node, constants: Constants) -> Counted | None:
+    """How a while node counts, or None where it doesn't in a way we know."""
+    cond, body = node.regions
+    if len(cond.nodes) < 2:
+        return None
+    test = next((n for n in cond.nodes if cond.results[0] in n.results), None)
+    if test is None or test.name != hlo.compare.name or test.attrs["comparison_direction"] != "LT":
+        return None
+    left, right = test.operands
+    if left not in cond.args or right not in constants.values:
+        return None
+    index = cond.args.index(left)
+    start = constants.values.get(node.operands[index])
+    if start is None or not _adds_one(body, index, constants):
+        return None
+    return Counted(index, start, constants.values[right])
+
+
+def _adds_one(body: Region, index: int, constants: Constants) -> bool:
+    last = next((n for n in body.nodes if body.results[index] in n.results), None)
+    if last is None or last.name != hlo.add.name:
+        return False
+    counter = body.args[index]
+    other = [v for v in last.operands if v != counter]
+    return counter in last.operands and len(other) == 1 and constants.values.get(other[0]) == 1

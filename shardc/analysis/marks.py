@@ -1,0 +1,7 @@
+"""Attributes of operations by which one pass tells later ones what it knows of partial results."""
+
+PARTIAL_OVER = "shardc.partial_over"
+"""The operation's local results are partial results: the axes over which, as text (`x` or `x:(pre)size`)."""
+
+PARTIAL_KIND = "shardc.partial_kind"
+"""The kind (sum, max, min) of the operation's partial results, where the program declares it."""

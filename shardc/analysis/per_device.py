@@ -1,0 +1,130 @@
+"""Reads a local module: one sdy.manual_computation over the whole mesh, or a program without a mesh."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import cast
+
+from shardc.analysis.collectives import axes_of, is_per_device
+from shardc.analysis.emitted_mesh import EmittedMesh, emitted_mesh, placing_axes
+from shardc.analysis.text import sharded_text
+from shardc.diagnostics import ShardcError
+from shardc.graph import Function, Graph, Location, Node, Region, TensorType, walk
+from shardc.layout import Axis, Sharding
+from shardc.ops import sdy
+
+
+@dataclass(frozen=True)
+class Array:
+    """A parameter or result of main: its global type, and where it lies (None: on one device).
+
+    `name` is what the source calls a parameter, "" for no name; a backend puts that of its program there.
+    """
+
+    name: str
+    type: TensorType
+    sharding: Sharding | None = None
+
+    @property
+    def local(self) -> TensorType:
+        """The type of a device's block."""
+        if self.sharding is None:
+            return self.type
+        return self.type.with_shape(self.sharding.local_shape(self.type.shape))
+
+    @property
+    def padding(self) -> tuple[int, ...]:
+        """How much each dimension grows so that its axes divide it."""
+        if self.sharding is None:
+            return (0,) * self.type.rank
+        sizes = zip(self.type.shape, self.sharding.dims, strict=True)
+        return tuple(-size % dim.parts for size, dim in sizes)
+
+    def __str__(self) -> str:
+        """f32[16@data, 64]"""
+        return str(self.type) if self.sharding is None else sharded_text(self.type, self.sharding)
+
+
+@dataclass(frozen=True)
+class PerDeviceProgram:
+    """Main's interface, and the body that each device runs."""
+
+    graph: Graph
+    function: Function
+    body: Region
+    params: tuple[Array, ...]
+    results: tuple[Array, ...]
+    mesh: EmittedMesh | None
+
+    @property
+    def dtypes(self) -> set[str]:
+        """Every dtype that occurs."""
+        return {value.type.dtype for value in self.graph.values}
+
+    @property
+    def file(self) -> str | None:
+        """The source file, if any location names it."""
+        locs = (self.function.loc, *(value.loc for value in self.graph.values))
+        return next((loc.file for loc in locs if loc.file), None)
+
+
+@dataclass(frozen=True)
+class Peak:
+    """The most bytes that a device holds at a time while it runs a written program, and where that is."""
+
+    nbytes: int
+    where: Location
+
+
+def read(graph: Graph) -> PerDeviceProgram:
+    """The parts of a local module; ShardcError if it is none, or if JAX has no mesh for it."""
+    function = graph.main
+    manual = [node for node in function.body.nodes if node.name == sdy.manual_computation.name]
+    if not manual:
+        params = tuple(_param(graph, value) for value in function.body.args)
+        results = tuple(Array("", graph.type(value)) for value in function.body.results)
+        return PerDeviceProgram(graph, function, function.body, params, results, None)
+    node = manual[0]
+    if len(function.body.nodes) != 2 or node.results != function.body.results:
+        raise ShardcError("a local module is one manual computation and a return", function.loc)
+    entering = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
+    leaving = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])
+    mesh = _mesh(graph, node, (*entering, *leaving))
+    by_value = dict(zip(node.operands, entering, strict=True))
+    _check_operands(function, node)
+    params = tuple(_param(graph, value, by_value.get(value)) for value in function.body.args)
+    results = tuple(
+        Array("", graph.type(value), sharding) for value, sharding in zip(node.results, leaving, strict=True)
+    )
+    return PerDeviceProgram(graph, function, node.regions[0], params, results, mesh)
+
+
+def _param(graph: Graph, value: int, sharding: Sharding | None = None) -> Array:
+    return Array(graph.values[value].loc.name or "", graph.type(value), sharding)
+
+
+def _check_operands(function: Function, node: Node) -> None:
+    if tuple(node.operands) != tuple(function.body.args):
+        raise ShardcError("the manual computation takes other values than main's parameters", node.loc)
+
+
+def _mesh(graph: Graph, node: Node, shardings: tuple[Sharding, ...]) -> EmittedMesh:
+    meshes = [sharding.mesh for sharding in shardings] or list(graph.meshes.values())
+    for mesh in meshes[1:]:
+        if (mesh.axes, mesh.device_ids) != (meshes[0].axes, meshes[0].device_ids):
+            raise ShardcError(
+                f"meshes {meshes[0]} and {mesh} of one program place its devices differently",
+                node.loc,
+                "JAX compiles a program for one order of devices",
+            )
+    used = [axis for sharding in shardings for axis in placing_axes(sharding)]
+    return emitted_mesh(meshes[0], (*used, *_collective_axes(graph, node)), node.loc)
+
+
+def _collective_axes(graph: Graph, node: Node) -> Iterator[Axis]:
+    bodies = [node.regions[0], *(f.body for f in graph.functions.values() if f is not graph.main)]
+    for body in bodies:
+        for inner in walk(body):
+            if is_per_device(inner):
+                yield from axes_of(inner)

@@ -1,0 +1,41 @@
+"""What messages and comments call things: `f32[16@data, 64] partial(sum: model)`, `add in line 4`."""
+
+from __future__ import annotations
+
+from shardc.graph.program import Node
+from shardc.graph.types import TensorType
+from shardc.layout import Dim, Sharding, text_of
+from shardc.ops import func
+
+
+def sharded_text(type: TensorType, sharding: Sharding) -> str:
+    """A global type with the axes that split each dimension, and what is partial."""
+    sizes = ", ".join(dim_text(n, dim, sharding) for n, dim in zip(type.shape, sharding.dims, strict=True))
+    partial = ", ".join(text_of(axis, sharding.mesh) for axis in sharding.unreduced)
+    return f"{type.dtype}[{sizes}]" + (f" partial({sharding.kind}: {partial})" if partial else "")
+
+
+def dim_text(size: int, dim: Dim, sharding: Sharding) -> str:
+    """`64`, `64@data` or `64@(data, model)`."""
+    names = [text_of(axis, sharding.mesh) for axis in dim.axes]
+    if not names:
+        return str(size)
+    return f"{size}@{names[0]}" if len(names) == 1 else f"{size}@({', '.join(names)})"
+
+
+def title(node: Node) -> str:
+    """An operation as a person would call it: its name, and its line."""
+    name = "the result" if node.name == func.return_.name else node.name.partition(".")[2]
+    if name == "return":
+        name = "the next step"
+    return f"{name} in line {node.loc.line}" if node.loc.line and node.name != func.return_.name else name
+
+
+def readable(count: int) -> str:
+    """Bytes: 6 KiB, 1.5 MiB, 40 B."""
+    size, unit = float(count), "B"
+    for bigger in ("KiB", "MiB", "GiB", "TiB"):
+        if size < 1024:
+            break
+        size, unit = size / 1024, bigger
+    return f"{size:.1f}".removesuffix(".0") + f" {unit}"

@@ -1,0 +1,83 @@
+"""Which nodes of a function matter, and how often and where each value is used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import cast
+
+from shardc.graph import Node, Region, walk
+
+
+@dataclass(slots=True)
+class Usage:
+    """`count` of uses by live nodes; `user` is the last of them; `home` and `site` are the regions of both.
+
+    A node without a result that is used is dead: every operation is pure. Regions are known by id().
+    """
+
+    live: set[int] = field(default_factory=set[int])
+    count: dict[int, int] = field(default_factory=dict[int, int])
+    user: dict[int, Node] = field(default_factory=dict[int, Node])
+    home: dict[int, int] = field(default_factory=dict[int, int])
+    site: dict[int, int] = field(default_factory=dict[int, int])
+    whole: dict[int, str] = field(default_factory=dict[int, str])  # global types, where localize noted them
+
+    def used_once_here(self, value: int) -> bool:
+        """Whether the one use is in the region that defines the value."""
+        return self.count.get(value, 0) == 1 and self.home.get(value) == self.site.get(value)
+
+
+def usage(region: Region) -> Usage:
+    """The usage of everything in a function's body."""
+    uses = Usage()
+    _define(region, uses)
+    _use(region, uses)
+    return uses
+
+
+def noted(region: Region) -> dict[int, str]:
+    """The global types that `localize` noted, by value."""
+    found: dict[int, str] = {}
+    for node in walk(region):
+        texts = node.attrs.get("shardc.global")
+        if texts is not None:
+            several = isinstance(texts, tuple)
+            each = cast("tuple[object, ...]", texts) if several else (texts,) * len(node.results)
+            found.update((value, str(text)) for value, text in zip(node.results, each, strict=True) if text)
+    return found
+
+
+def _define(region: Region, uses: Usage) -> None:
+    for value in (*region.args, *(v for node in region.nodes for v in node.results)):
+        uses.home[value] = id(region)
+    for node in region.nodes:
+        for inner in node.regions:
+            _define(inner, uses)
+
+
+def _use(region: Region, uses: Usage) -> None:
+    for node in reversed(region.nodes):
+        terminator = node is region.nodes[-1]
+        if not terminator and not any(uses.count.get(value) for value in node.results):
+            continue
+        uses.live.add(id(node))
+        for inner in node.regions:
+            _use(inner, uses)
+        for value in node.operands:
+            uses.count[value] = uses.count.get(value, 0) + 1
+            uses.user.setdefault(value, node)
+            uses.site[value] = id(region)
+
+
+def captured(node: Node) -> list[int]:
+    """The values from outside that the regions of a node read, each once, in order."""
+    seen: dict[int, None] = {}
+    for region in node.regions:
+        inside = set(region.args)
+        for inner in walk(region):
+            inside.update(inner.results)
+            for nested in inner.regions:
+                inside.update(nested.args)
+        for inner in walk(region):
+            seen.update((value, None) for value in inner.operands if value not in inside)
+    return list(seen)

@@ -1,0 +1,131 @@
+"""safetensors: eight bytes with the length of a JSON header, the header, the arrays row-major.
+
+Beside what the format says the header's metadata may have CHECKSUMS: where the cells of each array are cut,
+and their sums.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+import ml_dtypes
+import numpy as np
+
+from shardc.arrays.checksums import Checksums, Cuts, count_of, from_text, to_text
+from shardc.arrays.entry import Entry, opened
+from shardc.diagnostics import ShardcError
+
+CHECKSUMS = "shardc.checksums"
+_METADATA = "__metadata__"
+_LONGEST = 100 << 20
+
+DTYPES: dict[str, np.dtype[Any]] = {
+    "F64": np.dtype(np.float64),
+    "F32": np.dtype(np.float32),
+    "F16": np.dtype(np.float16),
+    "BF16": np.dtype(ml_dtypes.bfloat16),
+    "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
+    "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
+    "I64": np.dtype(np.int64),
+    "I32": np.dtype(np.int32),
+    "I16": np.dtype(np.int16),
+    "I8": np.dtype(np.int8),
+    "U64": np.dtype(np.uint64),
+    "U32": np.dtype(np.uint32),
+    "U16": np.dtype(np.uint16),
+    "U8": np.dtype(np.uint8),
+    "BOOL": np.dtype(np.bool_),
+    "C64": np.dtype(np.complex64),
+}
+_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+
+
+def read_entries(file: str) -> dict[str, Entry]:
+    """The arrays of a file by name. ShardcError if it is none of the format, or ends too early."""
+    with opened(file) as descriptor:
+        size = os.fstat(descriptor).st_size
+        length = int.from_bytes(os.pread(descriptor, 8, 0), "little")
+        if size < 8 or length > min(size - 8, _LONGEST):
+            raise ShardcError(
+                f"{file} is no safetensors file, or is truncated: its header does not end in it"
+            )
+        text = os.pread(descriptor, length, 8)
+    try:
+        header = cast("dict[str, dict[str, Any]]", json.loads(text))
+        sums = _checksums(header.pop(_METADATA, {}))
+        entries = {
+            name: _entry(file, name, said, 8 + length, sums.get(name)) for name, said in header.items()
+        }
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+        raise ShardcError(f"{file} is no safetensors file: its header cannot be read") from None
+    for entry in entries.values():
+        entry.check_size(size)
+    return entries
+
+
+def _entry(file: str, name: str, said: Mapping[str, Any], start: int, sums: Checksums | None) -> Entry:
+    if said["dtype"] not in DTYPES:
+        raise ShardcError(f"{file}: {name} has dtype {said['dtype']}, which is not known")
+    first, stop = (int(offset) for offset in said["data_offsets"])
+    shape = tuple(int(size) for size in said["shape"])
+    entry = Entry(file, name, DTYPES[said["dtype"]], shape, start + first, checksums=sums)
+    if stop - first != entry.nbytes or first < 0 or min(shape, default=0) < 0:
+        raise ShardcError(f"{file}: {name}, {said['dtype']}{list(shape)}, has {stop - first} bytes")
+    return entry
+
+
+def _checksums(metadata: Mapping[str, str]) -> dict[str, Checksums]:
+    said = json.loads(metadata.get(CHECKSUMS, "{}"))
+    return {
+        name: Checksums(tuple(tuple(at) for at in cuts), from_text(sums))
+        for name, (cuts, sums) in said.items()
+    }
+
+
+class Plan:
+    """Where the arrays of a file that is to be written lie: the header has the same length with any sums."""
+
+    def __init__(self, file: str, arrays: Mapping[str, tuple[np.dtype[Any], Sequence[int], Cuts]]) -> None:
+        """`arrays`: name -> dtype, shape and where its cells are cut. ShardcError for a dtype it has not."""
+        self.cuts = {name: cuts for name, (_, _, cuts) in arrays.items()}
+        self._said: dict[str, dict[str, object]] = {}
+        self._sums = {name: [0] * count_of(cuts) for name, cuts in self.cuts.items()}
+        end = 0
+        for name, (dtype, shape, _) in sorted(arrays.items(), key=lambda item: -item[1][0].itemsize):
+            if dtype not in _NAMES:
+                raise ShardcError(f"safetensors has no dtype {dtype}, which {name} has")
+            nbytes = Entry(file, name, dtype, tuple(shape), 0).nbytes
+            self._said[name] = {
+                "dtype": _NAMES[dtype],
+                "shape": list(shape),
+                "data_offsets": [end, end + nbytes],
+            }
+            end += nbytes
+        start = len(self.header())
+        self.size = start + end
+        self.entries = {
+            name: Entry(file, name, arrays[name][0], tuple(arrays[name][1]), start + offset(said))
+            for name, said in self._said.items()
+        }
+
+    def add_sums(self, sums: Mapping[str, Mapping[int, int]]) -> None:
+        """The sums of some cells: name -> number -> sum."""
+        for name, found in sums.items():
+            for number, value in found.items():
+                self._sums[name][number] = value
+
+    def header(self) -> bytes:
+        """The file's beginning, padded to eight bytes."""
+        said = {name: [self.cuts[name], to_text(sums)] for name, sums in self._sums.items()}
+        metadata = {"format": "np", CHECKSUMS: json.dumps(said, separators=(",", ":"))}
+        text = json.dumps({_METADATA: metadata, **self._said}, separators=(",", ":")).encode()
+        text += b" " * (-len(text) % 8)
+        return len(text).to_bytes(8, "little") + text
+
+
+def offset(said: Mapping[str, Any]) -> int:
+    """Where an array starts, after the header."""
+    return int(said["data_offsets"][0])

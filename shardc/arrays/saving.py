@@ -1,0 +1,246 @@
+"""Blocks of arrays into files: every block once, by the first process that holds it.
+
+A path that ends in .safetensors becomes one file of whole arrays, into which every process writes its ranges.
+Any other becomes a folder with one file of blocks per process, and an index. Both take the place of what was
+there when all is on disk: a save that is killed leaves the old one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from shardc.arrays.checkpoint import INDEX, piece_name
+from shardc.arrays.checksums import cuts_of
+from shardc.arrays.entry import Array
+from shardc.arrays.placed import Bounds, Placed, extent, moved, part
+from shardc.arrays.safetensors import Plan
+from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
+from shardc.diagnostics import ShardcError
+
+
+@dataclass(frozen=True)
+class Group:
+    """The processes that save together: this one's number, how many they are, and what hands round bytes.
+
+    `allgather` gives the bytes of all processes, in order; all of them call it equally often.
+    """
+
+    process: int = 0
+    size: int = 1
+    allgather: Callable[[bytes], list[bytes]] = lambda sent: [sent]
+
+    def agree(self, say: Callable[[], object]) -> list[Any]:
+        """What every process says. Where one fails, ShardcError on all, which names it."""
+        try:
+            sent = {"said": say()}
+        except ShardcError as error:
+            sent = {"failed": error.diagnostic.message}
+        answers = [json.loads(answer) for answer in self.allgather(json.dumps(sent).encode())]
+        for process, answer in enumerate(answers):
+            if "failed" in answer:
+                where = f"process {process}: " if self.size > 1 else ""
+                raise ShardcError(f"{where}{answer['failed']}")
+        return [answer["said"] for answer in answers]
+
+
+ALONE = Group()
+"""One process, which holds all blocks."""
+
+Blocks = Mapping[str, Mapping[int, Array]]
+
+
+def save(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group = ALONE) -> None:
+    """Save arrays of which this process holds `blocks`: array -> device number -> block.
+
+    ShardcError, on all processes, if a block is missing, has a wrong shape or dtype, or can't be written.
+    """
+    group.agree(lambda: _check(blocks, layouts))
+    token = group.agree(lambda: secrets.token_hex(4))[0]
+    if path.endswith(".safetensors"):
+        _save_whole(path, blocks, layouts, group, token)
+    else:
+        _save_blocks(path, blocks, layouts, group, token)
+
+
+def _check(blocks: Blocks, layouts: Mapping[str, Placed]) -> None:
+    for name, placed in layouts.items():
+        for device, block in blocks.get(name, {}).items():
+            if block.shape != placed.block_shape or block.dtype != placed.type.numpy:
+                raise ShardcError(
+                    f"{name}: the block of device {device} is {block.dtype}{list(block.shape)}, and "
+                    f"{placed.type.with_shape(placed.block_shape)} is expected"
+                )
+
+
+def _owned(
+    blocks: Blocks, layouts: Mapping[str, Placed], group: Group
+) -> dict[str, list[tuple[Bounds, Array]]]:
+    """The blocks that this process writes. ShardcError on all where nobody has one."""
+    holders = group.agree(lambda: {name: sorted(held) for name, held in blocks.items()})
+    owned: dict[str, list[tuple[Bounds, Array]]] = {}
+    for name, placed in layouts.items():
+        owner = _owners(name, placed, [set(held.get(name, ())) for held in holders])
+        owned[name] = [
+            (bounds, blocks[name][device][part(tuple((0, size) for size in extent(bounds)))])
+            for bounds, (process, device) in owner.items()
+            if process == group.process
+        ]
+    return owned
+
+
+def _owners(name: str, placed: Placed, holders: list[set[int]]) -> dict[Bounds, tuple[int, int]]:
+    """The first process and device that hold each block."""
+    at: dict[int, int] = {}
+    for process, devices in reversed(list(enumerate(holders))):
+        at |= dict.fromkeys(devices, process)
+    found: dict[Bounds, tuple[int, int]] = {}
+    for device, bounds in enumerate(placed.bounds):
+        if device in at:
+            found.setdefault(bounds, (at[device], device))
+    for device, bounds in placed.writers(name):
+        if bounds not in found:
+            raise ShardcError(f"{name}: no process has the block of device {device}")
+    wanted = {bounds for _, bounds in placed.writers(name)}
+    return {bounds: owner for bounds, owner in found.items() if bounds in wanted}
+
+
+def _save_whole(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:
+    owned = _owned(blocks, layouts, group)
+    temporary = str(Path(path).with_name(f".{Path(path).name}.{token}.tmp"))
+    plan = Plan(
+        path,
+        {
+            name: (
+                placed.type.numpy,
+                placed.type.shape,
+                cuts_of(
+                    placed.type.shape,
+                    placed.type.numpy.itemsize,
+                    [bounds for _, bounds in placed.writers(name)],
+                ),
+            )
+            for name, placed in layouts.items()
+        },
+    )
+    first = group.process == 0
+    try:
+        group.agree(lambda: _reserve(path, temporary, plan.size) if first else None)
+        for sums in group.agree(lambda: _fill(path, temporary, plan, owned)):
+            plan.add_sums(numbered(sums))
+        group.agree(lambda: _finish(path, temporary, plan) if first else None)
+    except BaseException:
+        if first:
+            with suppress(OSError):
+                os.unlink(temporary)
+        raise
+
+
+def numbered(sums: Mapping[str, Mapping[Any, int]]) -> Sums:
+    """JSON has texts for keys."""
+    return {name: {int(number): value for number, value in found.items()} for name, found in sums.items()}
+
+
+def _reserve(path: str, temporary: str, size: int) -> None:
+    with saying(path):
+        reserve(temporary, size)
+
+
+def _fill(path: str, temporary: str, plan: Plan, owned: Mapping[str, list[tuple[Bounds, Array]]]) -> Sums:
+    sums: Sums = {}
+    with saying(path):
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            for name, held in owned.items():
+                for bounds, block in held:
+                    put(descriptor, plan, name, bounds, block, sums)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    return sums
+
+
+def _finish(path: str, temporary: str, plan: Plan) -> None:
+    with saying(path):
+        descriptor = os.open(temporary, os.O_RDWR | os.O_CLOEXEC)
+        try:
+            os.pwrite(descriptor, plan.header(), 0)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        place(temporary, path)
+
+
+def _save_blocks(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:
+    folder = Path(path)
+    first = group.process == 0
+    group.agree(lambda: _make(folder) if first else None)
+    owned = _owned(blocks, layouts, group)
+    file = f"blocks-{group.process:05d}-of-{group.size:05d}-{token}.safetensors"
+    try:
+        said = group.agree(lambda: write_blocks(folder / file, owned))
+        group.agree(lambda: _index(folder, layouts, said, token) if first else None)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(folder / file)
+        raise
+
+
+def _make(folder: Path) -> None:
+    with saying(str(folder)):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_blocks(path: Path, owned: Mapping[str, list[tuple[Bounds, Array]]]) -> dict[str, list[Any]]:
+    """A file of blocks, named by `piece_name`: array -> [file, bounds] of each; no file for no blocks."""
+    pieces = {
+        piece_name(name, bounds): (bounds, block) for name, held in owned.items() for bounds, block in held
+    }
+    if pieces:
+        plan = Plan(
+            str(path),
+            {
+                piece: (block.dtype, block.shape, cuts_of(block.shape, block.dtype.itemsize, []))
+                for piece, (_, block) in pieces.items()
+            },
+        )
+        temporary = str(path.with_name(f".{path.name}.tmp"))
+        with saying(str(path)), removed_on_failure(temporary):
+            with suppress(FileNotFoundError):
+                os.unlink(temporary)
+            reserve(temporary, plan.size)
+            held = {piece: [(moved(bounds, bounds), block)] for piece, (bounds, block) in pieces.items()}
+            plan.add_sums(_fill(str(path), temporary, plan, held))
+            _finish(str(path), temporary, plan)
+    return {name: [[path.name, bounds] for bounds, _ in held] for name, held in owned.items()}
+
+
+def _index(folder: Path, layouts: Mapping[str, Placed], said: list[dict[str, list[Any]]], token: str) -> None:
+    """The index takes the place of the old one; then the files go that only the old one names."""
+    old = files_of(folder)
+    arrays = {
+        name: {
+            "shape": placed.type.shape,
+            "pieces": [piece for pieces in said for piece in pieces.get(name, ())],
+        }
+        for name, placed in layouts.items()
+    }
+    write_index(folder / INDEX, {"format": 1, "arrays": arrays}, token)
+    for file in old - files_of(folder):
+        with suppress(OSError):
+            (folder / Path(file).name).unlink()
+
+
+def files_of(folder: Path) -> set[str]:
+    """The files that a folder's index names."""
+    try:
+        said = cast("dict[str, Any]", json.loads((folder / INDEX).read_bytes()))
+        return {str(file) for array in said["arrays"].values() for file, _ in array["pieces"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return set()

@@ -1,0 +1,33 @@
+"""JAX programs: `emit` writes one.
+
+The modules that `PRINTERS` lists attach the printers; a new one must be added there.
+"""
+
+from types import ModuleType
+
+from shardc.backend.jax import (
+    arithmetic,
+    batch_norm,
+    collectives,
+    composites,
+    control,
+    custom_calls,
+    indexing,
+    special,
+    windows,
+)
+from shardc.backend.jax.program import emit
+
+PRINTERS: tuple[ModuleType, ...] = (
+    arithmetic,
+    batch_norm,
+    collectives,
+    composites,
+    control,
+    custom_calls,
+    indexing,
+    special,
+    windows,
+)
+
+__all__ = ["PRINTERS", "emit"]

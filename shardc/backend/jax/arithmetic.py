@@ -1,0 +1,41 @@
+"""Products, division and powers in JAX."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.backend.jax.target import JAX
+from shardc.backend.python import idiom
+from shardc.backend.python.elementwise import by_kind, exactness, function, operator, strict
+from shardc.backend.python.expressions import call
+from shardc.backend.python.names import quoted
+from shardc.backend.python.printers import Printed
+from shardc.backend.python.products import contraction
+from shardc.backend.python.scope import Scope
+from shardc.graph import Node
+from shardc.ops import hlo
+
+
+@JAX.prints(hlo.dot_general, idiom.einsum)
+def dot_general(scope: Scope, node: Node) -> Printed:
+    operand, result = (scope.type(v).dtype for v in (node.operands[0], node.results[0]))
+    wider = scope.target.dtype(result) if operand != result else None
+    return contraction(scope, node, preferred_element_type=wider, precision=_precision(node))
+
+
+@JAX.prints(hlo.einsum)
+def einsum(scope: Scope, node: Node) -> Printed:
+    operand, result = (scope.type(v).dtype for v in (node.operands[0], node.results[0]))
+    wider = scope.target.dtype(result) if operand != result else None
+    letters = quoted(str(node.attrs["einsum_config"]))
+    arrays = (scope.expr(value) for value in node.operands)
+    return call("jnp.einsum", letters, *arrays, preferred_element_type=wider)
+
+
+def _precision(node: Node) -> str | None:
+    given = cast("tuple[str, ...]", node.attrs.get("precision_config") or ())
+    return next((f'"{p.lower()}"' for p in ("HIGHEST", "HIGH") if p in given), None)
+
+
+JAX.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=strict("lax.div")))
+JAX.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=function("jnp.power")))

@@ -1,0 +1,147 @@
+"""Collectives in JAX, as jax.lax writes them inside shard_map."""
+
+from __future__ import annotations
+
+from typing import cast
+
+import numpy as np
+
+from shardc.analysis.collectives import axes_of, pairs_of
+from shardc.backend.jax.casts import cast_to
+from shardc.backend.jax.target import JAX
+from shardc.backend.python.collectives import axis_name, collective, permutation
+from shardc.backend.python.expressions import Expr, binary, call, raw, tuple_of
+from shardc.backend.python.literals import element
+from shardc.backend.python.names import quoted
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Term
+from shardc.graph import Node, identity
+from shardc.layout import size_of
+from shardc.ops import spmd
+
+_REDUCTIONS = {"sum": "psum", "max": "pmax", "min": "pmin"}
+
+
+def _operand(scope: Scope, node: Node) -> Expr:
+    """The operand; JAX wants it to vary over all of the collective's axes or none."""
+    value, mesh = node.operands[0], scope.emission.mesh
+    axes = frozenset(mesh.names(axes_of(node))) if mesh else frozenset[str]()
+    varies = scope.emission.varying.get(value, frozenset[str]())
+    mixed = axes & varies and axes - varies
+    return cast_to(scope, scope.expr(value), axes if mixed else frozenset(), value)
+
+
+@JAX.prints(spmd.all_reduce)
+@collective
+def all_reduce(scope: Scope, node: Node) -> Expr:
+    function = _REDUCTIONS[str(node.attrs["kind"])]
+    return call(f"lax.{function}", _operand(scope, node), axis_name(scope, node))
+
+
+@JAX.prints(spmd.all_gather)
+@collective
+def all_gather(scope: Scope, node: Node) -> Expr:
+    return call(
+        "lax.all_gather",
+        _operand(scope, node),
+        axis_name(scope, node),
+        axis=str(node.attrs["dim"]),
+        tiled="True",
+        to='"invarying"' if node.attrs.get("invariant") else None,
+    )
+
+
+@JAX.prints(spmd.reduce_scatter)
+@collective
+def reduce_scatter(scope: Scope, node: Node) -> Expr:
+    """By max or min, JAX has none: reduce, then keep the own block."""
+    kind = str(node.attrs.get("kind", "sum"))
+    operand, axes = _operand(scope, node), axis_name(scope, node)
+    if kind != "sum":
+        return _own_block(scope, node, call(f"lax.{_REDUCTIONS[kind]}", operand, axes))
+    dim = str(node.attrs["dim"])
+    return call("lax.psum_scatter", operand, axes, scatter_dimension=dim, tiled="True")
+
+
+@JAX.prints(spmd.all_to_all)
+@collective
+def all_to_all(scope: Scope, node: Node) -> Expr:
+    return call(
+        "lax.all_to_all",
+        _operand(scope, node),
+        axis_name(scope, node),
+        split_axis=str(node.attrs["split_dim"]),
+        concat_axis=str(node.attrs["concat_dim"]),
+        tiled="True",
+    )
+
+
+@JAX.prints(spmd.collective_permute)
+@collective
+def collective_permute(scope: Scope, node: Node) -> Expr:
+    """JAX counts positions in the order of the mesh, whatever the order of the axes' names."""
+    mesh, axes = scope.emission.mesh, axes_of(node)
+    size, pairs = size_of(axes), pairs_of(node)
+    names = mesh.names(axes) if mesh else ()
+    sizes = {name: n for name, n in mesh.axes if name in names} if mesh else {}
+    over = axis_name(scope, node)
+    if list(sizes) != list(names):
+        grid = np.arange(size).reshape(list(sizes.values()))
+        places = grid.transpose([list(sizes).index(name) for name in names]).ravel().tolist()
+        pairs = tuple(sorted((places[source], places[target]) for source, target in pairs))
+        over = tuple_of([raw(quoted(name)) for name in sizes])
+    return call("lax.ppermute", _operand(scope, node), over, permutation(pairs, size))
+
+
+@JAX.prints(spmd.axis_index)
+def axis_index(scope: Scope, node: Node) -> Term:
+    return Term(call("lax.axis_index", axis_name(scope, node)), ())
+
+
+@JAX.prints(spmd.all_slice)
+def all_slice(scope: Scope, node: Node) -> Expr:
+    return _own_block(scope, node, scope.expr(node.operands[0]))
+
+
+def _own_block(scope: Scope, node: Node, value: Expr) -> Expr:
+    """The block that belongs to the device."""
+    dim = cast(int, node.attrs["dim"])
+    size = scope.type(node.results[0]).shape[dim]
+    start = binary("*", call("lax.axis_index", axis_name(scope, node)), raw(str(size)))
+    return call("lax.dynamic_slice_in_dim", value, start, str(size), axis=str(dim))
+
+
+@JAX.prints(spmd.to_partial)
+def to_partial(scope: Scope, node: Node) -> Term:
+    """Position 0 keeps the value; the others hold what changes nothing."""
+    dtype = scope.type(node.results[0]).dtype
+    first = binary("==", call("lax.axis_index", axis_name(scope, node)), raw("0"))
+    neutral = element(identity(str(node.attrs.get("kind", "sum")), dtype), dtype, scope.target)
+    value = scope.expr(node.operands[0])
+    return Term(call("jnp.where", first, value, neutral), scope.type(node.results[0]).shape)
+
+
+@JAX.prints(spmd.vary)
+def vary(scope: Scope, node: Node) -> Term | Expr:
+    value = node.operands[0]
+    varies = scope.emission.varying.get(node.results[0], frozenset[str]())
+    cast_value = cast_to(scope, scope.expr(value), varies, value)
+    return cast_value if cast_value != scope.expr(value) else scope.term(value)
+
+
+@JAX.prints(spmd.as_partial)
+def as_partial(scope: Scope, node: Node) -> Term:
+    """Of no meaning to JAX's types."""
+    return scope.term(node.operands[0])
+
+
+@JAX.prints(spmd.collective_broadcast)
+@collective
+def collective_broadcast(scope: Scope, node: Node) -> Expr:
+    """A sum in which only the root's block counts: what JAX documents as equal to `lax.pbroadcast`."""
+    dtype, axes = scope.type(node.results[0]).dtype, axis_name(scope, node)
+    here = binary("==", call("lax.axis_index", axes), raw(str(node.attrs["root"])))
+    kind = "max" if dtype == "bool" else "sum"
+    target = scope.emission.target
+    kept = call("jnp.where", here, _operand(scope, node), element(identity(kind, dtype), dtype, target))
+    return call(f"lax.{_REDUCTIONS[kind]}", kept, axes)

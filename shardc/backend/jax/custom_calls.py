@@ -1,0 +1,147 @@
+"""Custom calls: what JAX calls LAPACK for on CPU is written as jax.lax.linalg, which runs on every device.
+
+Others are written as calls of the same target, which whoever runs the program registers with jax.ffi.
+"""
+
+from __future__ import annotations
+
+import re
+
+from shardc.backend.jax.target import JAX
+from shardc.backend.python.custom_calls import options_of
+from shardc.backend.python.expressions import Expr, call, integers, list_of, raw
+from shardc.backend.python.names import quoted
+from shardc.backend.python.printers import Printed
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Several
+from shardc.diagnostics import ShardcError
+from shardc.graph import Node
+from shardc.ops import hlo
+from shardc.semantics.lapack import is_known
+
+_FUNCTIONS: dict[str, tuple[str, str]] = {
+    "potrf": (
+        "x",
+        """
+factor = {lower}
+return factor, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+    "trsm": ("a, b", "return lax.linalg.triangular_solve(a, b, {options})"),
+    "getrf": (
+        "x",
+        """
+factors, pivots, _ = lax.linalg.lu(x)
+return factors, pivots + 1, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+    "gtsv": (
+        "lower, diagonal, upper, b",
+        """
+solution = lax.linalg.tridiagonal_solve(lower, diagonal, upper, b)
+return lower, diagonal, upper, solution, jnp.zeros(b.shape[:-2], jnp.int32)
+""",
+    ),
+    "geqrf": (
+        "x",
+        """
+vectors, scales = jnp.linalg.qr(x, mode="raw")
+return vectors.mT, scales
+""",
+    ),
+    "orgqr": ("vectors, scales", "return lax.linalg.householder_product(vectors, scales)"),
+    "syevd": (
+        "x",
+        """
+vectors, values = lax.linalg.eigh(x, lower={is_lower}, symmetrize_input=False)
+return vectors, values, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+    "gesdd": (
+        "x",
+        """
+u, values, v = lax.linalg.svd(x, full_matrices={full})
+return x, values, u, v, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+}
+"""Routine -> parameters and body of the function that stands for it."""
+
+_SINGULAR_VALUES = """
+values = lax.linalg.svd(x, compute_uv=False)
+rows, columns = x.shape[-2:]
+u, v = (jnp.zeros((*x.shape[:-2], n, n), x.dtype) for n in (rows, columns))
+return x, values, u, v, jnp.zeros(x.shape[:-2], jnp.int32)
+"""
+_CHOLESKY = {
+    ord("L"): "lax.linalg.cholesky(x, symmetrize_input=False)",
+    ord("U"): "lax.linalg.cholesky(x.mT.conj(), symmetrize_input=False).mT.conj()",
+}
+_SAME = {"ungqr": "orgqr", "heevd": "syevd"}
+
+
+@JAX.prints(hlo.custom_call)
+def custom_call(scope: Scope, node: Node) -> Printed:
+    """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
+    target = str(node.attrs["call_target_name"])
+    if not is_known(target):
+        return _foreign(scope, node, target)
+    routine = _routine(target)
+    options = options_of(node)
+    params, text = _FUNCTIONS[routine]
+    if routine == "gesdd" and options["mode"] == ord("N"):
+        text = _SINGULAR_VALUES
+    uplo = options.get("uplo")
+    values = {
+        "lower": _CHOLESKY.get(uplo or 0, ""),
+        "is_lower": str(uplo == ord("L")),
+        "full": str(options.get("mode") == ord("A")),
+        "options": _solve_options(options) if routine == "trsm" else "",
+    }
+    arrays = [scope.variable(value) for value in node.operands]
+    function = scope.names.fresh(routine)
+    scope.names.pin(function)
+    with scope.writer.inner_function(f"def {function}({params}):"):
+        scope.writer.lines(text.format(**values))
+    done = call(function, *arrays)
+    return done if len(node.results) == 1 else Several(done)
+
+
+def _routine(target: str) -> str:
+    name = re.sub(r"lapack_[sdcz](\w+)_ffi", r"\1", target)
+    return _SAME.get(name, name)
+
+
+def _foreign(scope: Scope, node: Node, target: str) -> Printed:
+    if options_of(node) or node.attrs.get("backend_config"):
+        raise ShardcError(
+            f"custom_call @{target} cannot be written as JAX: the types of its options are not known",
+            node.loc,
+            hint="a custom call without options is written as jax.ffi.ffi_call",
+        )
+    results = [_struct(scope, value) for value in node.results]
+    function = call(
+        "jax.ffi.ffi_call", raw(quoted(target)), results[0] if len(results) == 1 else list_of(results)
+    )
+    done = call(function, *(scope.expr(value) for value in node.operands))
+    return done if len(results) == 1 else Several(done)
+
+
+def _struct(scope: Scope, value: int) -> Expr:
+    """jax.ShapeDtypeStruct, with the mesh axes that the result varies over."""
+    type = scope.type(value)
+    varies = sorted(scope.emission.varying.get(value, frozenset[str]()))
+    axes = raw("{" + ", ".join(map(quoted, varies)) + "}") if varies else None
+    dtype = scope.target.dtype(type.dtype)
+    return call("jax.ShapeDtypeStruct", integers(type.shape), dtype, vma=axes)
+
+
+def _solve_options(options: dict[str, int]) -> str:
+    flags = {
+        "left_side": options["side"] == ord("L"),
+        "lower": options["uplo"] == ord("L"),
+        "transpose_a": options["trans_x"] != ord("N"),
+        "conjugate_a": options["trans_x"] == ord("C"),
+        "unit_diagonal": options["diag"] == ord("U"),
+    }
+    return ", ".join(f"{key}=True" for key, value in flags.items() if value)

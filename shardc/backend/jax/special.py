@@ -1,0 +1,176 @@
+"""Sorting, general reductions, linear algebra and Fourier transforms in JAX."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.backend.jax.target import JAX
+from shardc.backend.python import idiom
+from shardc.backend.python.expressions import Expr, attribute, call, integers, tuple_of
+from shardc.backend.python.names import quoted
+from shardc.backend.python.printers import Printed
+from shardc.backend.python.reductions import is_named, keepdims, reduction
+from shardc.backend.python.regions import scalar_function
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.shapes import ints, is_plain_pad, pad
+from shardc.backend.python.sorting import order_of
+from shardc.backend.python.terms import Several, short
+from shardc.diagnostics import ShardcError
+from shardc.graph import Node, is_complex
+from shardc.ops import chlo, hlo
+
+
+@JAX.prints(hlo.reduce)
+def reduce(scope: Scope, node: Node) -> Printed:
+    if is_named(scope, node):
+        return reduction(scope, node)
+    count = len(node.results)
+    values = [scope.expr(value) for value in node.operands[:count]]
+    starts = [scope.expr(value) for value in node.operands[count:]]
+    combine = scalar_function(scope, node, 0, "combine", ("a", "b"))
+    dims = integers(ints(node, "dimensions"))
+    if count == 1:
+        return call("lax.reduce", values[0], starts[0], combine, dims)
+    return Several(call("lax.reduce", tuple_of(values), tuple_of(starts), combine, dims))
+
+
+@JAX.prints(idiom.argmax, idiom.argmin)
+def argmax(scope: Scope, node: Node) -> Expr:
+    """lax.argmax(x, 1, jnp.int32)"""
+    dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
+    function = f"lax.{short(node)}"
+    return call(function, scope.expr(node.operands[0]), str(node.attrs["axis"]), dtype)
+
+
+@JAX.prints(hlo.sort)
+def sort(scope: Scope, node: Node) -> Printed:
+    """Descending is ascending order of the reversed arrays, reversed, so equal ones keep their order."""
+    order = order_of(node)
+    if order is None:
+        raise ShardcError(
+            "JAX sorts only by the first operands, all ascending or the first descending", node.loc
+        )
+    dim = str(node.attrs.get("dimension", scope.type(node.operands[0]).rank - 1))
+    values = [scope.expr(value) for value in node.operands]
+    if order.descending:
+        values = [call("jnp.flip", value, axis=dim) for value in values]
+    many = len(values) > 1
+    keys = str(order.keys) if many and order.keys != 1 else None
+    operands = tuple_of(values) if many else values[0]
+    done = call("lax.sort", operands, dimension=dim, num_keys=keys)
+    if not order.descending:
+        return Several(done) if many else done
+    if not many:
+        return call("jnp.flip", done, axis=dim)
+    flipped = f"[jnp.flip(x, axis={dim}) for x in {done}]"
+    return Several(Expr(flipped, reads=done.reads, weight=done.weight + 1))
+
+
+@JAX.prints(chlo.top_k)
+def top_k(scope: Scope, node: Node) -> Printed:
+    return Several(call("lax.top_k", scope.expr(node.operands[0]), str(node.attrs["k"])))
+
+
+@JAX.prints(hlo.pad)
+def general_pad(scope: Scope, node: Node) -> Expr:
+    if is_plain_pad(node):
+        return pad(scope, node)
+    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
+    config = tuple_of([integers(t) for t in zip(*(ints(node, key) for key in keys), strict=True)])
+    return call("lax.pad", scope.expr(node.operands[0]), scope.expr(node.operands[1]), config)
+
+
+@JAX.prints(hlo.bitcast_convert)
+def bitcast_convert(scope: Scope, node: Node) -> Expr:
+    dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
+    return call("lax.bitcast_convert_type", scope.expr(node.operands[0]), dtype)
+
+
+@JAX.prints(hlo.reduce_precision)
+def reduce_precision(scope: Scope, node: Node) -> Expr:
+    bits = (str(node.attrs[key]) for key in ("exponent_bits", "mantissa_bits"))
+    return call("lax.reduce_precision", scope.expr(node.operands[0]), *bits)
+
+
+@JAX.prints(hlo.cholesky)
+def cholesky(scope: Scope, node: Node) -> Expr:
+    """JAX reads the lower triangle; the upper one is the lower one of the adjoint."""
+    (value,) = node.operands
+    expr = scope.expr(value)
+    if node.attrs.get("lower", False):
+        return call("lax.linalg.cholesky", expr, symmetrize_input="False")
+    lower = call("lax.linalg.cholesky", _adjoint(scope, value, expr), symmetrize_input="False")
+    return _adjoint(scope, value, lower)
+
+
+def _adjoint(scope: Scope, value: int, expr: Expr) -> Expr:
+    transposed = attribute(expr, "mT")
+    return call("jnp.conj", transposed) if is_complex(scope.type(value).dtype) else transposed
+
+
+@JAX.prints(hlo.triangular_solve)
+def triangular_solve(scope: Scope, node: Node) -> Expr:
+    how = str(node.attrs.get("transpose_a", "NO_TRANSPOSE"))
+    flags = {key: "True" if node.attrs.get(key) else None for key in ("left_side", "lower", "unit_diagonal")}
+    return call(
+        "lax.linalg.triangular_solve",
+        *(scope.expr(value) for value in node.operands),
+        transpose_a=None if how == "NO_TRANSPOSE" else "True",
+        conjugate_a="True" if how == "ADJOINT" else None,
+        **flags,
+    )
+
+
+@JAX.prints(hlo.fft)
+def fft(scope: Scope, node: Node) -> Expr:
+    kind = quoted(str(node.attrs["fft_type"]).lower())
+    return call("lax.fft", scope.expr(node.operands[0]), kind, integers(ints(node, "fft_length")))
+
+
+@JAX.prints(hlo.map_)
+def map_(scope: Scope, node: Node) -> Expr:
+    params = [f"x{i}" for i in range(len(node.operands))]
+    function = scalar_function(scope, node, 0, "apply", params)
+    return call(function, *(scope.expr(value) for value in node.operands))
+
+
+@JAX.prints(idiom.same)
+def identity(scope: Scope, node: Node) -> Printed:
+    """What only holds values together or constrains shardings."""
+    if len(node.operands) == 1:
+        return scope.term(node.operands[0])
+    return Several(tuple_of([scope.expr(value) for value in node.operands]))
+
+
+@JAX.prints(hlo.optimization_barrier)
+def barrier(scope: Scope, node: Node) -> Printed:
+    """Nothing moves across it: what is computed again after it is not taken from before."""
+    exprs = [scope.expr(value) for value in node.operands]
+    if len(exprs) == 1:
+        return call("lax.optimization_barrier", exprs[0])
+    return Several(call("lax.optimization_barrier", tuple_of(exprs)))
+
+
+@JAX.prints(hlo.get_dimension_size)
+def dimension_size(scope: Scope, node: Node) -> Expr:
+    size = scope.type(node.operands[0]).shape[cast(int, node.attrs["dimension"])]
+    return call(scope.target.dtype("i32"), str(size))
+
+
+_ALGORITHMS = {"DEFAULT": "RNG_DEFAULT", "PHILOX": "RNG_PHILOX", "THREE_FRY": "RNG_THREE_FRY"}
+
+
+@JAX.prints(hlo.rng_bit_generator)
+def rng_bit_generator(scope: Scope, node: Node) -> Printed:
+    """The next state, and random bits."""
+    type = scope.type(node.results[1])
+    if not type.dtype.startswith("u"):
+        raise ShardcError(f"JAX makes random bits of unsigned integers, not of {type.dtype}", node.loc)
+    algorithm = f"lax.RandomAlgorithm.{_ALGORITHMS[str(node.attrs['rng_algorithm'])]}"
+    dtype = scope.target.dtype(type.dtype)
+    shape = integers(type.shape)
+    function = "lax.rng_bit_generator"
+    return Several(call(function, scope.expr(node.operands[0]), shape, dtype=dtype, algorithm=algorithm))
+
+
+JAX.prints(idiom.keepdims)(keepdims)

@@ -1,0 +1,278 @@
+"""How the devices of an emitted MPI program talk. The text below MARK is written into every such program.
+
+One process is one device. Arrays travel as bytes, so every dtype does. Reductions go in the order of
+positions along the axes, whatever order pieces arrive in: two runs give the same bits.
+"""
+
+# pyright: basic, reportUndefinedVariable=false
+
+import functools
+import sys
+import traceback
+
+import ml_dtypes
+import numpy as np
+from mpi4py import MPI
+
+AXES, GROUPS, DEVICES, PARAMS, RESULTS = {}, (), None, {}, {}
+"""What the program says of itself: its mesh, the axes of its collectives, what main takes and gives."""
+
+
+def device_main(comm, *blocks):
+    """The program."""
+    raise NotImplementedError
+
+
+MARK = "what follows is written into programs"
+
+
+class Comm:
+    """This process's place in the mesh, and the collectives. `axes` is a name or a tuple, major to minor."""
+
+    def __init__(self, sizes, groups, devices=None, world=MPI.COMM_WORLD):
+        """`sizes`: axis -> size. `groups`: the axes that collectives go over; each gets its communicator.
+
+        `devices`: the rank at every position of the mesh, row-major, if not 0, 1, 2, …
+        """
+        self.sizes, self.world = sizes, world
+        count = int(np.prod([*sizes.values()]))
+        if world.size != count:
+            raise RuntimeError(f"{count} processes are needed, one a device, and there are {world.size}")
+        ranks = list(range(count)) if devices is None else list(devices)
+        self.coordinates = dict(
+            zip(sizes, map(int, np.unravel_index(ranks.index(world.rank), (*sizes.values(),))), strict=True)
+        )
+        self.ranks = np.array(ranks).reshape((*sizes.values(),))
+        self.groups = {names(axes): self._split(names(axes)) for axes in groups}
+
+    def _split(self, axes):
+        """The communicator of the processes that differ from this one only along the axes, in their order."""
+        others = [axis for axis in self.sizes if axis not in axes]
+        color = 0
+        for axis in others:
+            color = color * self.sizes[axis] + self.coordinates[axis]
+        return self.world.Split(color, int(self.axis_index(axes)))
+
+    def axis_index(self, axes):
+        """This device's position along the axes."""
+        index = 0
+        for axis in names(axes):
+            index = index * self.sizes[axis] + self.coordinates[axis]
+        return np.int32(index)
+
+    def axis_size(self, axes):
+        """The number of positions along the axes."""
+        return int(np.prod([self.sizes[axis] for axis in names(axes)]))
+
+    def psum(self, x, axes):
+        """The sum over the axes. Booleans count, as i32."""
+        return self._all_reduce(x, axes, np.add)
+
+    def pmax(self, x, axes):
+        """The maximum over the axes."""
+        return self._all_reduce(x, axes, np.maximum)
+
+    def pmin(self, x, axes):
+        """The minimum over the axes."""
+        return self._all_reduce(x, axes, np.minimum)
+
+    def _all_reduce(self, x, axes, function):
+        """Everyone combines one part of the elements, then all parts go to everyone."""
+        x, group = np.asarray(x), self.groups[names(axes)]
+        part = -(-x.size // group.size)
+        parts = np.zeros(group.size * part, x.dtype)
+        parts[: x.size] = x.reshape(-1)
+        total = combined(exchanged(group, parts.reshape(group.size, part)), function)
+        return gathered(group, total).reshape(-1)[: x.size].reshape(x.shape)
+
+    def psum_scatter(self, x, axes, scatter_dimension=0):
+        """This device's block of the sum along `scatter_dimension`."""
+        group = self.groups[names(axes)]
+        return combined(exchanged(group, pieces(np.asarray(x), scatter_dimension, group.size)), np.add)
+
+    def all_gather(self, x, axes, axis=0):
+        """The blocks of all positions, joined along `axis`."""
+        return np.concatenate(gathered(self.groups[names(axes)], np.asarray(x)), axis=axis)
+
+    def all_to_all(self, x, axes, split_axis, concat_axis):
+        """Cut along `split_axis`, send piece p to position p, join what comes along `concat_axis`."""
+        group = self.groups[names(axes)]
+        return np.concatenate(
+            exchanged(group, pieces(np.asarray(x), split_axis, group.size)), axis=concat_axis
+        )
+
+    def ppermute(self, x, axes, perm):
+        """Send x from source to destination for each (source, destination); the others get zeros.
+
+        Neither end waits for the other to be ready, so no order of calls blocks.
+        """
+        x, group = np.ascontiguousarray(x), self.groups[names(axes)]
+        result, requests = np.zeros_like(x), []
+        for source, destination in perm:
+            if source == destination == group.rank:
+                result[...] = x
+            elif destination == group.rank:
+                requests.append(group.Irecv(as_bytes(result), source))
+            elif source == group.rank:
+                requests.append(group.Isend(as_bytes(x), destination))
+        MPI.Request.Waitall(requests)
+        return result
+
+    def pbroadcast(self, x, axes, source):
+        """The x of position `source`, on all."""
+        result = np.array(x)
+        self.groups[names(axes)].Bcast(as_bytes(result), source)
+        return result
+
+    def block(self, x, axes, axis=0):
+        """This device's block along dimension `axis`."""
+        return np.split(np.asarray(x), self.axis_size(axes), axis)[self.axis_index(axes)]
+
+    def partial(self, x, axes, kind="sum"):
+        """x on position 0, on others what changes nothing: their sum, max or min (`kind`) is x."""
+        x = np.asarray(x)
+        return x if self.axis_index(axes) == 0 else np.full_like(x, neutral(kind, x.dtype))
+
+
+def names(axes):
+    """The axes as a tuple; none for None."""
+    return () if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
+
+
+def as_bytes(x):
+    """The memory of an array."""
+    return x.reshape(-1).view(np.uint8)
+
+
+def gathered(group, x):
+    """The arrays of all processes of a group, by rank, along a new first dimension."""
+    result = np.empty((group.size, *x.shape), x.dtype)
+    group.Allgather(as_bytes(np.ascontiguousarray(x)), as_bytes(result))
+    return result
+
+
+def exchanged(group, parts):
+    """Part p of every process goes to process p; what came, by rank."""
+    result = np.empty_like(parts, order="C")
+    group.Alltoall(as_bytes(np.ascontiguousarray(parts)), as_bytes(result))
+    return result
+
+
+def pieces(x, axis, count):
+    """Equal pieces along a dimension, along a new first one."""
+    return np.stack(np.split(x, count, axis))
+
+
+def combined(parts, function):
+    """The parts combined in order; 16-bit floats in f32, rounded once."""
+    narrow = parts.dtype in (np.float16, ml_dtypes.bfloat16)
+    counts = parts.dtype == np.bool_ and function is np.add
+    total = parts[0].astype(np.float32 if narrow else np.int32 if counts else parts.dtype)
+    with np.errstate(all="ignore"):
+        for part in parts[1:]:
+            total = function(total, part.astype(total.dtype, copy=False))
+    return total.astype(parts.dtype) if narrow else total
+
+
+def neutral(kind, dtype):
+    """The element that changes nothing in a sum, max or min."""
+    if kind == "sum" or dtype == np.bool_:
+        return dtype.type(kind == "min")
+    if np.issubdtype(dtype, np.integer):
+        return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
+    return dtype.type(-np.inf if kind == "max" else np.inf)
+
+
+def place(comm, spec, shape):
+    """The slices of a whole array that are this process's block, without padding, and the block's shape."""
+    slices, block = [], []
+    for size, axes in zip(shape, (*spec, *[None] * (len(shape) - len(spec))), strict=True):
+        step = -(-size // comm.axis_size(axes))
+        start = min(int(comm.axis_index(axes)) * step, size)
+        slices.append(slice(start, min(start + step, size)))
+        block.append(step)
+    return tuple(slices), tuple(block)
+
+
+def cut(comm, x, spec):
+    """This process's block of a whole array; zeros fill it up."""
+    slices, shape = place(comm, spec, x.shape)
+    block = np.zeros(shape, x.dtype)
+    inside = x[slices]
+    block[tuple(map(slice, inside.shape))] = inside
+    return block
+
+
+def join(comm, block, spec, shape):
+    """The whole array of `shape` whose blocks the processes hold, on every process."""
+    slices, _ = place(comm, spec, shape)
+    inside = tuple(slice(0, part.stop - part.start) for part in slices)
+    whole = np.empty(shape, block.dtype)
+    for part, data in comm.world.allgather((slices, block[inside])):
+        whole[part] = data
+    return whole
+
+
+def check(comm, arrays, expected):
+    """An error on every process unless each gives every argument in its shape and dtype.
+
+    `expected`: name -> shape, dtype. It is found before anything is exchanged, so nobody waits.
+    """
+    wrong = None
+    if len(arrays) != len(expected):
+        wrong = f"process {comm.world.rank} gives {len(arrays)} arguments, and {len(expected)} are needed"
+    for (name, (shape, dtype)), x in zip(expected.items(), arrays, strict=False):
+        if wrong is None and (np.shape(x) != shape or np.asarray(x).dtype != dtype):
+            wrong = f"{name}: process {comm.world.rank} gives {np.asarray(x).dtype}{list(np.shape(x))}, and "
+            wrong += f"{np.dtype(dtype)}{list(shape)} is expected"
+    found = [text for text in comm.world.allgather(wrong) if text]
+    if found:
+        raise ValueError("; ".join(found))
+
+
+@functools.cache
+def communicator():
+    """This process's Comm, made once."""
+    return Comm(AXES, GROUPS, DEVICES)
+
+
+def run_on_whole(*arrays):
+    """What main does: cut, run, join."""
+    comm = communicator()
+    check(comm, arrays, {name: (shape, dtype) for name, (shape, dtype, _) in PARAMS.items()})
+    blocks = [cut(comm, np.asarray(x), spec) for x, (_, _, spec) in zip(arrays, PARAMS.values(), strict=True)]
+    pairs = zip(run(comm, blocks), RESULTS.values(), strict=True)
+    return one_or_all([join(comm, block, spec, shape) for block, (shape, _, spec, _) in pairs])
+
+
+def run_on_blocks(*arrays):
+    """What main_local does: run."""
+    comm = communicator()
+    params = PARAMS.items()
+    check(comm, arrays, {name: (place(comm, spec, shape)[1], dtype) for name, (shape, dtype, spec) in params})
+    return one_or_all(run(comm, arrays))
+
+
+def run(comm, blocks):
+    """The blocks of the results; partial ones are combined."""
+    with np.errstate(all="ignore"):  # infinities and NaN are values, as on an accelerator
+        results = device_main(comm, *map(np.asarray, blocks))
+    functions = {"sum": comm.psum, "max": comm.pmax, "min": comm.pmin}
+    return [
+        np.asarray(block) if partial is None else functions[partial[1]](block, partial[0])
+        for block, (_, _, _, partial) in zip(
+            results if isinstance(results, tuple) else (results,), RESULTS.values(), strict=True
+        )
+    ]
+
+
+def one_or_all(results):
+    """The result, or all of them."""
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def abort(kind, error, trace):
+    """An error on one process ends all: the others would wait for it."""
+    traceback.print_exception(kind, error, trace)
+    sys.stderr.flush()
+    MPI.COMM_WORLD.Abort(1)

@@ -1,0 +1,76 @@
+"""What products and convolutions of a written NumPy program allocate, in bytes."""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from shardc.backend.numpy.allocation.calls import BUFFER, Allocation, Evaluation, allocates, row_major
+from shardc.backend.numpy.allocation.storage import View, fresh, runs_evenly
+from shardc.backend.python import idiom
+from shardc.backend.python.products import is_einsum, subscripts
+from shardc.graph import ConvDims, DotDims
+from shardc.ops import hlo
+
+NARROW = ("bf16", "f16")
+
+
+@allocates(hlo.dot_general, idiom.einsum)
+def product(it: Evaluation) -> Allocation:
+    """16-bit floats are multiplied as f32; einsum copies parts of operands that lie in another order."""
+    view = row_major(it).view
+    if it.dtype in NARROW:
+        product, wide = 4 * prod(it.shape), sum(4 * it.elements(i) for i in range(2))
+        freed = sum(it.bytes_of(i) for i in range(2) if it.temporary[i])
+        return Allocation(view, max(product, wide + product - it.nbytes - freed))
+    dims = cast(DotDims, it.node.attrs["dot_dimension_numbers"])
+    lhs, rhs = it.operands
+    if not is_einsum(it.node, [len(lhs.shape), len(rhs.shape)]):
+        return Allocation(view)
+    view = _einsum_result(it, view)
+    uneven = not all(runs_evenly(operand, fresh(None, operand.shape)) for operand in it.operands)
+    terms = prod(it.shape) * prod(lhs.shape[d] for d in dims.lhs_contracting)
+    return Allocation(view, 2 * min(BUFFER, terms) * it.itemsize if uneven else 0)
+
+
+def _einsum_result(it: Evaluation, view: View) -> View:
+    """The result of an einsum: in memory, its dimensions follow the operands' as far as they agree.
+
+    NumPy's iterator inserts each dimension before those whose strides are smaller in an operand of both.
+    """
+    terms, _, out = subscripts(it.node, len(it.operands[0].shape), len(it.operands[1].shape)).partition("->")
+    strides = [
+        dict(zip(letters, operand.strides, strict=True))
+        for letters, operand in zip(terms.split(","), it.operands, strict=True)
+    ]
+    order: list[str] = []
+    for letter in out:
+        place = len(order)
+        for j in reversed(range(len(order))):
+            known = [(s[letter], s[order[j]]) for s in strides if s.get(letter) and s.get(order[j])]
+            if known and all(new > old for new, old in known):
+                place = j
+            elif known:
+                break
+        order.insert(place, letter)
+    sizes = dict(zip(out, it.shape, strict=True))
+    packed = fresh(view.buffer, [sizes[letter] for letter in order])
+    return packed.transposed([order.index(letter) for letter in out])
+
+
+@allocates(hlo.convolution)
+def convolution(it: Evaluation) -> Allocation:
+    """The padded image, its windows as rows of a matrix, and the kernel as columns."""
+    dims = cast(ConvDims, it.node.attrs["dimension_numbers"])
+    image, kernel = (it.graph.type(value) for value in it.node.operands)
+    padding = cast("tuple[tuple[int, int], ...]", it.node.attrs.get("padding", ()))
+    dilation = cast("tuple[int, ...]", it.node.attrs.get("lhs_dilation", ()))
+    spatial = [image.shape[d] for d in dims.input_spatial]
+    spread = [(n - 1) * by + 1 for n, by in zip(spatial, dilation or (1,) * len(spatial), strict=True)]
+    padded = [n + sum(ends) for n, ends in zip(spread, padding or ((0, 0),) * len(spatial), strict=True)]
+    itemsize = max(4, image.numpy.itemsize)
+    places = prod(it.shape[d] for d in (dims.output_batch, *dims.output_spatial))
+    window = prod(kernel.shape[d] for d in (dims.kernel_input_feature, *dims.kernel_spatial))
+    samples = image.shape[dims.input_batch] * image.shape[dims.input_feature]
+    elements = samples * prod(padded) + places * window + kernel.size
+    return Allocation(row_major(it).view, elements * itemsize)

@@ -1,0 +1,145 @@
+"""What each operation of a written NumPy program allocates: nothing (a view), its result, and what it needs
+meanwhile.
+
+A rule takes an `Evaluation` and gives an `Allocation`; here are those of operations that are not simply one
+new array. Products and convolutions are in products.py. Sizes are in bytes.
+"""
+
+from __future__ import annotations
+
+from math import prod
+from typing import cast
+
+from shardc.analysis.collectives import axes_of
+from shardc.backend.numpy.allocation.calls import (
+    BUFFER,
+    ELISION,
+    Allocates,
+    Allocation,
+    Evaluation,
+    allocates,
+    array,
+    operator,
+    row_major,
+)
+from shardc.backend.numpy.allocation.storage import Buffer, View, fresh
+from shardc.backend.python import group, idiom
+from shardc.layout import size_of
+from shardc.ops import hlo, spmd
+
+INDEX = 8
+"""NumPy takes elements by 64-bit indices."""
+
+
+@allocates(hlo.optimization_barrier, idiom.same, spmd.to_partial, spmd.vary)
+def operand(it: Evaluation) -> Allocation:
+    return Allocation(it.operands[0])
+
+
+def with_copies(count: int) -> Allocates:
+    """A function that needs `count` more arrays like its result."""
+    return lambda it: Allocation(array(it).view, count * it.nbytes)
+
+
+@allocates(hlo.reshape)
+def reshape(it: Evaluation) -> Allocation:
+    """A view, or a copy where the dimensions don't lie so in memory."""
+    view = it.operands[0].reshaped(it.shape)
+    return row_major(it) if view is None else Allocation(view)
+
+
+@allocates(hlo.transpose)
+def transpose(it: Evaluation) -> Allocation:
+    return Allocation(it.operands[0].transposed(it.ints("permutation")))
+
+
+@allocates(hlo.broadcast_in_dim, broadcasts=True)
+def broadcast(it: Evaluation) -> Allocation:
+    """The operand, of the same elements in `it.shape`, whose new dimensions have size 1."""
+    value, places = it.operands[0], it.ints("broadcast_dimensions")
+    order = sorted(range(len(places)), key=places.__getitem__)
+    moved = value.transposed(order) if order != sorted(order) else value
+    return Allocation(moved.reshaped(it.shape) or moved)
+
+
+@allocates(hlo.slice_)
+def slice_(it: Evaluation) -> Allocation:
+    return Allocation(it.operands[0].sliced(it.shape, it.ints("strides")))
+
+
+@allocates(hlo.dynamic_slice, spmd.all_slice)
+def part(it: Evaluation) -> Allocation:
+    """dynamic_slice, and this device's block: a view of a part."""
+    value = it.operands[0]
+    return Allocation(value.sliced(it.shape, (1,) * len(it.shape)))
+
+
+@allocates(idiom.layer)
+def layer(it: Evaluation) -> Allocation:
+    """ws[i]"""
+    value = it.operands[0]
+    return Allocation(View(value.buffer, value.shape[1:], value.strides[1:]))
+
+
+@allocates(hlo.reduce)
+def reduce(it: Evaluation) -> Allocation:
+    """A combination without a name of its own goes through the elements in pairs, then pairs of pairs."""
+    if len(it.node.results) == 1:
+        return row_major(it)
+    types = [it.graph.type(value) for value in it.node.operands[: len(it.node.results)]]
+    halves = sum(type.nbytes for type in types) * 3 // 4
+    return Allocation(row_major(it).view, halves + 3 * min(BUFFER, types[0].size) * types[0].numpy.itemsize)
+
+
+@allocates(idiom.argmax, idiom.argmin)
+def argmax(it: Evaluation) -> Allocation:
+    """NumPy finds i64, along the last dimension of a copy if it is another."""
+    rank, axis = len(it.operands[0].shape), cast(int, it.node.attrs["axis"])
+    copy = 0 if axis == rank - 1 else it.bytes_of(0)
+    return Allocation(row_major(it).view, INDEX * prod(it.shape) + copy)
+
+
+@allocates(idiom.take)
+def take(it: Evaluation) -> Allocation:
+    return Allocation(row_major(it).view, INDEX * it.elements(1))
+
+
+@allocates(hlo.gather)
+def gather(it: Evaluation) -> Allocation:
+    """The indices, as i64, clipped, and added up."""
+    return Allocation(row_major(it).view, 3 * INDEX * it.elements(1))
+
+
+@allocates(hlo.scatter)
+def scatter(it: Evaluation) -> Allocation:
+    """For every update its place, of which there are several while it is computed, and whether it is inside;
+    then those that are inside, and the result."""
+    updates = it.elements(-1)
+    places = 2 if INDEX * updates >= ELISION else 3
+    finding = (places * INDEX + 1) * updates + INDEX * min(BUFFER, updates) - it.nbytes
+    writing = (INDEX + 1) * updates + it.bytes_of(-1)
+    return Allocation(row_major(it).view, max(finding, writing))
+
+
+@allocates(spmd.reduce_scatter)
+def reduce_scatter(it: Evaluation) -> Allocation:
+    """By max and min, a block of the whole."""
+    if it.node.attrs.get("kind", "sum") == "sum":
+        return row_major(it)
+    whole = it.nbytes * size_of(axes_of(it.node))
+    return Allocation(fresh(Buffer(whole), it.shape))
+
+
+allocates(hlo.complex_, hlo.logistic, hlo.rsqrt, group.silu, broadcasts=True)(with_copies(1))
+allocates(hlo.divide, broadcasts=True)(operator("/"))
+allocates(hlo.concatenate, hlo.dynamic_update_slice, hlo.iota, hlo.pad)(row_major)
+allocates(group.mean, idiom.keepdims, idiom.put_layer)(row_major)
+allocates(
+    spmd.all_reduce, spmd.all_gather, spmd.all_to_all, spmd.collective_broadcast, spmd.collective_permute
+)(row_major)
+
+
+@allocates(hlo.reverse)
+def reverse(it: Evaluation) -> Allocation:
+    """A view."""
+    return Allocation(it.operands[0])

@@ -1,0 +1,20 @@
+"""Text that programs carry: of a module of ours what stands below its MARK."""
+
+from __future__ import annotations
+
+import ast
+from importlib import resources
+
+_MARK = "MARK = "
+
+
+def below_mark(package: str, file: str) -> str:
+    """The text of a file of a package, from the line after the one that begins with MARK."""
+    text = resources.files(package).joinpath(file).read_text(encoding="utf-8")
+    _, _, below = text.partition(_MARK)
+    return below.partition("\n")[2].strip("\n") + "\n"
+
+
+def defined(text: str) -> list[str]:
+    """The functions and classes that a text defines."""
+    return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]

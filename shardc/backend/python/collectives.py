@@ -1,0 +1,52 @@
+"""What the collectives of both targets share: the comment above them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, title_of
+from shardc.analysis.text import readable
+from shardc.backend.python.expressions import Expr, raw
+from shardc.backend.python.mesh_text import axis_names
+from shardc.backend.python.printers import Printer
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Term
+from shardc.diagnostics import ShardcError
+from shardc.graph import Node
+
+
+def axis_name(scope: Scope, node: Node) -> Expr:
+    """The axes of a node: "model", or ("data", "model")."""
+    if scope.emission.mesh is None:
+        raise ShardcError(f"{node.name} outside of a mesh", node.loc)
+    return axis_names(scope.emission.mesh, axes_of(node))
+
+
+def permutation(pairs: Pairs, size: int) -> Expr:
+    """[(0, 1), (1, 2)], or the shift that many pairs of `size` positions are."""
+    shift = (pairs[0][1] - pairs[0][0]) % size if pairs else 0
+    if len(pairs) == size > 4 and list(pairs) == [(i, (i + shift) % size) for i in range(size)]:
+        return raw(f"[(i, (i + {shift}) % {size}) for i in range({size})]")
+    if 4 < len(pairs) == size - shift and list(pairs) == [(i, i + shift) for i in range(size - shift)]:
+        return raw(f"[(i, i + {shift}) for i in range({size - shift})]")
+    return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
+
+
+def comment(scope: Scope, node: Node) -> str:
+    """all-reduce over model, 6 KiB sent per device: partial sums of h @ w2."""
+    mesh = scope.emission.mesh
+    names = ", ".join(mesh.names(axes_of(node))) if mesh else ""
+    reason = node.attrs.get("shardc.reason")
+    amount = readable(bytes_sent(scope.graph, node))
+    text = f"{title_of(node)} over {names}, {amount} sent per device"
+    return f"{text}: {reason}" if reason else text
+
+
+def collective(make: Callable[[Scope, Node], Expr]) -> Printer:
+    """A printer of a collective: its own line, under a comment with its reason and its bytes."""
+
+    def printer(scope: Scope, node: Node) -> Term:
+        shape = scope.type(node.results[0]).shape
+        return Term(make(scope, node), shape, own_line=True, comment=comment(scope, node))
+
+    return printer

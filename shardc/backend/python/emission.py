@@ -1,0 +1,84 @@
+"""What every printer may look at: the program, the target language, the mesh, the names of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from shardc.analysis.emitted_mesh import EmittedMesh
+from shardc.analysis.loops import Constants
+from shardc.backend.python.printers import Printer, Printers
+from shardc.backend.python.trace import Trace
+from shardc.backend.python.writer import Writer
+from shardc.graph import Graph
+
+
+@dataclass(frozen=True)
+class Target:
+    """A language to write: its name, its array module, and its printers.
+
+    `otherwise` prints what has no printer, if the language can. `tuples` says that a variable may hold one,
+    `deletes` that what variables hold takes memory until they are deleted.
+    """
+
+    language: str
+    xp: str
+    printers: Printers
+    otherwise: Printer | None = None
+    tuples: bool = True
+    deletes: bool = False
+
+    def printer(self, name: str) -> Printer | None:
+        """What prints an operation, if the language can say it."""
+        return self.printers.find(name) or self.otherwise
+
+    def dtype(self, dtype: str) -> str:
+        """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""
+        if dtype == "bf16" and self.xp == "np":
+            return "ml_dtypes.bfloat16"
+        return f"{self.xp}.{_DTYPE_NAMES[dtype]}"
+
+
+_DTYPE_NAMES = {
+    "f64": "float64",
+    "f32": "float32",
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "i64": "int64",
+    "i32": "int32",
+    "i16": "int16",
+    "i8": "int8",
+    "u64": "uint64",
+    "u32": "uint32",
+    "u16": "uint16",
+    "u8": "uint8",
+    "bool": "bool_",
+    "c64": "complex64",
+    "c128": "complex128",
+}
+
+
+@dataclass
+class Emission:
+    """What all scopes of one written program share."""
+
+    graph: Graph
+    target: Target
+    writer: Writer
+    mesh: EmittedMesh | None = None
+    functions: dict[str, str] = field(default_factory=dict[str, str])  # callee -> its Python name
+    leading: tuple[str, ...] = ()  # what per-device functions that communicate take before their arrays
+    silent: set[str] = field(default_factory=set[str])  # callees that do not communicate
+    default_integer: str = "i32"  # the dtype of a bare integer
+    varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
+    trace: Trace = field(default_factory=Trace)
+
+    def leading_of(self, callee: str | None = None) -> tuple[str, ...]:
+        """What a function takes before its arrays; None is device_main."""
+        return () if callee in self.silent else self.leading
+
+    @cached_property
+    def constants(self) -> Constants:
+        """The scalar integers of the program, which say how loops count."""
+        return Constants(self.graph)

@@ -1,0 +1,276 @@
+"""Runs of nodes that a person writes as one expression, made one node before printing.
+
+    reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
+    reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
+    reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
+    dynamic_slice; reshape              ->  idiom.layer       ws[i]
+    reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
+    dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
+    maximum(-inf, x)                    ->  idiom.same        x
+    remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
+    remainder with its sign mended      ->  idiom.modulo      (i - 1) % 4, .remainder in the language
+    quotient with its rounding mended   ->  idiom.floor_divide    i // 2, .floored in the language
+    select(i < 0, i + n, i), i >= 0     ->  idiom.same        i
+    convert from bool; case of two      ->  stablehlo.if      lax.cond(p, if_true, if_false)
+
+The last node of a run is replaced; the others are then used by nobody and are not printed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
+from typing import cast
+
+from shardc.analysis.loops import Constants, counted
+from shardc.analysis.usage import usage
+from shardc.backend.python import idiom
+from shardc.backend.python.grouping import grouped
+from shardc.backend.python.modulo import divided, floored
+from shardc.backend.python.names import source_name
+from shardc.backend.python.products import is_einsum
+from shardc.backend.python.ranges import Range, bounds
+from shardc.graph import Dense, GatherDims, Graph, Node, Region, identity, is_integer
+from shardc.ops import Trait, combiner, has, hlo
+
+_REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
+_RESHAPES = (hlo.reshape.name, hlo.broadcast_in_dim.name)
+
+
+def fold(graph: Graph, region: Region, constants: Constants, known: Container[str]) -> Region:
+    """The region with its idioms folded, and those of the regions in it; the given one stays as it is.
+
+    `known` are the nodes that can be printed: a composite that is not among them stays as it is.
+    """
+    return _Folder(graph, constants, usage(region).count, known).region(region, {})
+
+
+class _Folder:
+    def __init__(
+        self, graph: Graph, constants: Constants, count: Mapping[int, int], known: Container[str]
+    ) -> None:
+        self.graph, self.constants, self.count, self.known = graph, constants, count, known
+        self.made: dict[int, Node] = {}
+        self.counters: dict[int, Range] = {}
+
+    def region(self, region: Region, counters: Mapping[int, Range]) -> Region:
+        """`counters` are arguments that count, with the range they take."""
+        self.counters.update(counters)
+        nodes: list[Node] = []
+        for node in grouped(self.graph, region.nodes, self.count, self.known):
+            folded = self.node(node)
+            self.made.update((value, folded) for value in folded.results)
+            nodes.append(folded)
+        return Region(region.args, nodes)
+
+    def node(self, node: Node) -> Node:
+        if has(node.name, Trait.REGION):
+            regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
+            return _two_way(self, replace(node, regions=regions))
+        for attempt in _FOLDS.get(node.name, ()):
+            folded = attempt(self, node)
+            if folded is not None and folded.name in self.known:
+                return folded
+        return node
+
+    def counting(self, node: Node) -> dict[int, Range]:
+        found = counted(node, self.constants) if node.name == hlo.while_.name else None
+        if found is None:
+            return {}
+        return {node.regions[1].args[found.index]: (found.start, found.stop)}
+
+    def only(self, value: int, *names: str) -> Node | None:
+        """The node that makes a value, if it is one of these, nobody else uses it, and it has no name."""
+        made = self.made.get(value)
+        if made is not None and made.name == idiom.same.name and self.count.get(value) == 1:
+            return self.only(made.operands[0], *names)
+        if made is None or made.name not in names or self.count.get(value) != 1:
+            return None
+        return made if source_name(self.graph.values[value].loc) is None else None
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        return self.graph.type(value).shape
+
+    def splat(self, value: int) -> object:
+        """The element of a constant that has one, through broadcasts."""
+        made = self.made.get(value)
+        if made is None or made.name == hlo.broadcast_in_dim.name:
+            return None if made is None else self.splat(made.operands[0])
+        if made.name != hlo.constant.name or not cast(Dense, made.attrs["value"]).is_splat:
+            return None
+        return cast(Dense, made.attrs["value"]).data[()]
+
+
+def _two_way(folder: _Folder, node: Node) -> Node:
+    """A case of two branches by a converted bool, as JAX lowers cond, is an if."""
+    made = folder.made.get(node.operands[0]) if node.name == hlo.case.name else None
+    if made is None or made.name != hlo.convert.name or len(node.regions) != 2:
+        return node
+    if folder.graph.type(made.operands[0]).dtype != "bool":
+        return node
+    return replace(node, name=hlo.if_.name, operands=made.operands, regions=node.regions[::-1])
+
+
+def _keepdims(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], hlo.reduce.name)
+    if made is None or len(made.results) != 1:
+        return None
+    if combiner(made.regions[0], folder.graph) not in _REDUCTIONS:
+        return None
+    before, after = folder.shape(made.operands[0]), folder.shape(node.results[0])
+    dims = cast("tuple[int, ...]", made.attrs["dimensions"])
+    kept = tuple(d for d in range(len(before)) if d not in dims)
+    if node.name == hlo.reshape.name:
+        fits = after == tuple(1 if d in dims else size for d, size in enumerate(before))
+    else:
+        fits = len(before) == len(after) and node.attrs["broadcast_dimensions"] == kept
+    return replace(made, name=idiom.keepdims.name, results=node.results, loc=node.loc) if fits else None
+
+
+def _einsum(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], hlo.dot_general.name)
+    if made is None or not is_einsum(made, [len(folder.shape(value)) for value in made.operands]):
+        return None
+    attrs = {**made.attrs, "permutation": node.attrs["permutation"]}
+    return replace(made, name=idiom.einsum.name, results=node.results, attrs=attrs, loc=node.loc)
+
+
+_ARGUMENTS = {definition.short: definition for definition in (idiom.argmax, idiom.argmin)}
+
+
+def _argmax(folder: _Folder, node: Node) -> Node | None:
+    dims = cast("tuple[int, ...]", node.attrs["dimensions"])
+    if len(node.operands) != 4 or len(dims) != 1 or folder.count.get(node.results[0]):
+        return None
+    counting = folder.made.get(node.operands[1])
+    if counting is None or counting.name != hlo.iota.name or counting.attrs["iota_dimension"] != dims[0]:
+        return None
+    found = _ARGUMENTS.get(combiner(node.regions[0], folder.graph) or "")
+    if found is None:
+        return None
+    attrs = {"axis": dims[0]}
+    return Node(node.id, found.name, node.operands[:1], node.results[1:], attrs, (), node.loc)
+
+
+def _take(folder: _Folder, node: Node) -> Node | None:
+    dims = cast(GatherDims, node.attrs["dimension_numbers"])
+    table, places = node.operands
+    shape, rank = folder.shape(table), len(folder.shape(places))
+    if dims.operand_batching_dims or len(dims.start_index_map) != 1:
+        return None
+    (axis,) = dims.start_index_map
+    if dims.collapsed_slice_dims != (axis,):
+        return None
+    if node.attrs["slice_sizes"] != tuple(1 if d == axis else size for d, size in enumerate(shape)):
+        return None
+    is_column = dims.index_vector_dim != rank
+    if is_column:
+        if dims.index_vector_dim != rank - 1:
+            return None
+        rank -= 1
+        column = folder.only(places, *_RESHAPES)
+        if column is not None and (*folder.shape(column.operands[0]), 1) == folder.shape(places):
+            (places,) = column.operands
+            is_column = False
+    if dims.offset_dims != (*range(axis), *range(axis + rank, len(shape) - 1 + rank)):
+        return None
+    attrs = {"axis": axis, "column": is_column}
+    return Node(node.id, idiom.take.name, (table, places), node.results, attrs, (), node.loc)
+
+
+def _layer(folder: _Folder, node: Node) -> Node | None:
+    made = folder.only(node.operands[0], hlo.dynamic_slice.name)
+    if made is None:
+        return None
+    stack, start = made.operands[0], made.operands[1]
+    shape = folder.shape(stack)
+    if folder.shape(node.results[0]) != shape[1:] or made.attrs["slice_sizes"] != (1, *shape[1:]):
+        return None
+    attrs = {"counter": _inside(folder, start, shape[0])}
+    return Node(node.id, idiom.layer.name, (stack, start), node.results, attrs, (), node.loc)
+
+
+def _put_layer(folder: _Folder, node: Node) -> Node | None:
+    stack, update, start = node.operands[:3] if len(node.operands) > 2 else (0, 0, 0)
+    made = folder.only(update, *_RESHAPES)
+    shape = folder.shape(stack)
+    if made is None or folder.shape(made.operands[0]) != shape[1:] or not shape:
+        return None
+    if folder.shape(update) != (1, *shape[1:]) or not _inside(folder, start, shape[0]):
+        return None
+    operands = (stack, made.operands[0], start)
+    return Node(node.id, idiom.put_layer.name, operands, node.results, {}, (), node.loc)
+
+
+def _inside(folder: _Folder, start: int, size: int) -> bool:
+    """Whether an index is a loop's counter that stays within a dimension."""
+    low, high = folder.counters.get(start, (-1, 0))
+    return low >= 0 and high <= size
+
+
+def _modulo(folder: _Folder, node: Node) -> Node | None:
+    """Python's % is the remainder where nothing is negative."""
+    known = [bounds(value, folder.made, folder.counters) for value in node.operands]
+    least = [-1 if found is None else found[0] for found in known]
+    return replace(node, name=idiom.modulo.name) if least[0] >= 0 and least[1] > 0 else None
+
+
+def _remainder(folder: _Folder, node: Node) -> Node | None:
+    """% and // as the language means them, whatever the divisor."""
+    rest = divided(node, folder.made)
+    if rest is not None:
+        return Node(node.id, idiom.remainder.name, rest.operands, node.results, {}, (), node.loc)
+    whole = floored(node, folder.made, lambda value: folder.splat(value) == 1)
+    if whole is None or not is_integer(folder.graph.type(node.results[0]).dtype):
+        return None
+    return Node(node.id, idiom.floored.name, whole.operands, node.results, {}, (), node.loc)
+
+
+def _by_positive(folder: _Folder, node: Node) -> Node | None:
+    """The same of integers by a positive number, which NumPy and JAX mean alike."""
+    made = _remainder(folder, node)
+    if made is None or not is_integer(folder.graph.type(node.results[0]).dtype):
+        return None
+    number = folder.splat(made.operands[1])
+    if number is None or int(cast(int, number)) <= 0:
+        return None
+    positive = idiom.modulo if made.name == idiom.remainder.name else idiom.floor_divide
+    return replace(made, name=positive.name)
+
+
+def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
+    """Indices from the end are negative; that of a device or a loop is not."""
+    test = folder.made.get(node.operands[0])
+    if test is None or test.name != hlo.compare.name or test.attrs["comparison_direction"] != "LT":
+        return None
+    index, zero = (bounds(value, folder.made, folder.counters) for value in test.operands)
+    if index is None or zero is None or index[0] < zero[1]:
+        return None
+    return replace(node, name=idiom.same.name, operands=node.operands[2:])
+
+
+def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
+    """maximum(-inf, x) is x; JAX puts it into every softmax."""
+
+    def attempt(folder: _Folder, node: Node) -> Node | None:
+        dtype = folder.graph.type(node.results[0]).dtype
+        for first, second in (node.operands, node.operands[::-1]):
+            if dtype != "bool" and folder.splat(first) == identity(kind, dtype):
+                return replace(node, name=idiom.same.name, operands=(second,))
+        return None
+
+    return attempt
+
+
+_FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
+    hlo.broadcast_in_dim.name: (_keepdims,),
+    hlo.reshape.name: (_keepdims, _layer),
+    hlo.reduce.name: (_argmax,),
+    hlo.remainder.name: (_modulo,),
+    hlo.select.name: (_remainder, _counted_from_the_start, _by_positive),
+    hlo.gather.name: (_take,),
+    hlo.transpose.name: (_einsum,),
+    hlo.dynamic_update_slice.name: (_put_layer,),
+    hlo.maximum.name: (_neutral("max"),),
+    hlo.minimum.name: (_neutral("min"),),
+}

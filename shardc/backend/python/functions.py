@@ -1,0 +1,145 @@
+"""Writes Python functions from regions: device_main, and each function of the program that it calls."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from collections.abc import Container, Iterable, Iterator, Sequence
+from pathlib import Path
+
+from shardc.analysis.collectives import is_per_device
+from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.analysis.usage import noted, usage
+from shardc.backend.python.barriers import divide_barriers
+from shardc.backend.python.emission import Emission
+from shardc.backend.python.expressions import index, several
+from shardc.backend.python.folding import fold
+from shardc.backend.python.names import Names, identifier, source_name
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.trace import FunctionTrace
+from shardc.backend.python.writer import WIDTH, Writer
+from shardc.graph import Function, Graph, Region, walk
+from shardc.ops import func
+
+
+def write_body(
+    emission: Emission,
+    region: Region,
+    params: Sequence[str],
+    stacked: Container[int] = (),
+    function: str | None = None,
+) -> None:
+    """The lines of a function: its region's nodes and its return.
+
+    The results with numbers in `stacked` get a dimension in front. `function` is the callee's name, None for
+    device_main.
+    """
+    divided = divide_barriers(region, emission.varying)
+    folded = fold(emission.graph, divided, emission.constants, emission.target.printers)
+    uses = usage(folded)
+    uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
+    region = folded
+    scope = Scope(emission, uses, Names(emission.functions.values()), {})
+    for value, param in zip(region.args, params, strict=True):
+        scope.bind(value, param)
+    if stacked:
+        results = scope.region(region)
+        parts = [index(e, ["None"]) if i in stacked else e for i, e in enumerate(results)]
+        emission.writer.comment("Partial results get a dimension in front, along which main combines them.")
+        emission.writer.statement("return ", several(parts))
+    else:
+        emission.writer.statement("return ", scope.function(region))
+    emission.trace.functions[function] = FunctionTrace(tuple(region.args), tuple(scope.lines))
+
+
+def define_device_main(emission: Emission, program: PerDeviceProgram, stacked: Container[int] = ()) -> None:
+    """def device_main: the blocks of the parameters in, the blocks of the results out."""
+    names = [param.name for param in program.params]
+    writer = emission.writer
+    with writer.definition("device_main", [*emission.leading_of(None), *names]):
+        blocks = [f"{param.name}: {block(param)}" for param in program.params]
+        returns = _returns(block(result) for result in program.results)
+        writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, *returns]))
+        write_body(emission, program.body, names, stacked)
+
+
+def _returns(results: Iterable[str]) -> list[str]:
+    """What a docstring says of the results, in lines that fit."""
+    return textwrap.wrap(f"returns {', '.join(results)}", WIDTH - 4, subsequent_indent="    ")
+
+
+def block(array: Array) -> str:
+    """f32[8, 64] of f32[16@data, 64]"""
+    return str(array.type) if str(array) == str(array.type) else f"{array.local} of {array}"
+
+
+def title(program: PerDeviceProgram, devices: str) -> tuple[str, str]:
+    """What the docstring of the file says."""
+    source = f" from {Path(program.file).name}" if program.file else ""
+    count = program.mesh.mesh.size if program.mesh else 1
+    where = f"{count} {devices}" if count > 1 else "one device"
+    return (
+        f"Compiled by shardc{source}.",
+        f"`main` takes and returns whole arrays, and runs on {where}.\n"
+        "Run as a script, this file calls it with random ones.",
+    )
+
+
+def describe_main(writer: Writer, program: PerDeviceProgram) -> None:
+    """Its docstring: global types, one a line."""
+    lines = [f"{param.name}: {param.type}" for param in program.params]
+    returns = _returns(str(result.type) for result in program.results)
+    doc = program.graph.main.doc
+    told = ["The whole program, on whole arrays."] if doc is None else paragraphs(doc)
+    writer.docstring(*told, "\n".join([*lines, *returns]))
+
+
+def paragraphs(doc: str) -> list[str]:
+    """A docstring as it was written, without its indentation."""
+    first, _, rest = inspect.cleandoc(doc).partition("\n")
+    return [first, rest.strip("\n")] if rest.strip() else [first]
+
+
+def define_callees(emission: Emission, program: PerDeviceProgram) -> None:
+    """Each function that the program calls, once, before what calls it."""
+    for function in _called(program.graph, program.body, {}):
+        names = Names((*emission.functions.values(), *(param.name for param in program.params)))
+        chosen = names.fresh(identifier(function.name) or "function")
+        emission.functions[function.name] = chosen
+        if not _communicates(emission, function):
+            emission.silent.add(function.name)
+        _define(emission, chosen, function)
+
+
+def _called(graph: Graph, region: Region, seen: dict[str, Function]) -> Iterator[Function]:
+    for node in walk(region):
+        callee = node.attrs.get("callee")
+        if isinstance(callee, str) and callee not in seen:
+            seen[callee] = graph.functions[callee]
+            yield from _called(graph, seen[callee].body, seen)
+            yield seen[callee]
+
+
+def _communicates(emission: Emission, function: Function) -> bool:
+    """Whether a function needs to know its device, itself or in what it calls."""
+    return any(
+        is_per_device(node) or (node.name == func.call.name and node.attrs["callee"] not in emission.silent)
+        for node in walk(function.body)
+    )
+
+
+def _define(emission: Emission, python_name: str, function: Function) -> None:
+    graph, writer, names = emission.graph, emission.writer, Names(emission.functions.values())
+    params: list[str] = []
+    for i, value in enumerate(function.body.args):
+        params.append(names.fresh(source_name(graph.values[value].loc) or f"arg{i}"))
+        names.pin(params[-1])
+    with writer.definition(python_name, [*emission.leading_of(function.name), *params]):
+        types = zip(params, function.body.args, strict=True)
+        takes = ", ".join(f"{param}: {graph.type(value)}" for param, value in types)
+        returns = ", ".join(str(graph.type(value)) for value in function.body.results)
+        if function.doc is not None:
+            writer.docstring(*paragraphs(function.doc))
+        writer.comment(f"({takes}) -> {returns}")
+        write_body(emission, function.body, params, function=function.name)
+    writer.blank(2)

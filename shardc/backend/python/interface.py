@@ -1,0 +1,30 @@
+"""The Python names of what main takes and gives."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from shardc.analysis import per_device
+from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.backend.python.names import Names, identifier
+from shardc.graph import Graph
+
+
+def read(graph: Graph) -> PerDeviceProgram:
+    """The parts of a local module, its parameters and results under Python names."""
+    program = per_device.read(graph)
+    names = Names()
+    params = [
+        _named(names, param, identifier(param.name) or f"arg{i}") for i, param in enumerate(program.params)
+    ]
+    one = len(program.results) == 1
+    results = [
+        _named(names, result, "result" if one else f"result{i}") for i, result in enumerate(program.results)
+    ]
+    return replace(program, params=tuple(params), results=tuple(results))
+
+
+def _named(names: Names, array: Array, wish: str) -> Array:
+    chosen = names.fresh(wish)
+    names.pin(chosen)
+    return replace(array, name=chosen)

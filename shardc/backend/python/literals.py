@@ -1,0 +1,96 @@
+"""Constants as Python text.
+
+A scalar is a Python literal that converts back to the same bits; a splat is zeros, ones or full; a small
+array is written out, a large one as base64.
+"""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.backend.python.emission import Target
+from shardc.backend.python.expressions import UNARY, Expr, call, integers, list_of, method, raw
+from shardc.graph import Dense, TensorType, is_complex, is_float
+
+_WRITTEN_OUT = 64
+
+
+def scalar(value: np.generic, dtype: str, target: Target) -> Expr:
+    """The Python literal of one element."""
+    if dtype == "bool":
+        return raw(str(bool(value)))
+    if is_complex(dtype):
+        return call("complex", *(_real(part, target) for part in (value.real, value.imag)))
+    if is_float(dtype):
+        return _real(value, target)
+    return _signed(str(int(value)))
+
+
+def _real(value: np.generic, target: Target) -> Expr:
+    number = float(value)
+    if np.isnan(number):
+        return raw(f"{target.xp}.nan")
+    if np.isinf(number):
+        return _signed(f"{target.xp}.inf" if number > 0 else f"-{target.xp}.inf")
+    short = str(value)
+    exact = value.dtype.type(float(short)) == value
+    return _signed(repr(float(short)) if exact else repr(number))
+
+
+def _signed(text: str) -> Expr:
+    return raw(text, UNARY) if text.startswith("-") else raw(text)
+
+
+def is_weak(value: np.generic, dtype: str, target: Target) -> bool:
+    """Whether the literal takes its dtype from the array it meets.
+
+    JAX reads a bare integer as an i32; NumPy makes bf16 times a bare float an f32.
+    """
+    if target.xp == "np":
+        return dtype != "bf16"
+    return not dtype.startswith("u") or int(value) < 2**31
+
+
+def typed(literal: Expr, dtype: str, target: Target) -> Expr:
+    """jnp.float32(2.0)."""
+    return call(target.dtype(dtype), literal)
+
+
+def element(value: np.generic, dtype: str, target: Target) -> Expr:
+    """One element, to stand beside an array of its dtype."""
+    literal = scalar(value, dtype, target)
+    return literal if is_weak(value, dtype, target) else typed(literal, dtype, target)
+
+
+def filled(literal: Expr, type: TensorType, target: Target) -> Expr:
+    """jnp.zeros((8, 64), jnp.float32)."""
+    shape, dtype = integers(type.shape), target.dtype(type.dtype)
+    if literal.text in ("0", "0.0", "False"):
+        return call(f"{target.xp}.zeros", shape, dtype)
+    if literal.text in ("1", "1.0", "True"):
+        return call(f"{target.xp}.ones", shape, dtype)
+    return call(f"{target.xp}.full", shape, literal, dtype)
+
+
+def array(value: Dense, dtype: str, target: Target) -> Expr:
+    """jnp.array([1, 2], jnp.int32), or the bytes of a large array."""
+    data = value.array()
+    if data.size > _WRITTEN_OUT:
+        return _encoded(np.ascontiguousarray(data), dtype, target)
+    return call(f"{target.xp}.array", _nested(data, dtype, target), target.dtype(dtype))
+
+
+def _nested(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:
+    if data.ndim == 0:
+        return scalar(data.reshape(1)[0], dtype, target)
+    return list_of([_nested(data[i, ...], dtype, target) for i in range(data.shape[0])])
+
+
+def _encoded(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:
+    text = base64.b64encode(data.tobytes()).decode("ascii")
+    flat = call("np.frombuffer", call("base64.b64decode", raw(f'"{text}"')), target.dtype(dtype))
+    shaped = method(flat, "reshape", integers(data.shape))
+    return call("jnp.asarray", shaped) if target.xp == "jnp" else shaped

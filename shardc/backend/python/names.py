@@ -1,0 +1,111 @@
+"""Python names for values: the source's where they can be, never one that would shadow something.
+
+All program text that reaches the output does so through `identifier`, repr() or `printable`.
+"""
+
+from __future__ import annotations
+
+import builtins
+import json
+import keyword
+import re
+from collections import Counter
+from collections.abc import Iterable
+
+from shardc.graph import Location
+
+_BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
+_MODULES = frozenset(
+    "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm".split()
+    + "mesh main main_local device_main run run_on_whole run_on_blocks emulate_devices".split()
+    + "MPI Comm AXES GROUPS DEVICES PARAMS RESULTS".split()
+    + "DotDims GatherDims ScatterDims ConvDims".split()
+)
+RESERVED = frozenset(keyword.kwlist) | _BUILTINS | _MODULES
+_JAX_PRIMITIVES = frozenset(
+    """
+    abs acos acosh add all_gather all_to_all and argmax argmin argsort asin asinh atan atan2 atanh
+    axis_index bitcast_convert_type broadcast_in_dim cbrt ceil clamp closed_call clz complex
+    concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cummax cummin
+    cumprod cumsum custom_jvp_call custom_vjp_call digamma div dot_general dynamic_slice
+    dynamic_update_slice eq erf erf_inv erfc exp exp2 expm1 fft floor gather ge gt imag integer_pow
+    iota is_finite jit le lgamma log log1p logistic lt max min mul ne neg nextafter not
+    optimization_barrier or pad pjit population_count pow ppermute psum pvary pmax pmin real
+    reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
+    reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat reshape rev round
+    rsqrt scan scatter scatter_add scatter-add select_and_scatter_add select_n shard_map shift_left
+    shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze
+    stop_gradient sub tan tanh top_k transpose while xor
+    """.split()
+)
+"""JAX's names of its primitives, which are not the operations' names."""
+_GENERATED = re.compile(r"(arg|iterArg_?|cst_?|_)\d*|p?jit[_(].*")
+
+
+def identifier(text: str | None) -> str | None:
+    """`text` as an ASCII identifier that is safe to assign to: lambda -> lambda_, params['w'] -> params_w.
+
+    None for what is no name a person gave: nothing at all, a path such as jit(f)/add, iterArg_3.
+    """
+    if text is None or "/" in text or len(text) > 60 or _GENERATED.fullmatch(text):
+        return None
+    words = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
+    if not words:
+        return None
+    if words[0].isdigit():
+        words = "x" + words
+    return words + "_" if words in RESERVED else words
+
+
+def quoted(text: str) -> str:
+    """The text as a Python string in double quotes."""
+    return json.dumps(text)
+
+
+def printable(text: str) -> str:
+    """The text on one line, for a comment or docstring: control characters and backslashes are escaped."""
+    escaped = "".join(
+        c if c.isprintable() and c != "\\" else c.encode("unicode_escape").decode("ascii") for c in text
+    )
+    return escaped.replace('"""', '\\"\\"\\"')
+
+
+def source_name(loc: Location) -> str | None:
+    """The name a person gave to an operation's result. JAX puts the names of its primitives there."""
+    by_person = (loc.file or "").endswith(".shard")
+    return None if loc.name in _JAX_PRIMITIVES and not by_person else identifier(loc.name)
+
+
+class Names:
+    """The names in use in one Python scope.
+
+    A name is free again when nothing that is still to be printed reads it, so `x = f(x)` keeps its x.
+    """
+
+    def __init__(self, pinned: Iterable[str] = ()) -> None:
+        self._pinned = set(pinned)
+        self._readers: Counter[str] = Counter()
+
+    def hold(self, names: Iterable[str]) -> None:
+        """Something yet to be printed reads these names."""
+        self._readers.update(names)
+
+    def release(self, names: Iterable[str]) -> None:
+        """It has been printed."""
+        self._readers.subtract(names)
+
+    def is_read(self, name: str) -> bool:
+        """Whether something yet to be printed reads it."""
+        return self._readers[name] > 0
+
+    def pin(self, name: str) -> None:
+        """Never give this name again."""
+        self._pinned.add(name)
+
+    def fresh(self, wish: str) -> str:
+        """`wish`, or wish_1, wish_2, … where it is taken."""
+        name, n = wish, 0
+        while name in self._pinned or self._readers[name] > 0 or name in RESERVED:
+            n += 1
+            name = f"{wish}_{n}"
+        return name

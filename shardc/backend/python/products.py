@@ -1,0 +1,102 @@
+"""Matrix products: `a @ b` where the contraction is matmul, einsum with letters otherwise.
+
+The letters are those of the source's einsum where it had one, which the operation keeps as LETTERS.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.backend.python.expressions import Expr, attribute, binary, call, method
+from shardc.backend.python.scope import Scope
+from shardc.graph import LETTERS, DotDims, Node
+
+
+def subscripts(node: Node, lhs_rank: int, rhs_rank: int) -> str:
+    """What einsum calls the contraction: "bsd,dhk->bshk"."""
+    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
+    lhs, _, rhs = str(node.attrs.get(LETTERS, "")).partition(",")
+    if not _fits(lhs, rhs, dims, lhs_rank, rhs_rank):
+        lhs, rhs = _letters(dims, lhs_rank, rhs_rank)
+    batch = [lhs[i] for i in dims.lhs_batching]
+    free = [lhs[i] for i in range(lhs_rank) if i not in dims.lhs_batching + dims.lhs_contracting]
+    free += [rhs[i] for i in range(rhs_rank) if i not in dims.rhs_batching + dims.rhs_contracting]
+    out = [*batch, *free]
+    order = cast("tuple[int, ...]", node.attrs.get("permutation", range(len(out))))
+    return f"{lhs},{rhs}->{''.join(out[i] for i in order)}"
+
+
+def _fits(lhs: str, rhs: str, dims: DotDims, lhs_rank: int, rhs_rank: int) -> bool:
+    """Whether the letters are alike just where the contraction has one dimension of both operands."""
+    shared = {
+        *zip(dims.lhs_batching, dims.rhs_batching, strict=True),
+        *zip(dims.lhs_contracting, dims.rhs_contracting, strict=True),
+    }
+    alike = {(i, j) for i, a in enumerate(lhs) for j, b in enumerate(rhs) if a == b}
+    return (len(lhs), len(rhs)) == (lhs_rank, rhs_rank) and alike == shared
+
+
+def _letters(dims: DotDims, lhs_rank: int, rhs_rank: int) -> tuple[str, str]:
+    """Letters for both operands, in the order of lhs and then of the rest of rhs."""
+    names = iter("abcdefghijklmnopqrstuvwxyz")
+    lhs, rhs = [next(names) for _ in range(lhs_rank)], [""] * rhs_rank
+    for left, right in zip(dims.lhs_batching, dims.rhs_batching, strict=True):
+        rhs[right] = lhs[left]
+    for left, right in zip(dims.lhs_contracting, dims.rhs_contracting, strict=True):
+        rhs[right] = lhs[left]
+    return "".join(lhs), "".join(letter or next(names) for letter in rhs)
+
+
+def is_matmul(dims: DotDims, lhs_rank: int, rhs_rank: int) -> bool:
+    """Whether `@` gives the dimensions of the result in the same order."""
+    batch = tuple(range(len(dims.lhs_batching)))
+    if dims.lhs_batching != batch or dims.rhs_batching != batch or len(dims.lhs_contracting) != 1:
+        return False
+    if dims.lhs_contracting != (lhs_rank - 1,):
+        return False
+    if not batch:
+        return dims.rhs_contracting == (max(rhs_rank - 2, 0),) and rhs_rank <= 2
+    return lhs_rank == rhs_rank == len(batch) + 2 and dims.rhs_contracting == (rhs_rank - 2,)
+
+
+def is_transposed(dims: DotDims, lhs_rank: int, rhs_rank: int) -> bool:
+    """Whether it is lhs @ rhs.T."""
+    plain = not dims.lhs_batching and rhs_rank == 2
+    return plain and dims.lhs_contracting == (lhs_rank - 1,) and dims.rhs_contracting == (1,)
+
+
+def is_einsum(node: Node, ranks: list[int]) -> bool:
+    """Whether no `@` says it, with transposed operands or without."""
+    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
+    swapped = ranks == [2, 2] and not dims.lhs_batching and dims.lhs_contracting == (0,)
+    return not (is_matmul(dims, *ranks) or is_transposed(dims, *ranks) or swapped)
+
+
+def contraction(scope: Scope, node: Node, **keywords: str | None) -> Expr:
+    """The product in the operands' own dtype, or with keywords as an einsum."""
+    lhs, rhs = (scope.expr(value) for value in node.operands)
+    return _product(scope, node, lhs, rhs, keywords)
+
+
+def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
+    """The product of the operands converted to a dtype."""
+    lhs, rhs = (
+        scope.expr(value)
+        if scope.type(value).dtype == dtype
+        else method(scope.expr(value), "astype", scope.target.dtype(dtype))
+        for value in node.operands
+    )
+    return _product(scope, node, lhs, rhs, {})
+
+
+def _product(scope: Scope, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str, str | None]) -> Expr:
+    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
+    ranks = [scope.type(value).rank for value in node.operands]
+    if any(keywords.values()) or is_einsum(node, ranks):
+        return call(f"{scope.target.xp}.einsum", f'"{subscripts(node, *ranks)}"', lhs, rhs, **keywords)
+    if is_matmul(dims, *ranks):
+        return binary("@", lhs, rhs)
+    if is_transposed(dims, *ranks):
+        return binary("@", lhs, attribute(rhs, "T"))
+    transposed = rhs if dims.rhs_contracting == (0,) else attribute(rhs, "T")
+    return binary("@", attribute(lhs, "T"), transposed)

@@ -1,0 +1,91 @@
+"""Between which bounds an integer lies that devices and loops count with, as far as its making tells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import cast
+
+from shardc.analysis.collectives import axes_of
+from shardc.backend.python import idiom
+from shardc.graph import Dense, Node
+from shardc.layout import size_of
+from shardc.ops import hlo, spmd
+
+Range = tuple[int, int]
+"""The least and the greatest."""
+
+_DEPTH = 8
+_LIMIT = 2**31
+_ANY: Range = (-_LIMIT, _LIMIT - 1)
+
+
+def bounds(
+    value: int, made: Mapping[int, Node], counters: Mapping[int, Range], depth: int = _DEPTH
+) -> Range | None:
+    """The bounds of a scalar, given what makes each value and from where to below what counters go.
+
+    None where they are not known, or an i32 might not hold what leads there.
+    """
+    if value in counters:
+        start, stop = counters[value]
+        return start, max(start, stop - 1)
+    node = made.get(value)
+    if node is None or not depth:
+        return None
+    if node.name == spmd.axis_index.name:
+        return 0, size_of(axes_of(node)) - 1
+    if node.name == hlo.constant.name:
+        return _constant(cast(Dense, node.attrs["value"]))
+    if node.name not in _ARITHMETIC:
+        return None
+    sides = [bounds(operand, made, counters, depth - 1) for operand in node.operands]
+    left, right = sides
+    if node.name == idiom.modulo.name and left is None and right is not None:
+        left = _ANY
+    found = None if left is None or right is None else _ARITHMETIC[node.name](left, right)
+    return found if found and -_LIMIT <= found[0] and found[1] < _LIMIT else None
+
+
+def _constant(value: Dense) -> Range | None:
+    if value.shape or value.data.dtype.kind not in "iu":
+        return None
+    return int(value.data), int(value.data)
+
+
+def _add(left: Range, right: Range) -> Range:
+    return left[0] + right[0], left[1] + right[1]
+
+
+def _subtract(left: Range, right: Range) -> Range:
+    return left[0] - right[1], left[1] - right[0]
+
+
+def _multiply(left: Range, right: Range) -> Range:
+    corners = [a * b for a in left for b in right]
+    return min(corners), max(corners)
+
+
+def _floor_divide(left: Range, right: Range) -> Range | None:
+    """By what is positive, rounded down."""
+    corners = [a // b for a in left for b in right if b > 0]
+    return (min(corners), max(corners)) if right[0] > 0 else None
+
+
+def _modulo(left: Range, right: Range) -> Range | None:
+    """Python's, by what is positive."""
+    return _remainder(left, right) or ((0, right[1] - 1) if right[0] > 0 else None)
+
+
+def _remainder(left: Range, right: Range) -> Range | None:
+    """Of what is not negative, by what is positive."""
+    return (0, min(left[1], right[1] - 1)) if left[0] >= 0 and right[0] > 0 else None
+
+
+_ARITHMETIC: dict[str, Callable[[Range, Range], Range | None]] = {
+    idiom.floor_divide.name: _floor_divide,
+    idiom.modulo.name: _modulo,
+    hlo.add.name: _add,
+    hlo.multiply.name: _multiply,
+    hlo.remainder.name: _remainder,
+    hlo.subtract.name: _subtract,
+}

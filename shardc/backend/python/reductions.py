@@ -1,0 +1,84 @@
+"""Reductions that have a name: sum, max, min, prod, all, any, mean."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.backend.python import group, idiom
+from shardc.backend.python.expressions import Expr, binary, call, method
+from shardc.backend.python.literals import scalar
+from shardc.backend.python.printers import ARRAYS
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.shapes import axes, ints
+from shardc.backend.python.terms import Term
+from shardc.graph import Node, identity, is_integer
+from shardc.ops import combiner
+
+_FUNCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod", "and": "all", "or": "any"}
+_SYMBOLS = {"sum": "+", "prod": "*", "and": "&", "or": "|"}
+
+
+def is_named(scope: Scope, node: Node) -> bool:
+    """Whether the reduction is of one array, by a combination that has a function."""
+    return len(node.results) == 1 and combiner(node.regions[0], scope.graph) in _FUNCTIONS
+
+
+def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
+    """jnp.sum(x, axis=1), combined with the start value unless that is neutral.
+
+    NumPy and JAX would sum small integers in wider ones, NumPy 16-bit floats in themselves.
+    """
+    kind = cast(str, combiner(node.regions[0], scope.graph))
+    value, start = node.operands
+    type, dims = scope.type(value), ints(node, "dimensions")
+    xp = scope.target.xp
+    adds = kind in ("sum", "prod")
+    narrow = adds and xp == "np" and type.dtype in ("bf16", "f16")
+    widens = adds and is_integer(type.dtype)
+    empty = kind in ("max", "min") and any(type.shape[d] == 0 for d in dims)
+    expr = call(
+        f"{xp}.{_FUNCTIONS[kind]}",
+        scope.expr(value),
+        axis=None if len(dims) == type.rank and not keepdims else axes(dims),
+        dtype=scope.target.dtype("f32" if narrow else type.dtype) if widens or narrow else None,
+        keepdims="True" if keepdims else None,
+        initial=scope.expr(start) if empty else None,
+    )
+    if narrow:
+        expr = method(expr, "astype", scope.target.dtype(type.dtype))
+    if not empty and not _is_neutral(scope, kind, start):
+        expr = _combined(xp, kind, expr, scope.term(start).expr)
+    shape = (1 if d in dims else n for d, n in enumerate(type.shape) if keepdims or d not in dims)
+    return Term(expr, tuple(shape))
+
+
+def _is_neutral(scope: Scope, kind: str, start: int) -> bool:
+    """Whether the start value is a literal that changes nothing."""
+    term, dtype = scope.term(start), scope.type(start).dtype
+    if kind in ("and", "or"):
+        return term.literal == str(kind == "and")
+    return term.literal == scalar(identity(kind, dtype), dtype, scope.target).text
+
+
+def _combined(xp: str, kind: str, expr: Expr, start: Expr) -> Expr:
+    if kind in _SYMBOLS:
+        return binary(_SYMBOLS[kind], start, expr)
+    return call(f"{xp}.{kind}imum", start, expr)
+
+
+@ARRAYS.prints(idiom.keepdims)
+def keepdims(scope: Scope, node: Node) -> Term:
+    """The reduced dimensions stay, of size 1."""
+    return reduction(scope, node, keepdims=True)
+
+
+@ARRAYS.prints(group.mean)
+def mean(scope: Scope, node: Node) -> Expr:
+    """jnp.mean(x, axis=1, keepdims=True)"""
+    dims, value = ints(node, "dimensions"), node.operands[0]
+    keepdims = cast(bool, node.attrs["keepdims"])
+    whole = len(dims) == scope.type(value).rank and not keepdims
+    axis = None if whole else axes(dims)
+    return call(
+        f"{scope.target.xp}.mean", scope.expr(value), axis=axis, keepdims="True" if keepdims else None
+    )

@@ -1,0 +1,171 @@
+"""Prints the nodes of one Python scope: what gets a line and a name, and what is written where it is used.
+
+A value has its own line if the source names it, if it is used more than once, or if the text would get too
+long to read; everything else stands inside the expression that uses it. Nodes are pure, so text may move
+down to its use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.analysis.usage import Usage, captured
+from shardc.backend.python.emission import Emission
+from shardc.backend.python.expressions import Expr, several
+from shardc.backend.python.names import Names, source_name
+from shardc.backend.python.printers import Printed
+from shardc.backend.python.terms import Several, Term
+from shardc.backend.python.trace import Return, Same
+from shardc.backend.python.values import Values
+from shardc.diagnostics import ShardcError
+from shardc.graph import Node, Region, walk
+from shardc.ops import func, hlo
+
+_INLINE_LENGTH = 56
+_INLINE_WEIGHT = 5
+
+
+class Scope(Values):
+    """One scope while it is written: its values, and how many of their uses are still to be printed."""
+
+    def __init__(self, emission: Emission, uses: Usage, names: Names, terms: dict[int, Term]) -> None:
+        super().__init__(emission, uses, names, terms)
+        self._left = dict(uses.count)
+        self._last: Node | None = None
+
+    def region(self, region: Region, counter: int | None = None) -> list[Expr]:
+        """Print the nodes of a region; the expressions of its results.
+
+        What the last node gives is not assigned first if it is only returned. Stepping the `counter`, one of
+        the results, is left to the loop.
+        """
+        nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
+        steps = [n for n in nodes if counter not in n.results and n.name != hlo.constant.name]
+        if steps and len(steps[-1].results) == 1:
+            (value,) = steps[-1].results
+            if value in region.results and self.uses.count[value] == 1:
+                self._last = steps[-1]
+        for node in nodes:
+            self.node(node)
+        return [self.expr(value) for value in region.results]
+
+    def function(self, region: Region) -> Expr:
+        """The same as one expression: a call that gives all results is returned as it is."""
+        nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]
+        if nodes and nodes[-1].name == func.call.name and nodes[-1].results == region.results:
+            for node in nodes[:-1]:
+                self.node(node)
+            printed = self._printed(nodes[-1])
+            if isinstance(printed, (Expr, Several)):
+                self.lines.append(Return(region.results, nodes[-1]))
+                return printed if isinstance(printed, Expr) else printed.expr
+        expr = several(self.items.starred(self.region(region)))
+        self.lines.append(Return(region.results))
+        return expr
+
+    def node(self, node: Node) -> None:
+        """Print one node, or keep its text for its use."""
+        if id(node) not in self.uses.live:
+            return
+        if node.regions:
+            self._settle(node)
+        printed = self._printed(node)
+        while self._too_long(node, printed) and self._shorten(node):
+            printed = self._printed(node)
+        self._trace(node, printed)
+        if printed is not None:
+            self.done(node.operands)
+        self._done_inside(node)
+        if isinstance(printed, Several):
+            self.assign_all(node, printed)
+        elif printed is not None:
+            self.define(node.results[0], self._as_term(node, printed), node)
+        if self.released:
+            self.released.delete()
+
+    def _printed(self, node: Node) -> Printed:
+        printer = self.target.printer(node.name)
+        if printer is None:
+            raise ShardcError(f"{node.name} cannot be written as {self.target.language}", node.loc)
+        return printer(self, node)
+
+    def done(self, values: Sequence[int]) -> None:
+        """These uses have been printed."""
+        for value in values:
+            self._left[value] -= 1
+            if self._left[value] == 0:
+                self.forget(value)
+
+    def define(self, value: int, term: Term, node: Node | None = None) -> None:
+        """From now on `term` stands for the value; it gets a line unless it may be written at its use."""
+        if term.weak or term.free or self._stays_inline(value, term):
+            self.remember(value, term)
+        elif node is not None and node is self._last and not self.declaration(value):
+            if term.comment:
+                self.writer.comment(term.comment)
+            self.remember(value, term)
+        else:
+            self.assign(value, term, node)
+
+    def passes(self, value: int, source: int, term: Term) -> None:
+        """`value` is what `source` is, for which `term` stands."""
+        self.lines.append(Same(value, source))
+        self.define(value, term)
+
+    def _trace(self, node: Node, printed: Printed) -> None:
+        """Note what the text of a node is, for whoever reads the trace."""
+        if not isinstance(printed, (Expr, Term)):
+            return
+        term = self._as_term(node, printed)
+        same = [v for v in node.operands if v in self.terms and self.terms[v].expr is term.expr]
+        self.emission.trace.note(node, term, same[0] if same else None)
+
+    def _as_term(self, node: Node, printed: Expr | Term) -> Term:
+        if isinstance(printed, Term):
+            return printed
+        return Term(printed, self.type(node.results[0]).shape)
+
+    def _stays_inline(self, value: int, term: Term) -> bool:
+        if term.own_line or self.declaration(value) or not self.uses.used_once_here(value):
+            return False
+        if len(term.expr.text) > _INLINE_LENGTH or term.expr.weight > _INLINE_WEIGHT:
+            return False
+        own = source_name(self.graph.values[value].loc)
+        return own is None or own in self._names_of_user(value)
+
+    def _names_of_user(self, value: int) -> list[str | None]:
+        user = self.uses.user[value]
+        return [source_name(self.graph.values[result].loc) for result in user.results]
+
+    def _too_long(self, node: Node, printed: Printed) -> bool:
+        if printed is None:
+            return False
+        expr = printed if isinstance(printed, Expr) else printed.expr
+        return len(expr.text) > self.writer.room("") - 8
+
+    def _shorten(self, node: Node) -> bool:
+        """Give the longest operand that is written out its own line; False if there is none."""
+        pending = [v for v in node.operands if not self.terms[v].free and not self.terms[v].weak]
+        pending = [v for v in pending if self.terms[v].expr.weight > 0]
+        if not pending:
+            return False
+        value = max(pending, key=lambda v: len(self.terms[v].expr.text))
+        term = self.terms[value]
+        self.forget(value)
+        self.assign(value, term, None)
+        return True
+
+    def _settle(self, node: Node) -> None:
+        """Give what a node's regions read a name first, so that it is computed once."""
+        for value in captured(node):
+            term = self.terms.get(value)
+            if term is not None and not term.free and not term.weak:
+                self.forget(value)
+                self.assign(value, term, None)
+
+    def _done_inside(self, node: Node) -> None:
+        """What a node's regions read has been printed."""
+        for region in node.regions:
+            for inner in walk(region):
+                if id(inner) in self.uses.live:
+                    self.done([value for value in inner.operands if value in self.terms])

@@ -1,0 +1,54 @@
+"""Windowed reductions that are cumulative sums and the like, in both targets."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.literals import scalar
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.shapes import ints
+from shardc.graph import Node, identity
+from shardc.ops import combiner
+
+_JAX = {"sum": "jnp.cumsum", "prod": "jnp.cumprod", "max": "lax.cummax", "min": "lax.cummin"}
+_NUMPY = {
+    "sum": "np.cumsum",
+    "prod": "np.cumprod",
+    "max": "np.maximum.accumulate",
+    "min": "np.minimum.accumulate",
+}
+
+
+def running(scope: Scope, node: Node) -> int | None:
+    """The dimension along which a reduce_window accumulates from the first element on; None if it doesn't."""
+    kind = combiner(node.regions[0], scope.graph)
+    if len(node.results) != 1 or kind not in _JAX or not _starts_neutral(scope, node, kind):
+        return None
+    shape, window = scope.type(node.operands[0]).shape, ints(node, "window_dimensions")
+    padding = cast("tuple[tuple[int, int], ...]", node.attrs.get("padding") or ((0, 0),) * len(shape))
+    for key in ("window_strides", "base_dilations", "window_dilations"):
+        if node.attrs.get(key) is not None and set(ints(node, key)) != {1}:
+            return None
+    dims = [d for d, size in enumerate(window) if size != 1]
+    if len(dims) != 1 or window[dims[0]] != shape[dims[0]]:
+        return None
+    expected = tuple((shape[d] - 1, 0) if d == dims[0] else (0, 0) for d in range(len(shape)))
+    return dims[0] if tuple(map(tuple, padding)) == expected else None
+
+
+def _starts_neutral(scope: Scope, node: Node, kind: str) -> bool:
+    term, dtype = scope.term(node.operands[1]), scope.type(node.operands[0]).dtype
+    return term.literal == scalar(identity(kind, dtype), dtype, scope.target).text
+
+
+def cumulative(scope: Scope, node: Node, dim: int) -> Expr:
+    """jnp.cumsum(x, axis=1); both libraries would widen small integers."""
+    kind = cast(str, combiner(node.regions[0], scope.graph))
+    dtype = scope.target.dtype(scope.type(node.operands[0]).dtype) if kind in ("sum", "prod") else None
+    if scope.target.xp == "jnp":
+        floating = scope.type(node.operands[0]).dtype in ("f32", "f64", "f16", "bf16")
+        return call(
+            _JAX[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=None if floating else dtype
+        )
+    return call(_NUMPY[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=dtype)

@@ -1,0 +1,114 @@
+"""Lines of Python text with indentation, comments and wrapped statements."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Generator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+
+from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.names import printable
+
+WIDTH = 88
+_COMMENT_WIDTH = 100
+
+
+class Writer:
+    """Collects lines. Program text comes through Expr, `comment` or `docstring`, which keep it inert."""
+
+    def __init__(self) -> None:
+        self._lines: list[str] = []
+        self._indent = ""
+        self._gap = False
+
+    def line(self, text: str = "") -> None:
+        """One line of Python as it is."""
+        self._separate()
+        self._lines.append(self._indent + text if text else "")
+
+    def lines(self, text: str) -> None:
+        """Several lines of Python, indented as they are relative to each other."""
+        for line in textwrap.dedent(text).strip("\n").split("\n"):
+            self.line(line)
+
+    def blank(self, count: int = 1) -> None:
+        """Blank lines."""
+        self._gap = False
+        self._lines += [""] * count
+
+    def comment(self, text: str) -> None:
+        """A comment, wrapped."""
+        width = WIDTH - len(self._indent) - 2
+        for line in textwrap.wrap(printable(text), width, break_on_hyphens=False):
+            self.line(f"# {line}")
+
+    def docstring(self, first: str, *paragraphs: str) -> None:
+        """A docstring: a first line, then paragraphs, wrapped."""
+        if not paragraphs:
+            self.line(f'"""{_quoted(first)}"""')
+            return
+        self.line(f'"""{_quoted(first)}')
+        for paragraph in paragraphs:
+            self.blank()
+            for line in paragraph.split("\n"):
+                self.line(_quoted(line))
+        self.line('"""')
+
+    def statement(self, prefix: str, value: Expr, note: str | None = None) -> None:
+        """`prefix` and an expression (`x = …`, `return …`), with a comment at the end if there is room."""
+        lines = value.lines(self._indent + prefix, self._indent, WIDTH)
+        if note:
+            noted = f"{lines[-1]}  # {printable(note)}"
+            if len(noted) <= _COMMENT_WIDTH:
+                lines[-1] = noted
+            else:
+                self.comment(note)
+        self._separate()
+        self._lines += lines
+
+    def room(self, prefix: str) -> int:
+        """How many characters fit behind `prefix` on a line."""
+        return WIDTH - len(self._indent) - len(prefix)
+
+    @contextmanager
+    def indented(self, opening: str) -> Generator[None]:
+        """A line such as `def f(x):`, and what is written inside one step to the right of it."""
+        self.line(opening)
+        before, self._indent = self._indent, self._indent + "    "
+        yield
+        self._indent = before
+
+    def definition(self, function: str, params: Sequence[str]) -> AbstractContextManager[None]:
+        """def f(x, w): and what is written inside; many parameters share lines of their own."""
+        *above, opening = call(f"def {function}", *params).lines("", self._indent, WIDTH - 1)
+        for line in above:
+            self.line(line.removeprefix(self._indent))
+        return self.indented(f"{opening.removeprefix(self._indent)}:")
+
+    @contextmanager
+    def inner_function(self, opening: str) -> Generator[None]:
+        """A def inside a function, with a blank line on either side."""
+        if self._lines and not self._lines[-1].endswith(":"):
+            self._gap = True
+        with self.indented(opening):
+            yield
+        self._gap = True
+
+    def _separate(self) -> None:
+        if self._gap:
+            self._gap = False
+            self._lines.append("")
+
+    @property
+    def length(self) -> int:
+        """The number of lines so far."""
+        return len(self._lines)
+
+    def text(self) -> str:
+        """Everything, with a newline at the end."""
+        return "\n".join(self._lines).rstrip("\n") + "\n"
+
+
+def _quoted(text: str) -> str:
+    """Text that cannot end the docstring it stands in."""
+    return printable(text).removesuffix('"') + ("'" if text.endswith('"') else "")

@@ -1,0 +1,92 @@
+"""op("stablehlo.gather", x, i, {…}): every operation that has no name of its own in the .shard language."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import fields, is_dataclass
+from typing import cast
+
+from shardc.backend.python.expressions import Expr, call, keyword, raw, tuple_of
+from shardc.backend.python.names import quoted
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Several, Term
+from shardc.backend.shard.functions import region_function
+from shardc.diagnostics import ShardcError
+from shardc.graph import Node
+from shardc.graph.program import Attrs, own_attrs
+from shardc.ops import ShapeError, hlo, infer, is_tensor_op
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WISHES = {hlo.sort.name: "before", hlo.select_and_scatter.name: "choose"}
+
+
+def operation(scope: Scope, node: Node) -> Expr | Several | Term:
+    """The operation by its own name, with all its attributes, and its regions as functions."""
+    if not is_tensor_op(node.name):
+        raise ShardcError(f"{node.name} cannot be written as a .shard program", node.loc)
+    items = [raw(quoted(node.name)), *(scope.expr(value) for value in node.operands)]
+    attrs = own_attrs(node)
+    if attrs:
+        items.append(_record(node, attrs))
+    if not _is_told(scope, node, attrs):
+        items.append(keyword("result", _one_or_several([raw(str(t)) for t in _types(scope, node)])))
+    wish = _WISHES.get(node.name, "combine")
+    functions = [raw(region_function(scope, node, i, wish)) for i in range(len(node.regions))]
+    if functions:
+        items.append(keyword("body", _one_or_several(functions)))
+    expr = call("op", *items)
+    return expr if len(node.results) == 1 else Several(expr)
+
+
+def _types(scope: Scope, node: Node) -> list[object]:
+    return [scope.type(value) for value in node.results]
+
+
+def _one_or_several(items: Sequence[Expr]) -> Expr:
+    return items[0] if len(items) == 1 else tuple_of(items)
+
+
+def _is_told(scope: Scope, node: Node, attrs: Attrs) -> bool:
+    """Whether operands, attributes and regions tell the result types."""
+    types = [scope.type(value) for value in node.operands]
+    regions = [scope.graph.types(region.results) for region in node.regions]
+    try:
+        told = infer(node.name, types, attrs, region_results=regions)
+    except ShapeError:
+        return False
+    return list(told) == _types(scope, node)
+
+
+def _record(node: Node, attrs: Attrs) -> Expr:
+    """{slice_sizes=(1, 4), indices_are_sorted=False}"""
+    items: list[Expr] = []
+    for key, value in attrs.items():
+        if not _NAME.fullmatch(key):
+            raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)
+        items.append(keyword(key, _attribute(node, key, value)))
+    return record(items)
+
+
+def record(items: Sequence[Expr]) -> Expr:
+    """{a=1, b=2}"""
+    shown = tuple_of(items)
+    return Expr("{", shown.items, "}", reads=shown.reads)
+
+
+def _attribute(node: Node, key: str, value: object) -> Expr:
+    match value:
+        case bool() | int() | float():
+            return raw(str(value))
+        case str() if '"' not in value and value.isprintable():
+            return raw(quoted(value))
+        case tuple():
+            items = cast("tuple[object, ...]", value)
+            return tuple_of([_attribute(node, key, item) for item in items])
+        case _ if is_dataclass(value):
+            stated = [
+                (f.name, getattr(value, f.name)) for f in fields(value) if getattr(value, f.name) != f.default
+            ]
+            return record([keyword(name, _attribute(node, name, item)) for name, item in stated])
+        case _:
+            raise ShardcError(f"attribute {key} of {node.name} cannot be written", node.loc)

@@ -1,0 +1,86 @@
+"""shardc --run: the compiled program on emulated devices, compared with a reference in f64."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.analysis.manual import is_all_per_device, per_device_lines
+from shardc.cli import driver
+from shardc.cli.arrays import read_arrays, write_arrays
+from shardc.compilation import lower
+from shardc.diagnostics import ShardcError
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.read import read
+from shardc.graph import Graph
+from shardc.interpret.arguments import arguments
+from shardc.interpret.compare import Compared, compare
+from shardc.interpret.reference import GraphReference, PythonReference, Reference, python_function
+from shardc.options import Options
+from shardc.semantics.arrays import Array
+
+_ALONE = "per-device code was run; there is nothing to compare it with but itself: --against names a function"
+
+
+def run_module(given: argparse.Namespace, options: Options, module: ModuleOp) -> int:
+    """Compile and run a module of stage ir and say how far its results are from the truth; 1 if too far."""
+    whole = snapshot(module.clone()).graph
+    named = read_arrays(given.inputs) if given.inputs else None
+    arrays = arguments(whole, named, given.inputs or "")
+    reference = _reference(given, options, whole)
+    if given.trace is not None and not _traced(given, options, module, arrays):
+        return 1
+    local = lower(module, options)
+    print(f"{_devices(local)} devices, {given.inputs or 'random inputs'}")
+    results = compare(reference, local, arrays)
+    alone = not given.against and is_all_per_device(whole)
+    _report(results, alone)
+    if given.outputs:
+        write_arrays(given.outputs, {f"result_{result.index}": result.array for result in results})
+    lines = per_device_lines(whole)
+    if lines and not alone and not given.against:
+        print(f"per-device code in line {', '.join(map(str, lines))} is compared with itself")
+    return 0 if all(result.same for result in results) else 1
+
+
+def _report(compared: Sequence[Compared], alone: bool) -> None:
+    """Print the results; those of per-device code only, which are its own reference, as such."""
+    for result in compared:
+        print(f"result {result.index}: {result.type}, as written" if alone and result.same else result)
+    if alone:
+        print(_ALONE)
+
+
+def _reference(given: argparse.Namespace, options: Options, whole: Graph) -> Reference:
+    """What --against names, else the program on one device."""
+    types = whole.types(whole.main.body.results)
+    path, colon, name = (given.against or "").rpartition(":")
+    if colon:
+        return PythonReference(python_function(path, name), types, given.against)
+    if not given.against:
+        return GraphReference(whole)
+    text = driver.read_text(given.program)
+    other = snapshot(read(text, replace(options, entry=given.against))).graph
+    if _types(other) != _types(whole):
+        raise ShardcError(f"--against {given.against} takes or gives other types than the program")
+    return GraphReference(other)
+
+
+def _types(graph: Graph) -> tuple[object, object]:
+    body = graph.main.body
+    return graph.types(body.args), graph.types(body.results)
+
+
+def _traced(given: argparse.Namespace, options: Options, module: ModuleOp, arrays: Sequence[Array]) -> bool:
+    from shardc.explain.trace import trace
+
+    traced = module.clone()
+    lower(traced, options, "collectives")
+    return trace(traced, arrays, given.trace, print)
+
+
+def _devices(graph: Graph) -> int:
+    return next((mesh.size for mesh in graph.meshes.values()), 1)

@@ -1,0 +1,86 @@
+"""From a module to any stage of its compilation, as the options say.
+
+The command and the API both compile by these functions; warnings go to whoever collects them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.graph import Graph
+from shardc.options import Options
+from shardc.passes.pipeline import by_option, run_to
+from shardc.planning.machines import Machine, load, with_axes
+from shardc.report.overlap import pass_options
+
+
+def machine_of(options: Options) -> Machine | None:
+    """The machine that the options name, with its links for mesh axes. ShardcError if there is none."""
+    return with_axes(load(options.machine), dict(options.links or {})) if options.machine else None
+
+
+def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
+    """Pass name -> what the options say to it, for passes.pipeline.run_to."""
+    machine = machine_of(options)
+    return {
+        "require-rules": {"fallback": options.fallback},
+        "reshards-to-collectives": {"memory_limit": options.memory_limit},
+        "insert-reshards": {"machine": machine},
+        "overlap": pass_options(options.overlap, machine),
+        **by_option(options.regather, options.combine),
+    }
+
+
+def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
+    """Take a module to a stage, in place; what it is there."""
+    run_to(make_context(), module, stage, options=by_pass(options))
+    return snapshot(module).graph
+
+
+def emit(graph: Graph, target: str, process_data: bool = False) -> str:
+    """A local program as text: jax, numpy, mpi, or shard for a program of the language with per-device code.
+
+    With `process_data` JAX's has `main_local`, which takes what each process holds.
+    """
+    if target == "jax" and process_data:
+        from shardc.backend import jax
+
+        return jax.emit(graph, process_data)
+    return _EMITTERS[target]()(graph)
+
+
+def _jax() -> Callable[[Graph], str]:
+    from shardc.backend.jax import emit
+
+    return emit
+
+
+def _numpy() -> Callable[[Graph], str]:
+    from shardc.backend.numpy import emit
+
+    return emit
+
+
+def _mpi() -> Callable[[Graph], str]:
+    from shardc.backend.mpi import emit
+
+    return emit
+
+
+def _shard() -> Callable[[Graph], str]:
+    from shardc.backend.shard import emit
+
+    return emit
+
+
+_EMITTERS: dict[str, Callable[[], Callable[[Graph], str]]] = {
+    "jax": _jax,
+    "numpy": _numpy,
+    "mpi": _mpi,
+    "shard": _shard,
+}

@@ -1,0 +1,97 @@
+"""Why the tensors of a program are split as they are: propagation with a recorder, then the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.analysis.text import title
+from shardc.diagnostics import ShardcError, collecting, did_you_mean
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.explain.records import Explanation, PlanReport
+from shardc.explain.why import Explainer
+from shardc.layout import Sharding
+from shardc.passes.insert_reshards import planned
+from shardc.passes.pipeline import PASSES, STAGES
+from shardc.passes.propagate import read_custom_rules
+from shardc.planning.machines import Machine
+from shardc.planning.program import Plan, seconds_text
+from shardc.propagation import propagate
+from shardc.propagation.provenance import Provenance, Recorder
+
+
+def explain_module(module: ModuleOp, name: str | None = None, machine: Machine | None = None) -> Explanation:
+    """Propagate with a recorder, then plan for a machine, and explain the values of a name, or the program.
+
+    ShardcError if no value has that name.
+    """
+    context = make_context()
+    for pass_name in STAGES["sharded"]:
+        if pass_name == "propagate":
+            break
+        PASSES[pass_name]()().apply(context, module)
+    snap = snapshot(module)
+    read_custom_rules(snap)
+    recorder = Recorder()
+    result = propagate(snap.graph, on_change=recorder)
+    found = _planned(snap, machine)
+    explainer = Explainer(snap.graph, Provenance(result, recorder), _layouts(snap, found) if found else {})
+    if name is None:
+        return replace(explainer.overview(), plan=_report(found[1]) if found else None)
+    reports = explainer.named(name)
+    if not reports:
+        known = sorted({v.loc.name for v in snap.graph.values if v.loc.name})
+        names = f"the names are: {', '.join(known[:20])}; a line's number works too"
+        raise ShardcError(f"there is no tensor {name}", hint=did_you_mean(name, known, names))
+    return Explanation(values=reports)
+
+
+def _planned(snap: Snapshot, machine: Machine | None) -> tuple[Snapshot, Plan] | None:
+    """What the planner makes of the program; None if it cannot be planned, or need not."""
+    try:
+        with collecting():
+            PASSES["propagate"]()().apply(make_context(), snap.module)
+            return planned(snap.module, machine)
+    except ShardcError:
+        return None
+
+
+def _layouts(snap: Snapshot, found: tuple[Snapshot, Plan]) -> dict[int, Sharding]:
+    """The layout of each value under the plan."""
+    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
+    later, plan = found
+    given = {later.ssa[value]: layout for value, layout in plan.layouts.items()}
+    return {numbers[ssa]: layout for ssa, layout in given.items() if ssa in numbers}
+
+
+def _report(plan: Plan) -> PlanReport:
+    """The plan's figures, and how far from the least they may be."""
+    moved, collectives = plan.bytes, plan.collectives
+    known, left = plan.proof(), tuple(_left(plan))
+    time = plan.time
+    if known is None:
+        return PlanReport(moved, collectives, left=left, time=time)
+    if time is None:
+        return PlanReport(moved, collectives, min(known.ticks, moved), known.method, left)
+    return PlanReport(moved, collectives, None, known.method, left, replace(time, least_fs=known.ticks))
+
+
+def _left(plan: Plan) -> Iterator[str]:
+    """What is said of results that the planner leaves split."""
+    less, time = plan.less_divided(), plan.time
+    if time is not None and time.repeated_fs:
+        part = time.repeated_fs / time.total_fs
+        yield f"work that every device does takes {seconds_text(time.repeated_fs)}, {part:.0%} of the time"
+    if less is not None:
+        worst, repeated, saved = title(less.worst.node), less.repeated_fs, less.saved_fs
+        yield (
+            f"operations divided less than annotations say: {less.count}, the largest {worst}; "
+            f"{seconds_text(repeated)} of work is repeated, which saves {seconds_text(saved)}"
+        )
+    for index, argument, layout in plan.split_results():
+        number = plan.graph.main.body.args.index(argument)
+        name = plan.graph.values[argument].loc.name or f"argument {number}"
+        yield f"result {index} is left {layout}, as {name} is, further than propagation says"

@@ -1,0 +1,144 @@
+"""Which nodes break the rules of ONNX's sharding formalism, and by which axis.
+
+At every node the specifications of its inputs are those that the model states there, else the layouts that
+the compiler decided. What a rule rejects, shardc computes all the same, after a change of layout.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from onnx import GraphProto, NodeProto
+
+from shardc.frontend.onnx.lowering import Lowering
+from shardc.frontend.onnx.schema import attributes_of, schema_of, subgraphs
+from shardc.frontend.onnx.write import decided
+from shardc.layout import LayoutError
+from shardc.layout.notations.onnx import spec_of
+from shardc.layout.notations.onnx_spec import ShardingSpec
+from shardc.layout.onnx.contract import Tensor
+from shardc.layout.onnx.operations import OPERATIONS, UNSUPPORTED, infer
+
+
+@dataclass(frozen=True)
+class Rejected:
+    """A node whose inputs do not go together; the axis that is at fault, where there is one."""
+
+    node: str
+    op: str
+    rule: str
+    reason: str
+    tensor: str | None = None
+    axis: int | None = None
+
+    def __str__(self) -> str:
+        what = f"axis {self.axis} of {self.tensor}: " if self.tensor is not None else ""
+        return f"{self.node}: {self.op} (rule: {self.rule}): {what}{self.reason}"
+
+
+def rejected(lowering: Lowering) -> list[Rejected]:
+    """All that the rules reject, in the order of the nodes."""
+    layouts = decided(lowering)
+    specs: dict[str, ShardingSpec] = {}
+    for name, (_, sharding) in layouts.items():
+        try:
+            specs[name] = spec_of(sharding)
+        except LayoutError:
+            continue
+    found: list[Rejected] = []
+    for node in _nodes(lowering.model.proto.graph):
+        if node.op_type not in OPERATIONS or node.op_type in UNSUPPORTED or node.domain:
+            continue
+        tensors: list[tuple[str, Tensor]] = []
+        for name in node.input:
+            if name in layouts:
+                stated = lowering.specs.used.get((id(node), name), specs.get(name))
+                tensors.append((name, Tensor(layouts[name][0].shape, stated)))
+        found += _of_node(node, tensors, _attributes(lowering, node))
+    return found
+
+
+def _attributes(lowering: Lowering, node: NodeProto) -> Mapping[str, Any]:
+    """The node's attributes; axes that are an input count as one."""
+    schema = schema_of(node, lowering.opsets)
+    found = attributes_of(node, schema) if schema else {}
+    if node.op_type.startswith("Reduce") and len(node.input) > 1 and node.input[1] in lowering.known_arrays:
+        found["axes"] = tuple(int(a) for a in lowering.known_arrays[node.input[1]].reshape(-1))
+    return found
+
+
+def _of_node(
+    node: NodeProto, tensors: list[tuple[str, Tensor]], attributes: Mapping[str, Any]
+) -> Iterator[Rejected]:
+    try:
+        infer(node.op_type, [tensor for _, tensor in tensors], attributes)
+        return
+    except LayoutError as error:
+        reason = str(error).removeprefix(f"{node.op_type}: ")
+    rule = _RULES.get(node.op_type, node.op_type)
+    guilty = [
+        (name, axis)
+        for index, (name, tensor) in enumerate(tensors)
+        for axis in tensor.split
+        if _valid(node, tensors, index, axis, attributes)
+    ]
+    for name, axis in guilty or [(None, None)]:
+        yield Rejected(node.name or ", ".join(node.output), node.op_type, rule, reason, name, axis)
+
+
+def _valid(
+    node: NodeProto, tensors: list[tuple[str, Tensor]], index: int, axis: int, attributes: Mapping[str, Any]
+) -> bool:
+    """Whether the node's inputs go together once this axis is whole."""
+    changed = [tensor for _, tensor in tensors]
+    changed[index] = without(changed[index], axis)
+    try:
+        infer(node.op_type, changed, attributes)
+    except LayoutError:
+        return False
+    return True
+
+
+def without(tensor: Tensor, axis: int) -> Tensor:
+    """The tensor with an axis whole on every device that held a part of it."""
+    from itertools import product
+
+    from shardc.layout.notations.onnx_spec import spec_of_holders
+
+    spec = tensor.spec
+    if spec is None:
+        return tensor
+    axes = spec.axes(tensor.rank)
+    kept = [i for i, a in enumerate(axes) if a != axis]
+    counts = [dim.num_shards for dim in spec.sharded_dim]
+    holders: dict[tuple[int, ...], set[int]] = {}
+    for index, group in zip(product(*map(range, counts)), spec.holders(), strict=True):
+        holders.setdefault(tuple(index[i] for i in kept), set()).update(group)
+    dims = [spec.sharded_dim[i] for i in kept]
+    return replace(tensor, spec=spec_of_holders(dims, [tuple(sorted(group)) for group in holders.values()]))
+
+
+def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
+    for node in graph.node:
+        yield node
+        for body in subgraphs(node):
+            yield from _nodes(body)
+
+
+def _group(name: str) -> str:
+    rule = OPERATIONS[name]
+    text = getattr(rule, "__name__", "")
+    return {"combined": _COMBINED.get(name, "reduction")}.get(text, text.replace("_", " "))
+
+
+_COMBINED = {
+    "MatMul": "matmul",
+    "Gemm": "matmul",
+    "MatMulInteger": "matmul",
+    "QLinearMatMul": "matmul",
+    "Einsum": "einsum",
+}
+_RULES = {name: _group(name) for name in OPERATIONS}
+"""Operator -> the group of the formalism that it is in."""

@@ -1,0 +1,32 @@
+"""Element types: ONNX's numbers and shardc's names."""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+
+DTYPES: dict[int, str] = {
+    TensorProto.FLOAT: "f32",
+    TensorProto.UINT8: "u8",
+    TensorProto.INT8: "i8",
+    TensorProto.UINT16: "u16",
+    TensorProto.INT16: "i16",
+    TensorProto.INT32: "i32",
+    TensorProto.INT64: "i64",
+    TensorProto.BOOL: "bool",
+    TensorProto.FLOAT16: "f16",
+    TensorProto.DOUBLE: "f64",
+    TensorProto.UINT32: "u32",
+    TensorProto.UINT64: "u64",
+    TensorProto.BFLOAT16: "bf16",
+    TensorProto.COMPLEX64: "c64",
+    TensorProto.COMPLEX128: "c128",
+}
+"""TensorProto.DataType -> dtype. Strings and floats and integers of 8 bits or fewer have none."""
+
+NUMBERS = {name: number for number, name in DTYPES.items()}
+
+
+def dtype_name(number: int) -> str:
+    """What ONNX calls an element type."""
+    known = TensorProto.DataType.items()
+    return next((name.lower() for name, value in known if value == number), f"element type {number}")

@@ -1,0 +1,71 @@
+"""Types of a model's inputs: dimensions that are symbols or unknown get the sizes that the user gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from onnx import ValueInfoProto
+
+from shardc.diagnostics import ShardcError
+from shardc.frontend.onnx.dtypes import DTYPES
+from shardc.frontend.onnx.model import Model
+from shardc.graph.types import TensorType
+
+
+class Dimensions:
+    """Sizes by name: a symbol's own, or INPUT.AXIS for a dimension without one."""
+
+    def __init__(self, model: Model, sizes: Mapping[str, int]) -> None:
+        self._file = model.file
+        self._sizes = sizes
+        self._open: list[str] = []
+        self._used: set[str] = set()
+
+    def type_of(self, info: ValueInfoProto) -> TensorType:
+        """The type of an input; open dimensions are noted for `check`."""
+        tensor = info.type.tensor_type
+        if not tensor.HasField("shape"):
+            raise ShardcError(f"{self._file}: input {info.name} has no shape, not even a rank")
+        shape: list[int] = []
+        for axis, dim in enumerate(tensor.shape.dim):
+            if dim.HasField("dim_value") and dim.dim_value >= 0:
+                shape.append(int(dim.dim_value))
+                continue
+            names = [name for name in (dim.dim_param, f"{info.name}.{axis}") if name]
+            given = next((name for name in reversed(names) if name in self._sizes), None)
+            self._used.update(names)
+            if given is None:
+                self._open.append(names[0])
+            size = 1 if given is None else self._sizes[given]
+            if size < 0:
+                raise ShardcError(f"{self._file}: dimension {given} cannot have size {size}")
+            shape.append(size)
+        return TensorType(tuple(shape), DTYPES[tensor.elem_type])
+
+    def declared(self, info: ValueInfoProto) -> TensorType | None:
+        """The type that the model states for a value, if all its sizes are known."""
+        tensor = info.type.tensor_type
+        if info.type.WhichOneof("value") != "tensor_type" or not tensor.HasField("shape"):
+            return None
+        sizes = [self._size(dim) for dim in tensor.shape.dim]
+        if tensor.elem_type not in DTYPES or None in sizes:
+            return None
+        return TensorType(tuple(size for size in sizes if size is not None), DTYPES[tensor.elem_type])
+
+    def _size(self, dim: object) -> int | None:
+        if dim.HasField("dim_value") and dim.dim_value >= 0:  # pyright: ignore
+            return int(dim.dim_value)  # pyright: ignore
+        return self._sizes.get(dim.dim_param) if dim.dim_param else None  # pyright: ignore
+
+    def check(self) -> None:
+        """ShardcError for dimensions without a size, and for sizes of no dimension."""
+        if self._open:
+            names = list(dict.fromkeys(self._open))
+            raise ShardcError(
+                f"{self._file}: the inputs have dimensions without a size: {', '.join(names)}",
+                hint="give sizes: " + " ".join(f"-D {name}=…" for name in names),
+            )
+        unknown = [name for name in self._sizes if name not in self._used]
+        if unknown:
+            known = ", ".join(sorted(self._used)) or "none"
+            raise ShardcError(f"{self._file} has no dimension {unknown[0]} to set; it has {known}")

@@ -1,0 +1,43 @@
+"""The text that errors show of a model: one line per node, bodies indented below theirs."""
+
+from __future__ import annotations
+
+from onnx import GraphProto, ModelProto, NodeProto
+
+from shardc.frontend.onnx.schema import subgraphs
+
+MOST = 120
+
+
+class Listing:
+    """Lines of text, and the line of every node by its identity."""
+
+    def __init__(self, model: ModelProto) -> None:
+        self.lines: list[str] = ["inputs " + ", ".join(_safe(i.name) for i in model.graph.input)]
+        self._at: dict[int, int] = {}
+        self._keep: list[NodeProto] = []
+        self._graph(model.graph, "")
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+    def line(self, node: NodeProto) -> int | None:
+        """The line of a node; None for those of a function's body."""
+        return self._at.get(id(node))
+
+    def _graph(self, graph: GraphProto, indent: str) -> None:
+        for node in graph.node:
+            self._keep.append(node)
+            domain = f"{node.domain}:" if node.domain else ""
+            outputs = ", ".join(map(_safe, node.output))
+            inputs = ", ".join(map(_safe, node.input))
+            self.lines.append(f"{indent}{outputs} = {_safe(domain + node.op_type)}({inputs})"[:500])
+            self._at[id(node)] = len(self.lines)
+            for body in subgraphs(node):
+                self._graph(body, indent + "  ")
+
+
+def _safe(name: str) -> str:
+    text = "".join(c if c.isprintable() else "?" for c in name)
+    return text if len(text) <= MOST else text[:MOST] + "…"

@@ -1,0 +1,1 @@
+"""One small function per operator: Node -> the tensors of its outputs."""

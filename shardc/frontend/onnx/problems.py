@@ -1,0 +1,111 @@
+"""What stands in the way of lowering a model, told all at once."""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+
+from onnx import GraphProto, NodeProto
+
+from shardc.diagnostics import Location, ShardcError
+from shardc.frontend.onnx.errors import Dynamic
+from shardc.frontend.onnx.listing import Listing
+from shardc.frontend.onnx.schema import subgraphs
+
+
+class UnsupportedModel(ShardcError):
+    """Operators, or forms of them, that have no lowering: `counts` by name."""
+
+    def __init__(self, file: str, counts: Counter[str]) -> None:
+        listed = ", ".join(f"{name} ({count}x)" for name, count in sorted(counts.items()))
+        super().__init__(f"{file}: operators that are not supported: {listed}")
+        self.counts = counts
+
+
+class DynamicModel(ShardcError):
+    """Shapes that depend on data. `inputs`: the inputs of the model that would have to be known."""
+
+    def __init__(self, message: str, loc: Location, hint: str, inputs: list[str]) -> None:
+        super().__init__(message, loc, hint)
+        self.inputs = inputs
+
+
+class Problems:
+    """Collects; `check` reports."""
+
+    def __init__(self, graph: GraphProto) -> None:
+        self._inputs = {info.name for info in graph.input}
+        self._sources: dict[str, list[str]] = {}
+        self._index(graph)
+        self._operators: Counter[str] = Counter()
+        self._forms: Counter[str] = Counter()
+        self._dynamic: list[tuple[NodeProto, Dynamic]] = []
+        self._lost: list[str] = []
+
+    def _index(self, graph: GraphProto) -> None:
+        for node in graph.node:
+            self.made(node)
+            for body in subgraphs(node):
+                self._index(body)
+
+    def made(self, node: NodeProto) -> None:
+        """A node's outputs are made of its inputs."""
+        self._sources.update({name: [source for source in node.input if source] for name in node.output})
+
+    def passed(self, name: str, source: str) -> None:
+        """A name inside a function's body stands for a value outside."""
+        if name != source:
+            self._sources.setdefault(name, [source])
+
+    def operator(self, name: str) -> None:
+        self._operators[name] += 1
+
+    def form(self, what: str) -> None:
+        self._forms[what] += 1
+
+    def dynamic(self, node: NodeProto, error: Dynamic) -> None:
+        self._dynamic.append((node, error))
+
+    def lost(self, name: str) -> None:
+        self._lost.append(name)
+
+    def check(self, file: str, listing: Listing) -> None:
+        """ShardcError if there is anything."""
+        if self._operators or self._forms:
+            raise UnsupportedModel(file, self._operators + self._forms)
+        if self._dynamic:
+            raise self._dynamic_error(file, listing)
+        if self._lost:
+            raise UnsupportedModel(file, Counter(f"output {name}" for name in self._lost))
+
+    def _dynamic_error(self, file: str, listing: Listing) -> DynamicModel:
+        lines: list[str] = []
+        roots: list[str] = []
+        for node, error in self._dynamic:
+            chain, root = self._chain(error.name)
+            roots += [root] if root else []
+            lines.append(f"{', '.join(node.output)} = {node.op_type}: {error.why} {chain}")
+        first = listing.line(self._dynamic[0][0]) or 1
+        names = list(dict.fromkeys(roots))
+        return DynamicModel(
+            "shapes that depend on data:\n    " + "\n    ".join(lines),
+            Location(file, first, 1),
+            f"a value that is given while compiling settles it: {', '.join(names)}" if names else "",
+            names,
+        )
+
+    def _chain(self, name: str) -> tuple[str, str | None]:
+        """The shortest way from a value back to an input of the model, and that input."""
+        queue, before = deque([name]), {name: ""}
+        while queue:
+            current = queue.popleft()
+            if current in self._inputs:
+                root, steps = current, [current]
+                while before[current]:
+                    current = before[current]
+                    steps.append(current)
+                return " <- ".join(reversed(steps)), root
+            for source in self._sources.get(current, ()):
+                if source not in before:
+                    before[source] = current
+                    queue.append(source)
+        return name, None

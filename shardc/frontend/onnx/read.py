@@ -1,0 +1,65 @@
+"""A model with the user's wishes -> a module: what the command and the API call."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from onnx import ModelProto
+
+from shardc.diagnostics import ShardcError
+from shardc.frontend.onnx.devices import Stated, chosen, mesh_of
+from shardc.frontend.onnx.lowering import Lowering
+from shardc.frontend.onnx.model import Model, read_model
+from shardc.frontend.onnx.ranks import ranks_of
+from shardc.frontend.onnx.specs import read_mesh, read_sharding
+from shardc.frontend.onnx.values import Array
+from shardc.graph.types import TensorType
+from shardc.layout import Mesh, Sharding
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wishes:
+    """What a user says of a model.
+
+    mesh: text, or None for the mesh of the model's own configuration. shardings: tensor name -> a sharding,
+    or its text in any notation. dims: sizes of symbols. values: inputs that are fixed while compiling.
+    configuration: which of the model's device configurations.
+    """
+
+    mesh: Mesh | str | None = None
+    shardings: Mapping[str, Sharding | str] = field(default_factory=dict[str, "Sharding | str"])
+    dims: Mapping[str, int] = field(default_factory=dict[str, int])
+    values: Mapping[str, Array] = field(default_factory=dict[str, Array])
+    configuration: str | None = None
+
+
+def open_model(source: str | ModelProto) -> Model:
+    """A model from its file, or as it is."""
+    return Model(source, "<model>") if isinstance(source, ModelProto) else read_model(source)
+
+
+def lowered(model: Model, wishes: Wishes) -> Lowering:
+    """The model lowered; its `module()` has been built."""
+    mesh = read_mesh(wishes.mesh) if isinstance(wishes.mesh, str) else wishes.mesh
+    stated = chosen(model, wishes.configuration)
+    if stated is not None and stated.specs:
+        mesh = mesh or mesh_of(stated, ranks_of(model, stated, wishes.dims, wishes.values), model.file)
+    else:
+        stated = None
+    if mesh is None and wishes.shardings:
+        own = [s for s in wishes.shardings.values() if isinstance(s, Sharding)]
+        mesh = own[0].mesh if own else None
+        if mesh is None:
+            raise ShardcError("--shard needs a mesh", hint='such as --mesh "pod[data=2, model=4]"')
+
+    def sharding(name: str, type: TensorType) -> Sharding | None:
+        wish = wishes.shardings.get(name)
+        return read_sharding(name, wish, mesh, type.rank) if isinstance(wish, str) else wish
+
+    lowering = Lowering(model, wishes.dims, wishes.values, mesh, set(wishes.shardings), sharding, stated)
+    lowering.build()
+    return lowering
+
+
+__all__ = ["Stated", "Wishes", "lowered", "open_model"]

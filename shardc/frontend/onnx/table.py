@@ -1,0 +1,48 @@
+"""Operator -> its lowering; operators of domains other than the standard one as `domain:Name`."""
+
+from __future__ import annotations
+
+from shardc.frontend.onnx.node import Lower
+from shardc.frontend.onnx.operators import (
+    casts,
+    constants,
+    control,
+    convolution,
+    elementwise,
+    indexing,
+    normalisation,
+    padding,
+    pooling,
+    products,
+    quantise,
+    recurrent,
+    reductions,
+    resize,
+    sampling,
+    shapes,
+    signal,
+)
+
+FAMILIES = {
+    "elementwise": elementwise,
+    "casts": casts,
+    "constants": constants,
+    "reductions": reductions,
+    "products": products,
+    "convolution": convolution,
+    "pooling": pooling,
+    "normalisation": normalisation,
+    "shapes": shapes,
+    "padding": padding,
+    "resize": resize,
+    "sampling": sampling,
+    "indexing": indexing,
+    "recurrent": recurrent,
+    "quantise": quantise,
+    "signal": signal,
+    "control": control,
+}
+
+OPERATORS: dict[str, Lower] = {
+    name: lower for family in FAMILIES.values() for name, lower in family.OPERATORS.items()
+}

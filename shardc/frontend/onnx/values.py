@@ -1,0 +1,52 @@
+"""Values of a model while it is lowered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.frontend.text.values import Tensor
+from shardc.graph.types import TensorType
+
+Array = NDArray[np.generic]
+
+
+@dataclass(eq=False)
+class Value:
+    """A tensor of the model. `array` is its value where that is known while compiling.
+
+    `make` emits it where the builder stands; `emitted` is what all users share.
+    """
+
+    name: str
+    type: TensorType
+    array: Array | None = None
+    make: Callable[[], Tensor] | None = None
+    emitted: Tensor | None = None
+
+    def tensor(self) -> Tensor:
+        if self.emitted is not None:
+            return self.emitted
+        assert self.make is not None
+        return self.make()
+
+
+@dataclass(eq=False)
+class Unknown:
+    """A tensor whose shape depends on data; what it is made of says why."""
+
+    name: str
+
+
+@dataclass(eq=False)
+class Opaque:
+    """A value that is no dense tensor: a string, a sequence, an optional, a sparse tensor."""
+
+    name: str
+    kind: str
+
+
+Known = Value | Unknown | Opaque

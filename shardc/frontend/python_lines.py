@@ -1,0 +1,110 @@
+"""Which names the lines of a Python file assign: `q = x @ w` at a line and column -> q.
+
+The file is parsed, never run. A file that cannot be read or parsed assigns nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+Place = tuple[int, int]
+"""Line, from 1, and column, from 0, of an expression: as Python counts, and JAX in its locations."""
+
+_LARGEST = 4_000_000
+"""Bytes of a file that is still parsed."""
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement that assigns: where it stands, and the names on its left, None for what is no name.
+
+    One without names returns a value, which the statement that called assigns.
+    """
+
+    file: str
+    line: int
+    column: int
+    targets: tuple[str | None, ...]
+
+
+def statement_at(file: str, place: Place) -> Statement | None:
+    """The statement that assigns or returns a value of which an expression begins at the place."""
+    return _statements(file).get(place)
+
+
+@lru_cache(maxsize=64)
+def _statements(file: str) -> dict[Place, Statement]:
+    path = Path(file)
+    try:
+        if path.suffix != ".py" or path.stat().st_size > _LARGEST:
+            return {}
+        tree = ast.parse(path.read_bytes())
+    except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return {}
+    found: dict[Place, Statement] = {}
+    for node in ast.walk(tree):
+        value, targets = _assignment(node)
+        if value is None or not isinstance(node, (ast.stmt, ast.expr)):
+            continue
+        statement = Statement(file, node.lineno, node.col_offset, targets)
+        for expression in _evaluated(value):
+            found[expression.lineno, expression.col_offset] = statement
+    return found
+
+
+def _assignment(node: ast.AST) -> tuple[ast.expr | None, tuple[str | None, ...]]:
+    """The right side of an assignment and the names on the left; None for anything else.
+
+    No names where a function returns the value.
+    """
+    match node:
+        case ast.Return(value=value) | ast.Lambda(body=value):
+            return value, ()
+        case ast.Assign(targets=[ast.Tuple() | ast.List() as several], value=value):
+            return value, tuple(map(_name, several.elts))
+        case ast.Assign(targets=targets, value=value):
+            return value, (_name(targets[0]),)
+        case ast.AnnAssign(target=target, value=value) | ast.AugAssign(target=target, value=value):
+            return value if not isinstance(node, ast.AugAssign) else _of_augmented(node), (_name(target),)
+        case ast.NamedExpr(target=target, value=value):
+            return value, (_name(target),)
+        case _:
+            return None, ()
+
+
+def _of_augmented(node: ast.AugAssign) -> ast.expr:
+    """`x += y` computes x + y, at the place of x."""
+    return ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
+
+
+def _name(target: ast.expr) -> str | None:
+    """x -> x, self.x -> x, params["w"] -> params_w; None where no name says which value it is."""
+    match target:
+        case ast.Name(id=name):
+            return name if name != "_" else None
+        case ast.Attribute(attr=name):
+            return name
+        case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=str(key))):
+            return f"{name}_{key}"
+        case _:
+            return None
+
+
+_OTHER_VALUES = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""What is in these is not the value that is assigned."""
+
+
+def _evaluated(value: ast.expr) -> Iterator[ast.expr]:
+    """The expressions that make a value."""
+    pending: list[ast.AST] = [value]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, _OTHER_VALUES):
+            continue
+        if isinstance(node, ast.expr):
+            yield node
+        pending += ast.iter_child_nodes(node)

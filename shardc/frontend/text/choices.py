@@ -1,0 +1,27 @@
+"""What is decided while compiling: the conditions of if, of `a if known else b` and of assert."""
+
+from __future__ import annotations
+
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.values import Tensor, Value, describe
+
+
+def known(scope: Scope, condition: s.Expr, word: str) -> bool:
+    """Whether a condition holds; an error unless that is known while compiling."""
+    value = scope.value(condition)
+    if isinstance(value, Tensor):
+        hint = "where(condition, x, y) chooses elementwise, cond(pred, f, g, x) between functions"
+        raise scope.e.error(
+            f"{word} takes what is known while compiling, not {describe(value)}",
+            None if word == "assert" else hint,
+            condition.pos,
+        )
+    if not isinstance(value, bool | int | float | None):
+        raise scope.e.error(f"{word} takes a condition, not {describe(value)}", pos=condition.pos)
+    return bool(value)
+
+
+def choice(scope: Scope, expr: s.Choice) -> Value:
+    """`yes if condition else no`: one of the two is built."""
+    return scope.value(expr.yes if known(scope, expr.condition, "if") else expr.no)

@@ -1,0 +1,132 @@
+"""What a program declares before its functions: sizes, constants, assertions on them, meshes, records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from shardc.diagnostics import Location, ShardcError, listed
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.annotations import Types
+from shardc.frontend.text.builder import SourceBuilder
+from shardc.frontend.text.depth import children
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.statements import check
+from shardc.frontend.text.syntax import Pos
+from shardc.frontend.text.values import Value
+from shardc.layout import Mesh
+from shardc.layout.mesh import LayoutError
+
+MAX_DEVICES = 2**20
+"""The largest mesh."""
+
+
+class Declarations:
+    """The declarations of one program: `known` are its sizes and constants by name."""
+
+    def __init__(self, program: s.Program, builder: SourceBuilder, e: Emitter) -> None:
+        self.program, self.builder, self.e = program, builder, e
+        self.meshes: dict[str, Mesh] = {}
+        self.sizes: dict[str, int] = {}
+        self.known: dict[str, Value] = {}
+        self.records: dict[str, s.RecordDef] = {}
+        self.functions: dict[str, s.Function] = {}
+        self.types = Types(e, self.meshes, self.sizes)
+
+    def declare(self, defines: Mapping[str, int], scope: Callable[[], Scope]) -> None:
+        """Everything, in this order; `scope` makes one without names, for the values of constants."""
+        self._check_defines(defines)
+        for declared in sorted((*self.program.sizes, *self.program.constants), key=lambda one: one.pos):
+            self.check_free(declared.name, declared.pos)
+            if isinstance(declared, s.SizeDef):
+                self._size(declared, defines)
+            else:
+                self._constant(declared, scope())
+        for assertion in self.program.assertions:
+            self._check_known(assertion.condition)
+            check(scope(), assertion)
+        self._declare_meshes()
+        self._declare_records()
+
+    def check_free(self, name: str, pos: Pos) -> None:
+        """An error if a name of a value, size or function means something else in the whole program."""
+        if name in ("True", "False", "None"):
+            raise self.e.error(f"{name} cannot be given a value", pos=pos)
+        if name in self.sizes:
+            raise self.e.error(f"{name} is a size of this program", "choose another name", pos)
+        if name in self.known:
+            raise self.e.error(f"{name} is a constant of this program", "choose another name", pos)
+        if name in self.functions:
+            raise self.e.error(f"{name} is a function of this program", "choose another name", pos)
+        if name in self.records:
+            raise self.e.error(f"{name} is a record of this program", "choose another name", pos)
+
+    def _check_defines(self, defines: Mapping[str, int]) -> None:
+        names = tuple(size.name for size in self.program.sizes)
+        for name, value in defines.items():
+            if name not in names:
+                hint = listed(name, names, "the sizes are")
+                raise ShardcError(f"-D {name}={value}: the program has no size {name}", Location(), hint)
+            if value < 0:
+                raise ShardcError(f"-D {name}={value}: a size is at least 0")
+
+    def _size(self, size: s.SizeDef, defines: Mapping[str, int]) -> None:
+        value = self.types.size(size.value)
+        self.known[size.name] = self.sizes[size.name] = defines.get(size.name, value)
+
+    def _constant(self, constant: s.ConstDef, scope: Scope) -> None:
+        self._check_known(constant.value)
+        value = scope.value(constant.value)
+        self.known[constant.name] = value
+        if isinstance(value, int) and not isinstance(value, bool):
+            self.types.constants[constant.name] = value
+
+    def _check_known(self, expr: s.Expr) -> None:
+        """Nothing is built here: no calls."""
+        todo: list[s.Expr | s.Slice] = [expr]
+        while todo:
+            node = todo.pop()
+            if isinstance(node, s.Call):
+                hint = "operators and numbers make a constant; functions compute tensors"
+                raise self.e.error("a constant has no calls", hint, node.pos)
+            todo += children(node)
+
+    def _declare_records(self) -> None:
+        for record in self.program.records:
+            self.check_free(record.name, record.pos)
+            if record.name in DTYPES:
+                raise self.e.error(f"{record.name} is a dtype", "choose another name", record.pos)
+            names = [field.name for field in record.fields]
+            for i, field in enumerate(record.fields):
+                if field.name in names[:i]:
+                    raise self.e.error(f"{record.name} has two fields {field.name}", pos=field.pos)
+            self.records[record.name] = record
+
+    def _declare_meshes(self) -> None:
+        for mesh in self.program.meshes:
+            if mesh.name in self.meshes:
+                raise self.e.error(f"mesh {mesh.name} is declared twice", pos=mesh.pos)
+            if not mesh.axes:
+                raise self.e.error(f"mesh {mesh.name} has no axes", pos=mesh.pos)
+            axes = tuple((name, self.types.size(size)) for name, size in mesh.axes)
+            try:
+                symbol = self._mesh_symbol(mesh.name)
+                declared = Mesh(symbol, axes, processes=mesh.processes or 1)
+                if declared.size > MAX_DEVICES:
+                    raise LayoutError(f"mesh {mesh.name} has more than 2^20 devices")
+                declared = Mesh(symbol, axes, mesh.devices, 1 if mesh.processes is None else mesh.processes)
+            except (LayoutError, ArithmeticError) as error:
+                raise self.e.error(str(error), pos=mesh.pos) from None
+            self.meshes[mesh.name] = declared
+            with self.e.at(mesh.pos):
+                self.builder.mesh(declared)
+
+    def _mesh_symbol(self, name: str) -> str:
+        """What the module calls a mesh: there, unlike here, meshes and functions share one name space."""
+        taken = {function.name for function in self.program.functions} | {
+            m.name for m in self.meshes.values()
+        }
+        while name in taken:
+            name += "_mesh"
+        return name

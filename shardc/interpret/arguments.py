@@ -1,0 +1,75 @@
+"""Arguments to run a program on: given by name, or random."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.diagnostics import ShardcError, listed
+from shardc.graph import Graph, TensorType, is_complex, is_float
+from shardc.interpret.fan_in import weight_scales
+
+Array = NDArray[np.generic]
+
+
+def argument_names(graph: Graph) -> list[str]:
+    """What the source calls the entry's parameters; arg0, arg1, … where it doesn't say."""
+    args = graph.main.body.args
+    return [graph.values[v].loc.name or f"arg{i}" for i, v in enumerate(args)]
+
+
+def arguments(graph: Graph, given: Mapping[str, Array] | None, source: str = "the mapping") -> list[Array]:
+    """The entry's arguments, in order: those given by name, which errors call `source`, or random ones.
+
+    Random weights are scaled by their fan-in (fan_in.py). ShardcError if one is missing or unknown, or has
+    another shape or dtype than its parameter.
+    """
+    types = graph.types(graph.main.body.args)
+    if given is not None:
+        return _named(given, argument_names(graph), types, source)
+    pairs = zip(random_inputs(types), weight_scales(graph), strict=True)
+    return [_scaled(array, scale) for array, scale in pairs]
+
+
+def _scaled(array: Array, scale: float) -> Array:
+    whole = scale == 1 or array.dtype.kind in "iub"
+    return array if whole else np.multiply(array, np.asarray(scale, array.dtype), dtype=array.dtype)
+
+
+def _named(
+    given: Mapping[str, Array], names: Sequence[str], types: Sequence[TensorType], source: str
+) -> list[Array]:
+    for name in given:
+        if name not in names:
+            hint = listed(name, names, "the parameters are")
+            raise ShardcError(f"{source}: the program has no parameter {name}", hint=hint)
+    arrays: list[Array] = []
+    for name, type in zip(names, types, strict=True):
+        if name not in given:
+            have = ", ".join(given) or "nothing"
+            raise ShardcError(f"{source} has no array {name}; it has {have}")
+        array = given[name]
+        if array.shape != type.shape or array.dtype != type.numpy:
+            dims = ", ".join(map(str, array.shape))
+            raise ShardcError(f"{name} in {source} is {array.dtype}[{dims}], but the program wants {type}")
+        arrays.append(array)
+    return arrays
+
+
+def random_inputs(types: Sequence[TensorType], seed: int = 0) -> list[Array]:
+    """Arguments to try a program on: normal floats, integers from 0 to 7, fair bools; always the same."""
+    rng = np.random.default_rng(seed)
+    return [_random(rng, type) for type in types]
+
+
+def _random(rng: np.random.Generator, type: TensorType) -> Array:
+    if type.nbytes > 1 << 34:
+        raise ShardcError(
+            f"--run would need {type.nbytes} bytes for an argument of type {type}",
+            hint="give smaller sizes with -D",
+        )
+    if is_float(type.dtype) or is_complex(type.dtype):
+        return rng.standard_normal(type.shape).astype(type.numpy)
+    return rng.integers(0, 2 if type.dtype == "bool" else 8, type.shape).astype(type.numpy)

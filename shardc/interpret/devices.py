@@ -1,0 +1,304 @@
+"""Executes a Graph on all devices of a mesh in lockstep; one device is the single-device program.
+
+A value is the list of its blocks, one per position of the mesh. Where the blocks of all operands are the
+same objects at several positions, the operation is done once and its result shared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import cast
+
+import numpy as np
+
+from shardc.analysis.summed_copies import summed_copies
+from shardc.diagnostics import ShardcError
+from shardc.graph.program import Graph, Node, Op, Region, walk
+from shardc.interpret.collectives import EXCHANGES, Blocks, Place
+from shardc.interpret.liveness import captures, deaths
+from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, size_of
+from shardc.layout.groups import position_over
+from shardc.ops import Trait, func, has, hlo, meaning, op_of, sdy
+from shardc.ops.definition import Meaning
+from shardc.semantics.arrays import Array, Body, quiet
+from shardc.semantics.blocks import BlockError, assemble, cut, same
+from shardc.semantics.lapack import is_known
+
+Trace = Callable[[Node, list[Blocks]], None]
+"""Called after every node with the blocks of its results."""
+
+Env = dict[int, Blocks]
+
+ONE_DEVICE = Place(Mesh("one device", ()), (0,))
+
+
+class Lockstep:
+    """Runs regions of `graph` on the devices of `place`.
+
+    `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
+    `meanings` says what operations compute, by name.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        place: Place = ONE_DEVICE,
+        *,
+        check: bool = True,
+        trace: Trace | None = None,
+        meanings: Callable[[str], Meaning | None] = meaning,
+    ) -> None:
+        self.graph = graph
+        self.place = place
+        self.check = check
+        self.trace = trace
+        self.meanings = meanings
+        self._copies: dict[int, tuple[Axis, ...]] | None = None
+        self._ops: dict[int, Op] = {}
+        self._deaths: dict[int, list[list[int]]] = {}
+
+    def run(self, region: Region, args: Sequence[Blocks], env: Env) -> list[Blocks]:
+        """The values the region returns; `env` holds those around it, and its own while they live."""
+        if id(region) not in self._deaths:
+            self._deaths[id(region)] = deaths(region)
+        env.update(zip(region.args, args, strict=True))
+        for node, dying in zip(region.nodes[:-1], self._deaths[id(region)], strict=False):
+            values = self.node(node, [env[operand] for operand in node.operands], env)
+            env.update(zip(node.results, values, strict=True))
+            if self.trace is not None:
+                self.trace(node, values)
+            for value in dying:
+                del env[value]
+        return [env[result] for result in region.results]
+
+    @quiet
+    def node(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """The results of one operation; ShardcError at its source line if they cannot be had."""
+        try:
+            if node.name in _CONTROL:
+                return _CONTROL[node.name](self, node, values, env)
+            if node.name in EXCHANGES:
+                bodies = self._bodies(node, env, 0)
+                return EXCHANGES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
+            if self.meanings(node.name) is not None and _is_known(node):
+                return self._everywhere(node, values, env)
+        except (BlockError, LayoutError) as error:
+            raise ShardcError(f"{node.name}: {error}", node.loc) from error
+        except MemoryError as error:
+            types = " and ".join(str(self.graph.type(value)) for value in node.results)
+            raise ShardcError(f"{node.name} makes {types}, for which there is no memory", node.loc) from error
+        target = node.attrs.get("call_target_name")
+        name = f"{node.name} @{target}" if target else node.name
+        raise ShardcError(f"{name} cannot be run here: what it computes is not known", node.loc)
+
+    def _op(self, node: Node) -> Op:
+        if node.id not in self._ops:
+            self._ops[node.id] = op_of(self.graph, node)
+        return self._ops[node.id]
+
+    def _everywhere(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """The operation on every device; once for devices whose operands are the same objects."""
+        op, computes = self._op(node), self.meanings(node.name)
+        assert computes is not None
+        captured = [env[value] for value in captures(node)] if node.regions else []
+        done: dict[tuple[int, ...], list[Array]] = {}
+        results: list[Blocks] = [[] for _ in op.results]
+        for position in range(self.place.mesh.size):
+            key = tuple(id(blocks[position]) for blocks in (*values, *captured))
+            if key not in done:
+                arrays = [blocks[position] for blocks in values]
+                found = computes(op, arrays, *self._bodies(node, env, position))
+                done[key] = [np.asarray(array) for array in found]
+            for blocks, array in zip(results, done[key], strict=True):
+                blocks.append(array)
+        return results
+
+    def _bodies(self, node: Node, env: Env, position: int) -> tuple[Body, ...]:
+        """The regions, which are over scalars, as functions of whole arrays on one device."""
+
+        def applied(region: Region) -> Body:
+            outer = {value: env[value][position] for value in captures(node)}
+            return lambda *arrays: self._lanes(
+                region, {**outer, **dict(zip(region.args, arrays, strict=True))}
+            )
+
+        return tuple(map(applied, node.regions))
+
+    def _lanes(self, region: Region, lanes: dict[int, Array]) -> list[Array]:
+        for node in region.nodes[:-1]:
+            arrays = [lanes[operand] for operand in node.operands]
+            if node.name == func.call.name:
+                callee = self.graph.functions[str(node.attrs["callee"])].body
+                results = self._lanes(callee, dict(zip(callee.args, arrays, strict=True)))
+            elif has(node.name, Trait.VIEW):
+                results = arrays
+            elif not node.regions and (computes := self.meanings(node.name)) is not None:
+                results = computes(self._op(node), arrays)
+            else:
+                raise ShardcError(f"{node.name} cannot be run inside the region of a reduction", node.loc)
+            lanes.update(zip(node.results, results, strict=True))
+        return [lanes[result] for result in region.results]
+
+    def call(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """func.call, and stablehlo.composite by its decomposition."""
+        name = str(node.attrs["callee" if node.name == func.call.name else "decomposition"])
+        callee = self.graph.functions.get(name)
+        if callee is None:
+            raise ShardcError(f"call of {name}, which is no function", node.loc)
+        return self.run(callee.body, values, {})
+
+    def inline(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """sdy.named_computation."""
+        return self.run(node.regions[0], values, env)
+
+    def reduction(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """sdy.all_reduce, sdy.reduce_scatter: a change of layout, but where they sum copies."""
+        if self._copies is None:
+            self._copies = summed_copies(self.graph)
+        copies = size_of(self._copies.get(node.id, ()))
+        return [[block * block.dtype.type(copies) for block in values[0]]] if copies > 1 else values
+
+    def while_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.while. Devices that are done keep their values while others go on."""
+        condition, body = node.regions
+        while True:
+            (goes_on,) = self.run(condition, values, env)
+            predicates = [bool(block) for block in goes_on]
+            if not any(predicates):
+                return values
+            if not all(predicates):
+                _check_no_communication(node, "go on in this loop")
+            new = self.run(body, values, env)
+            values = [_choose(predicates, after, before) for after, before in zip(new, values, strict=True)]
+
+    def case(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.case: an index outside the branches takes the last."""
+        last = len(node.regions) - 1
+        chosen = [int(block) for block in values[0]]
+        return self._branch(node, [index if 0 <= index <= last else last for index in chosen], env)
+
+    def if_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """stablehlo.if."""
+        return self._branch(node, [0 if block else 1 for block in values[0]], env)
+
+    def _branch(self, node: Node, chosen: list[int], env: Env) -> list[Blocks]:
+        if len(set(chosen)) > 1:
+            _check_no_communication(node, "take this branch")
+        taken = {index: self.run(node.regions[index], [], env) for index in sorted(set(chosen))}
+        return [
+            [taken[index][result][position] for position, index in enumerate(chosen)]
+            for result in range(len(node.results))
+        ]
+
+    def manual_computation(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
+        """sdy.manual_computation: operands are cut over its manual axes, results assembled.
+
+        In other per-device code that runs for every position of the axes of that code, and its own.
+        """
+        place, own = manual_place(node, self.graph, self.place.mesh)
+        outer = position_over(place.mesh, _axes_in(self.place.mesh, place.mesh)).tolist()
+        inner = position_over(place.mesh, _axes_in(own, place.mesh)).tolist()
+        ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
+        blocks: list[Blocks] = []
+        for arrays, sharding in zip(values, ins, strict=True):
+            ids = list(map(id, arrays))
+            parts = {
+                key: cut(array, manual_part(sharding, own)) for key, array in zip(ids, arrays, strict=True)
+            }
+            blocks.append([parts[ids[o]][i] for o, i in zip(outer, inner, strict=True)])
+        runner = Lockstep(self.graph, place, check=self.check, trace=self.trace, meanings=self.meanings)
+        results = runner.run(node.regions[0], blocks, {})
+        order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
+        order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
+        return [self._whole(node, index, found, order, own) for index, found in enumerate(results)]
+
+    def _whole(self, node: Node, index: int, blocks: Blocks, order: list[list[int]], own: Mesh) -> Blocks:
+        """A result put together for every position around the computation, once for equal blocks."""
+        sharding = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])[index]
+        shape = self.graph.type(node.results[index]).shape
+        done: dict[tuple[int, ...], Array] = {}
+        wholes: Blocks = []
+        for positions in order:
+            parts = [blocks[position] for position in positions]
+            key = tuple(map(id, parts))
+            if key not in done:
+                done[key] = assemble(parts, manual_part(sharding, own), shape, self.check)
+            wholes.append(done[key])
+        return wholes
+
+
+def manual_place(node: Node, graph: Graph, outer: Mesh) -> tuple[Place, Mesh]:
+    """Where the body runs: the mesh of the manual axes, those of the code around (`outer`) and its own, and
+    the devices on it that stand at 0 of all other axes; and the mesh of its own axes."""
+    manual = cast("tuple[str, ...]", node.attrs["manual_axes"])
+    shardings = (
+        *cast("tuple[Sharding, ...]", node.attrs["in_shardings"]),
+        *cast("tuple[Sharding, ...]", node.attrs["out_shardings"]),
+    )
+    meshes = [sharding.mesh for sharding in shardings] or list(graph.meshes.values())
+    names = {*manual, *outer.sizes}
+    mesh = next((mesh for mesh in meshes if names <= mesh.sizes.keys()), None)
+    if mesh is None:
+        raise LayoutError(f"no mesh has the manual axes {', '.join(sorted(names))}")
+    index = tuple(slice(None) if name in names else 0 for name in mesh.sizes)
+    devices = tuple(int(device) for device in np.asarray(mesh.devices[index]).reshape(-1))
+    return Place(_only(mesh, names), devices), _only(mesh, set(manual))
+
+
+def _only(mesh: Mesh, names: set[str]) -> Mesh:
+    return Mesh(mesh.name, tuple((name, size) for name, size in mesh.axes if name in names))
+
+
+def _axes_in(mesh: Mesh, other: Mesh) -> tuple[Axis, ...]:
+    """The axes of a mesh, as axes of another."""
+    return tuple(other.axis(name) for name in mesh.sizes)
+
+
+def manual_part(sharding: Sharding, mesh: Mesh) -> Sharding:
+    """The sharding over the axes of `mesh` only."""
+    return Sharding(
+        mesh,
+        tuple(Dim(tuple(axis for axis in dim.axes if axis.name in mesh.sizes)) for dim in sharding.dims),
+        unreduced=tuple(axis for axis in sharding.unreduced if axis.name in mesh.sizes),
+        kind=sharding.kind,
+    )
+
+
+def _choose(predicates: list[bool], after: Blocks, before: Blocks) -> Blocks:
+    return [new if goes_on else old for goes_on, new, old in zip(predicates, after, before, strict=True)]
+
+
+def _is_known(node: Node) -> bool:
+    target = node.attrs.get("call_target_name")
+    return target is None or is_known(str(target))
+
+
+def _check_no_communication(node: Node, what: str) -> None:
+    """Devices may only part ways where they don't wait for each other."""
+    inside = next((inner for region in node.regions for inner in walk(region) if _communicates(inner)), None)
+    if inside is not None:
+        raise ShardcError(
+            f"only some devices {what}, and {inside.name} in it waits for all",
+            node.loc,
+            hint="make the condition equal on all devices, for example by reducing it over the mesh axes",
+        )
+
+
+def _communicates(node: Node) -> bool:
+    return has(node.name, Trait.COLLECTIVE, Trait.GROUPED)
+
+
+_CONTROL: dict[str, Callable[[Lockstep, Node, list[Blocks], Env], list[Blocks]]] = {
+    func.call.name: Lockstep.call,
+    sdy.named_computation.name: Lockstep.inline,
+    hlo.composite.name: Lockstep.call,
+    hlo.while_.name: Lockstep.while_,
+    hlo.case.name: Lockstep.case,
+    hlo.if_.name: Lockstep.if_,
+    sdy.manual_computation.name: Lockstep.manual_computation,
+    sdy.all_reduce.name: Lockstep.reduction,
+    sdy.reduce_scatter.name: Lockstep.reduction,
+}
+
+__all__ = ["BlockError", "Blocks", "Lockstep", "Place", "Trace", "assemble", "cut", "manual_place", "same"]

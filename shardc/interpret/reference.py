@@ -1,0 +1,111 @@
+"""What the devices are compared with: the program on one device, another function of it, or one in Python."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from shardc.diagnostics import ShardcError, listed
+from shardc.graph import Graph, TensorType
+from shardc.interpret.decisions import Decision, Decisions, affected
+from shardc.interpret.run import run
+from shardc.interpret.wide import run_wide, widened
+from shardc.semantics.arrays import Array
+
+
+class Reference(Protocol):
+    """Computes the right results of an entry."""
+
+    def exact(self, arrays: Sequence[Array]) -> list[Array]:
+        """The results in f64, integers exactly. Called once, first."""
+        ...
+
+    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        """The results in the program's own dtypes, and by result the decisions that fell otherwise in f64."""
+        ...
+
+
+class GraphReference:
+    """A function of a program, on one device."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._exact = Decisions(graph)
+
+    def exact(self, arrays: Sequence[Array]) -> list[Array]:
+        return run_wide(self.graph, arrays, self._exact.record)
+
+    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        decisions = Decisions(self.graph)
+        results = run(self.graph, arrays, trace=decisions.record)
+        return results, affected(self.graph, decisions.otherwise(self._exact))
+
+
+class PythonReference:
+    """A NumPy or JAX function of the same arguments, in order; its results are those of the entry, in order.
+
+    It decides in f64 what it gets in f64; JAX is told to keep f64. `types` are the entry's results.
+    """
+
+    def __init__(self, function: Callable[..., Any], types: Sequence[TensorType], name: str) -> None:
+        self.function, self.types, self.name = function, types, name
+
+    def exact(self, arrays: Sequence[Array]) -> list[Array]:
+        with _f64():
+            return [widened(array) for array in self._results([widened(array) for array in arrays])]
+
+    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        results = self._results(arrays)
+        return [array.astype(type.numpy) for array, type in zip(results, self.types, strict=True)], {}
+
+    def _results(self, arrays: Sequence[Array]) -> list[Array]:
+        try:
+            leaves = _leaves(self.function(*arrays))
+        except Exception as error:
+            raise ShardcError(f"--against {self.name}: {type(error).__name__}: {error}") from error
+        have = [tuple(array.shape) for array in leaves]
+        want = [type.shape for type in self.types]
+        if have != want:
+            raise ShardcError(f"--against {self.name} gives arrays of shapes {have}, the program {want}")
+        return leaves
+
+
+def python_function(path: str, name: str) -> Callable[..., Any]:
+    """A function of a Python file, which is run. ShardcError if there is none."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    if not Path(path).is_file() or spec is None or spec.loader is None:
+        raise ShardcError(f"--against: there is no Python file {path}")
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise ShardcError(f"--against {path}: {type(error).__name__}: {error}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        names = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise ShardcError(
+            f"--against: {path} has no function {name}", hint=listed(name, names, "its functions are")
+        )
+    return function
+
+
+def _leaves(value: object) -> list[Array]:
+    """The arrays of nested tuples, lists and dictionaries, in order."""
+    if isinstance(value, Mapping):
+        items = sorted(cast("Mapping[str, object]", value).items())
+        return [leaf for _, item in items for leaf in _leaves(item)]
+    if isinstance(value, tuple | list):
+        return [leaf for item in cast("Sequence[object]", value) for leaf in _leaves(item)]
+    return [np.asarray(value)]
+
+
+def _f64() -> Any:
+    """Let JAX compute in f64, if the function has brought it."""
+    jax = sys.modules.get("jax")
+    return nullcontext() if jax is None else cast("Any", jax).enable_x64(True)

@@ -1,0 +1,177 @@
+"""`shardc.jit`: what stands where `jax.jit` stood.
+
+    step = shardc.jit(step, donate_argnums=0)        # or @shardc.jit, or @shardc.jit(static_argnames="n")
+    params, loss = step(params, batch)               # compiled by shardc at the first call, run by JAX
+    step.lower(params, batch).source                 # the program that each device runs
+
+A call goes through jax.jit, whose function, when JAX traces it for new types, compiles the user's function
+with shardc and calls the emitted program:
+
+    jax.jit(f)(*args)  ->  jax.jit(lambda *args: emitted program of f for these types and shardings)(*args)
+
+So trees, static arguments, donation, caching and dispatch are JAX's own, and the result can be called in
+other jitted code, in jax.grad, jax.vmap and lax.scan.
+"""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Callable
+from typing import Any, TypedDict, Unpack, overload
+
+from jax.sharding import Mesh
+
+from shardc.diagnostics import ShardcError
+from shardc.frontend.jax import staged
+from shardc.jaxside.derivative import differentiable
+from shardc.jaxside.lowered import Lowered, ShardcWarning, lowered
+from shardc.jaxside.placement import Path, Placement, abstract, meshes, placement
+from shardc.jaxside.untyped import jax
+from shardc.options import Options, PassOptions, options_of
+
+NO_SHARDINGS = "nothing says how {name} is split over devices: no sharding, and no mesh"
+OUTER_VALUE = "{name} uses a value of the function around it, which JAX is tracing"
+HINT = (
+    "state in_shardings=…, or call it with arrays that jax.device_put split, or constrain values inside it "
+    "with jax.lax.with_sharding_constraint on a mesh"
+)
+
+
+class JitOptions(TypedDict, total=False):
+    """What jax.jit's options of these names say."""
+
+    in_shardings: Any
+    out_shardings: Any
+    static_argnums: int | tuple[int, ...] | None
+    static_argnames: str | tuple[str, ...] | None
+    donate_argnums: int | tuple[int, ...] | None
+    donate_argnames: str | tuple[str, ...] | None
+    keep_unused: bool
+    inline: bool
+    compiler_options: dict[str, Any] | None
+
+
+class AllOptions(PassOptions, JitOptions, total=False):
+    """The options of shardc.jit: those of jax.jit, and those of a compilation."""
+
+
+_LOWERING = ("in_shardings", "out_shardings", "static_argnums", "static_argnames")
+
+
+@overload
+def jit(function: Callable[..., Any], **options: Unpack[AllOptions]) -> Jitted: ...
+@overload
+def jit(**options: Unpack[AllOptions]) -> Callable[[Callable[..., Any]], Jitted]: ...
+def jit(function: Any = None, **options: Any) -> Any:
+    """Compile a function with shardc when it is called; the options are jax.jit's, and `shardc.Options`'.
+
+    Shardings come from in_shardings and out_shardings, else from the arrays given, else from the mesh that
+    jax.set_mesh set and the constraints in the function. ShardcError if there are none, and for what shardc
+    cannot compile. Without a function it is a decorator.
+    """
+    if function is None:
+        return functools.partial(jit, **options)
+    return Jitted(function, options)
+
+
+class Jitted:
+    """A function that shardc compiles when it is called; made by `shardc.jit`."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        jax_knows = JitOptions.__annotations__
+        ours = {key: value for key, value in options.items() if key not in jax_knows}
+        theirs = {key: value for key, value in options.items() if key in jax_knows and value is not None}
+        self._options: Options = options_of("jit", PassOptions, None, ours)
+        self._jit_options = theirs
+        self._stages = staged(function, **{key: theirs[key] for key in _LOWERING if key in theirs})
+        self._stated = tuple(meshes([self._jit_options.get(key) for key in _LOWERING[:2]]))
+        self._programs: dict[Any, Lowered] = {}
+        self._calls: dict[Any, Any] = {}
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = getattr(function, "__name__", "function")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._call(args, kwargs)(*args, **kwargs)
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """A method, where a class has it."""
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return f"<shardc.jit of {self._function}>"
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """The program for arguments like these: arrays or jax.ShapeDtypeStructs, in trees."""
+        found = self._lowered(args, kwargs, _ambient())
+        return found.compiled_by(lambda: self._call(args, kwargs).lower(*args, **kwargs).compile())
+
+    def clear_cache(self) -> None:
+        """Forget all compilations."""
+        self._programs.clear()
+        self._calls.clear()
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
+        """jax.jit of the emitted programs for arguments placed as these are."""
+        key = placement((args, kwargs)), _ambient()
+        if key not in self._calls:
+            self._calls[key] = jax.jit(self._emitted(*key), **self._jit_options)
+        return self._calls[key]
+
+    def _emitted(self, placed: Placement, ambient: Mesh | None) -> Callable[..., Any]:
+        """What JAX traces in the function's place."""
+        known = dict(placed)
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            abstracted = jax.tree_util.tree_map_with_path(functools.partial(_abstract, known), (args, kwargs))
+            program = self._lowered(abstracted[0], abstracted[1], ambient)
+            leaves, tree = jax.tree.flatten((args, kwargs))
+            traced = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
+
+            def flat(*values: Any) -> list[Any]:
+                given = iter(values)
+                all_ = [next(given) if isinstance(leaf, jax.core.Tracer) else leaf for leaf in leaves]
+                args, kwargs = jax.tree.unflatten(tree, all_)
+                return jax.tree.leaves(self._function(*args, **kwargs))
+
+            run = differentiable(flat, program, functools.partial(self._derived, program.known))
+            return jax.tree.unflatten(jax.tree.structure(program.results), run(*traced))
+
+        return functools.wraps(self._function)(call)
+
+    def _derived(self, known: tuple[Mesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
+        """A derivative of the function, compiled."""
+        return self._compile(staged(function).trace(*types), known)
+
+    def _lowered(self, args: Any, kwargs: Any, ambient: Mesh | None) -> Lowered:
+        traced = self._stages.trace(*args, **kwargs)
+        key = traced.jaxpr, placement((args, kwargs)), ambient
+        if key not in self._programs:
+            if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
+                raise ShardcError(OUTER_VALUE.format(name=self._name), hint="give it as an argument")
+            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]))
+            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known)
+        return self._programs[key]
+
+    def _compile(self, traced: Any, known: tuple[Mesh, ...]) -> Lowered:
+        found = lowered(traced, self._options, f"<{self._name}>", known)
+        if found.mesh is None:
+            raise ShardcError(NO_SHARDINGS.format(name=self._name), hint=HINT)
+        for warning in found.warnings:
+            warnings.warn(str(warning), ShardcWarning, stacklevel=2)
+        return found
+
+
+def _abstract(known: dict[Path, Any], path: Path, leaf: Any) -> Any:
+    """The type of a traced argument; static ones as they are."""
+    return abstract(leaf, known.get(path)) if isinstance(leaf, jax.core.Tracer) else leaf
+
+
+def _ambient() -> Mesh | None:
+    """The mesh that jax.set_mesh set; None where there is none, or JAX traces and does not tell."""
+    try:
+        mesh = jax.sharding.get_mesh()
+    except ValueError:
+        return None
+    return None if mesh.empty else mesh

@@ -1,0 +1,145 @@
+"""A function compiled for arguments of some types and shardings: what `shardc.jit(f).lower(*args)` gives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from dataclasses import replace as changed
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from jax.sharding import Mesh as JaxMesh
+from jax.sharding import NamedSharding, PartitionSpec
+
+from shardc import api
+from shardc.diagnostics import Diagnostic
+from shardc.frontend.jax import text_of
+from shardc.jaxside.placement import abstract, equations, meshes_in, on_devices
+from shardc.jaxside.untyped import jax
+from shardc.layout import Dim, Mesh, Sharding
+from shardc.options import Options
+
+if TYPE_CHECKING:
+    from shardc.explain.records import Explanation
+    from shardc.report.cost import Cost
+
+
+class ShardcWarning(UserWarning):
+    """A warning of the compiler, in a compilation that `shardc.jit` began."""
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A compiled function.
+
+    mlir: what JAX lowered the function to. program: what shardc made of it. results: the tree of the results'
+    types. The program runs on the devices of the first of `known` meshes that fits it. own_rules: the
+    operations of JAX in the function with derivatives of their own, which the program's text does not tell.
+    """
+
+    mlir: str
+    program: api.Program
+    results: Any
+    options: Options
+    known: tuple[JaxMesh, ...] = ()
+    own_rules: frozenset[str] = frozenset()
+    compiler: Callable[[], Any] | None = field(default=None, repr=False)
+
+    @property
+    def source(self) -> str:
+        """The emitted program, a Python file that needs jax and numpy only."""
+        return self.program.source
+
+    @property
+    def mesh(self) -> Mesh | None:
+        """The mesh of devices; None where no value has a sharding."""
+        return self.program.mesh
+
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What the compiler warns of, in order."""
+        return self.program.warnings
+
+    @property
+    def out_info(self) -> Any:
+        """The tree of the results' types."""
+        return self.results
+
+    def cost(self, **named: Any) -> Cost:
+        """What the program costs each device; the options are those of `shardc.cost`."""
+        return api.cost(self.mlir, self.options, **named)
+
+    def explain(self, name: str | None = None) -> Explanation:
+        """Why the tensors called `name` are split as they are; without a name an overview."""
+        return api.explain(self.mlir, name, self.options)
+
+    def compile(self) -> Any:
+        """The jax.stages.Compiled of the emitted program, which takes and gives the function's trees."""
+        assert self.compiler is not None, "made by shardc.jit"
+        return self.compiler()
+
+    @property
+    def in_shardings(self) -> tuple[NamedSharding | None, ...]:
+        """Where the leaves of the arguments lie."""
+        return tuple(map(self._named, self.program.arguments))
+
+    @property
+    def out_shardings(self) -> Any:
+        """Where the results lie, as a tree: as out_shardings said, or as found."""
+        tree = jax.tree.structure(self.results)
+        return jax.tree.unflatten(tree, [self._named(sharding) for sharding in self.program.results])
+
+    def typed_argument(self, number: int, leaf: Any) -> Any:
+        """The type of an argument, with the sharding that it has in the program."""
+        return abstract(leaf, self.in_shardings[number])
+
+    def _named(self, sharding: Sharding | None) -> NamedSharding | None:
+        if sharding is None:
+            return None
+        mesh, sizes = self.device_mesh, dict(sharding.mesh.axes)
+        if mesh.axis_names != tuple(sizes):
+            mesh = JaxMesh(mesh.devices.reshape(tuple(sizes.values())), tuple(sizes))
+        entries = [_entry(dim, sharding.mesh) for dim in sharding.dims]
+        while entries and entries[-1] is None:
+            entries.pop()  # as JAX writes the shardings of results
+        return NamedSharding(mesh, PartitionSpec(*entries))
+
+    @cached_property
+    def device_mesh(self) -> JaxMesh:
+        """The mesh that the program runs on."""
+        return on_devices(self.program.module.mesh, self.known)
+
+    @cached_property
+    def run(self) -> Callable[..., Any]:
+        """The emitted program's `main`, on the devices that the user's mesh has."""
+        mesh = self.device_mesh
+        setattr(self.program.module, "mesh", lambda: mesh)
+        return self.program.main
+
+    def compiled_by(self, compiler: Callable[[], Any]) -> Lowered:
+        """The same, with what `compile` calls."""
+        return changed(self, compiler=compiler)
+
+
+def _entry(dim: Dim, mesh: Mesh) -> Any:
+    """The entry of a PartitionSpec. Sub-axes are no whole axes there; their dimension counts as whole."""
+    if not dim.axes or not all(map(mesh.is_full, dim.axes)):
+        return None
+    names = [axis.name for axis in dim.axes]
+    return names[0] if len(names) == 1 else tuple(names)
+
+
+def lowered(traced: Any, options: Options, file: str, known: Iterable[JaxMesh] = ()) -> Lowered:
+    """Compile what JAX traced. ShardcError if shardc cannot; `file` is what errors call the text.
+
+    known: meshes of the user's, whose devices the program may run on; those in the function are added.
+    """
+    text = text_of(traced)
+    chosen = changed(options, language="mlir", file=file)
+    found = (*known, *meshes_in(traced.jaxpr))
+    names = (str(equation.primitive.name) for equation in equations(traced.jaxpr))
+    own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
+    return Lowered(text, api.compile(text, chosen), traced.out_info, chosen, found, own_rules)
+
+
+_OWN_RULES = ("custom_jvp", "custom_vjp", "stop_gradient")

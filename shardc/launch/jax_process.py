@@ -1,0 +1,146 @@
+"""What runs in every process of JAX: `python -m shardc.launch.jax_process PROGRAM.py [--inputs …]`.
+
+Without a coordinator, JAX finds out itself how this process was started. Each process reads the blocks of its
+devices, and nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import runpy
+import sys
+from collections.abc import Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from shardc.arrays import Group, Placed, save
+from shardc.diagnostics import ShardcError
+from shardc.graph.types import TensorType
+from shardc.launch.mpi_process import arguments, show_lines
+from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
+from shardc.runtime import Mesh
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Join the others, and run the program with them."""
+    import jax
+
+    show_lines()
+    given = arguments(argv)
+    _join(jax, given)
+    try:
+        sys.argv = [given.program, *given.rest]
+        if has_main_local(given.program):
+            _run(jax, load_program(given.program), given)
+        else:
+            _keep_devices(jax)
+            runpy.run_path(given.program, run_name="__main__")
+    except ShardcError as error:
+        print(error, file=sys.stderr)
+        _leave()
+    except Exception as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+        _leave()
+    jax.distributed.shutdown()
+    return 0
+
+
+def _leave() -> None:
+    """End at once: JAX's own end waits for the others, which wait for this process."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(1)
+
+
+def _join(jax: Any, given: argparse.Namespace) -> None:
+    """Before anything else of JAX: who the others are."""
+    if given.coordinator is None:
+        jax.distributed.initialize()
+        return
+    jax.distributed.initialize(
+        given.coordinator,
+        given.processes,
+        given.process,
+        heartbeat_timeout_seconds=20,
+        initialization_timeout=60,
+    )
+
+
+def _keep_devices(jax: Any) -> None:
+    """Let emitted scripts not ask for emulated devices: there are those of all processes."""
+    jax.devices()
+    update = jax.config.update
+
+    def other(name: str, value: object) -> None:
+        if name != "jax_num_cpu_devices":
+            update(name, value)
+
+    jax.config.update = other
+
+
+def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
+    layout = Mesh(dict(module.mesh().shape))
+    params, results = placed(module.PARAMS, layout), placed(module.RESULTS, layout)
+    group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
+    numbers = {device: i for i, device in enumerate(_devices(module))}
+    own = [number for device, number in numbers.items() if device.process_index == jax.process_index()]
+    blocks = inputs_of(given.inputs, params, own)
+    local = [joined(held, params[name]) for name, held in blocks.items()]
+    found = results_of(module.main_local(*local), results)
+    if given.outputs:
+        held = {name: _held(array, numbers) for name, array in found.items()}
+        save(given.outputs, held, results, group)
+    if jax.process_index() == 0:
+        where = f"{jax.process_count()} processes x {jax.local_device_count()} devices"
+        print("\n".join(describe(results, where)), flush=True)
+
+
+def _devices(module: ModuleType) -> list[Any]:
+    """The devices of the program's mesh in its order: this is how the layouts here number them."""
+    return [*module.mesh().devices.flat]
+
+
+def joined(held: Mapping[int, np.ndarray[Any, Any]], layout: Placed) -> np.ndarray[Any, Any]:
+    """The blocks of a process's devices in order, without the gaps between them."""
+    if layout.sharding is None:
+        return next(iter(held.values()))
+    block = layout.block_shape
+    places = {device: tuple(start for start, _ in _grid(layout, device)) for device in held}
+    starts = [sorted({place[dim] for place in places.values()}) for dim in range(len(block))]
+    whole = np.empty([len(at) * size for at, size in zip(starts, block, strict=True)], layout.type.numpy)
+    for device, place in places.items():
+        index = [at.index(start) for at, start in zip(starts, place, strict=True)]
+        whole[tuple(slice(i * n, (i + 1) * n) for i, n in zip(index, block, strict=True))] = held[device]
+    return whole
+
+
+def _grid(layout: Placed, device: int) -> list[tuple[int, int]]:
+    """Where a device's block lies in the padded array, in which all blocks have the ceiling size."""
+    assert layout.sharding is not None
+    padded = tuple(
+        size * dim.parts for size, dim in zip(layout.block_shape, layout.sharding.dims, strict=True)
+    )
+    return [*Placed(TensorType(padded, layout.type.dtype), layout.sharding).bounds[device]]
+
+
+def _held(array: Any, numbers: Mapping[Any, int]) -> dict[int, np.ndarray[Any, Any]]:
+    """The blocks of a result that are on this process's devices."""
+    return {numbers[shard.device]: np.asarray(shard.data) for shard in array.addressable_shards}
+
+
+def _allgather(jax: Any, sent: bytes) -> list[bytes]:
+    """The bytes of all processes, by way of arrays of the longest one's size."""
+    from jax.experimental import multihost_utils
+
+    lengths = np.asarray(multihost_utils.process_allgather(np.array([len(sent)], np.int32))).reshape(-1)
+    padded = np.zeros(int(lengths.max()), np.uint8)
+    padded[: len(sent)] = np.frombuffer(sent, np.uint8)
+    everyone = np.asarray(multihost_utils.process_allgather(padded)).reshape(len(lengths), -1)
+    return [row[:length].tobytes() for row, length in zip(everyone, lengths, strict=True)]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

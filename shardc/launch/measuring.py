@@ -1,0 +1,129 @@
+"""What is measured in every process, and a machine fitted to it.
+
+Collectives of several sizes, a product and a copy, each the quickest of REPEATS. All devices work at once, so
+what they share shows. A link of kind `shared` is fitted (formulas: report/times.py) by least squares of
+the relative errors.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+
+REPEATS = 10
+SIZES = tuple(1 << power for power in range(12, 25, 2))
+"""Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
+
+PRODUCT = 512
+"""Rows and columns of the matrices that are multiplied."""
+
+COPIED = 32 << 20
+"""Bytes that are copied."""
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A collective of `nbytes` of the whole array along the axis took `seconds`."""
+
+    kind: str
+    nbytes: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """The link: seconds, bytes/s of all devices together; the median relative error of each kind."""
+
+    latency: float
+    bandwidth: float
+    errors: dict[str, float]
+
+
+STEPS: dict[str, Callable[[int], tuple[float, float]]] = {
+    "all_reduce": lambda n: (2 * (n - 1), 2 * (n - 1) / n),
+    "all_gather": lambda n: (n - 1, (n - 1) / n),
+    "reduce_scatter": lambda n: (n - 1, (n - 1) / n),
+    "all_to_all": lambda n: (n - 1, (n - 1) / n),
+    "collective_permute": lambda n: (1, 1),
+}
+"""By kind: latencies, and parts of the array that a device sends, among n devices."""
+
+
+def fit(samples: Sequence[Sample], devices: int) -> Fitted:
+    """The latency and bandwidth whose times are nearest to the samples'."""
+    rows = np.array([STEPS[s.kind](devices) for s in samples])
+    rows[:, 1] *= [s.nbytes * devices for s in samples]
+    times = np.array([s.seconds for s in samples])
+    scale = rows.max(axis=0)
+    solution = _positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
+    errors = np.abs(rows @ solution - times) / times
+    kinds = dict.fromkeys(s.kind for s in samples)
+    by_kind = {k: float(np.median(errors[[s.kind == k for s in samples]])) for k in kinds}
+    return Fitted(float(solution[0]), float(1 / solution[1]), by_kind)
+
+
+def _positive(rows: Any, wanted: Any) -> Any:
+    """The least squares solution, both parts of it more than nothing."""
+    solution = cast(Any, np.linalg).lstsq(rows, wanted, rcond=None)[0]
+    for i in (0, 1):
+        if solution[i] <= 0:
+            j = 1 - i
+            solution[j] = rows[:, j] @ wanted / (rows[:, j] @ rows[:, j])
+            solution[i] = solution[j] * 1e-6
+    return solution
+
+
+def quickest(run: Callable[[], object], before: Callable[[], object]) -> float:
+    """Seconds of the quickest run; `before` lets all processes begin together."""
+    run()
+    found: list[float] = []
+    for _ in range(REPEATS):
+        before()
+        start = time.perf_counter()
+        run()
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def rates(before: Callable[[], object]) -> tuple[dict[str, float], float]:
+    """Operations/s of products by dtype, and bytes/s of copies, in NumPy."""
+    flops: dict[str, float] = {}
+    for name, dtype in (("f32", np.float32), ("f64", np.float64)):
+        a = np.ones((PRODUCT, PRODUCT), dtype)
+        flops[name] = 2 * PRODUCT**3 / quickest(lambda a=a: a @ a, before)
+    block = np.ones(COPIED, np.uint8)
+    target = np.empty_like(block)
+    return flops, 2 * COPIED / quickest(lambda: np.copyto(target, block), before)
+
+
+def toml(what: str, devices: int, flops: dict[str, float], bandwidth: float, link: Fitted) -> str:
+    """The machine as a file that --machine reads."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
+    errors = ", ".join(f"{kind} {error:.0%}" for kind, error in link.errors.items())
+    lines = [
+        "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
+        f"# Median error of the fit: {errors}.",
+        "",
+        f'name = "{devices} processes, {what}"',
+        f'source = "measured on {os.uname().machine}, {os.cpu_count()} cores"',
+        "",
+        "[device]",
+        f"memory = {memory:.4g}     # bytes: this machine's, over the devices",
+        f"bandwidth = {bandwidth:.4g}  # bytes/s, read and written, all devices at once",
+        "",
+        "[device.flops] # operations/s, all devices at once",
+        *(f"{name} = {rate:.4g}" for name, rate in flops.items()),
+        f"other = {min(flops.values()):.4g}",
+        "",
+        "[[links]]",
+        f'name = "{what}"',
+        'kind = "shared"',
+        f"bandwidth = {link.bandwidth:.4g} # bytes/s that all devices send together",
+        f"latency = {link.latency:.4g}   # seconds of a step",
+    ]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,93 @@
+"""An emitted program as a process sees it: what its tables say of its arguments and results."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import sys
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from shardc.arrays import Placed, load
+from shardc.arrays.loading import Blocks
+from shardc.arrays.placed import extent
+from shardc.diagnostics import ShardcError
+from shardc.graph.types import DTYPES, TensorType
+from shardc.layout import Mesh
+from shardc.runtime import P, sharding_of
+
+_SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
+
+
+def has_main_local(path: str) -> bool:
+    """Whether a file defines main_local and its tables; what else it is, is run as a script."""
+    try:
+        body = ast.parse(Path(path).read_text(encoding="utf-8")).body
+    except (OSError, ValueError, SyntaxError):
+        return False
+    functions = {node.name for node in body if isinstance(node, ast.FunctionDef)}
+    tables = {
+        t.id for node in body if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)
+    }
+    return "main_local" in functions and {"PARAMS", "RESULTS"} <= tables
+
+
+def load_program(path: str) -> ModuleType:
+    """The module of a file. Its `if __name__ == "__main__"` does not run."""
+    spec = importlib.util.spec_from_file_location("shardc_program", path)
+    if spec is None or spec.loader is None:
+        raise ShardcError(f"{path} is no Python file")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def placed(table: Mapping[str, Any], mesh: Mesh | None) -> dict[str, Placed]:
+    """What PARAMS or RESULTS of a program say."""
+    found: dict[str, Placed] = {}
+    for name, (shape, dtype, spec, *_) in table.items():
+        type = TensorType(tuple(shape), _SHORT[np.dtype(dtype)])
+        found[name] = Placed(type, None if mesh is None else sharding_of(mesh, P(*spec), len(shape)))
+    return found
+
+
+def inputs_of(path: str | None, layouts: Mapping[str, Placed], devices: Iterable[int]) -> Blocks:
+    """The blocks of some devices, from files or, without a path, random ones, the same in every run."""
+    if path is not None:
+        return load(path, layouts, devices)
+    return {
+        name: {device: _random(number, layout, device) for device in devices}
+        for number, (name, layout) in enumerate(layouts.items())
+    }
+
+
+def _random(number: int, layout: Placed, device: int) -> np.ndarray[Any, Any]:
+    """A block that depends on its place, not on who holds it. Padding is zero."""
+    bounds = layout.bounds[device if layout.sharding is not None else 0]
+    rng = np.random.default_rng([number, *(start for start, _ in bounds)])
+    block = np.zeros(layout.block_shape, layout.type.numpy)
+    inside = tuple(slice(0, size) for size in extent(bounds))
+    shape = block[inside].shape
+    if layout.type.numpy.kind in "iu":
+        block[inside] = rng.integers(4, size=shape)
+    elif layout.type.numpy == np.bool_:
+        block[inside] = rng.integers(2, size=shape)
+    else:
+        block[inside] = rng.standard_normal(shape)
+    return block
+
+
+def results_of(found: object, names: Iterable[str]) -> dict[str, Any]:
+    """What main gave, by the names of RESULTS."""
+    values = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
+    return dict(zip(names, values, strict=True))
+
+
+def describe(layouts: Mapping[str, Placed], where: str) -> list[str]:
+    """A line for every result."""
+    return [f"{name}: {layout.type} on {where}" for name, layout in layouts.items()]

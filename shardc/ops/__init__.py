@@ -1,0 +1,57 @@
+"""One definition per operation, and what is asked of them by name.
+
+`hlo.gather`, `chlo.erf`, `spmd.all_gather`, `sdy.reshard` are the definitions, one module of names per
+dialect; the families of files beside them are where they are made. `registry` looks operations up by name.
+"""
+
+from shardc.ops import chlo, func, hlo, own, sdy, spmd
+from shardc.ops.combiner import combiner, op_of
+from shardc.ops.custom_calls import register_call
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
+from shardc.ops.registry import (
+    define,
+    definitions,
+    find,
+    has,
+    infer,
+    infers,
+    is_tensor_op,
+    meaning,
+    names,
+    register,
+    rule_of,
+    sent,
+    verify,
+)
+from shardc.ops.untyped import ShapeError, UntypedOp
+
+__all__ = [
+    "OpDef",
+    "ShapeError",
+    "Spelling",
+    "Syntax",
+    "Trait",
+    "UntypedOp",
+    "chlo",
+    "combiner",
+    "define",
+    "definitions",
+    "find",
+    "func",
+    "has",
+    "hlo",
+    "infer",
+    "infers",
+    "is_tensor_op",
+    "meaning",
+    "names",
+    "op_of",
+    "own",
+    "register",
+    "register_call",
+    "rule_of",
+    "sdy",
+    "sent",
+    "spmd",
+    "verify",
+]

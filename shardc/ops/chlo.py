@@ -1,0 +1,29 @@
+"""The operations of CHLO, under their own names."""
+
+from shardc.ops.contraction.ragged_dot import ragged_dot as ragged_dot
+from shardc.ops.elementwise.arithmetic import mulhi as mulhi
+from shardc.ops.elementwise.special import acos as acos
+from shardc.ops.elementwise.special import acosh as acosh
+from shardc.ops.elementwise.special import asin as asin
+from shardc.ops.elementwise.special import asin_acos_kernel as asin_acos_kernel
+from shardc.ops.elementwise.special import asinh as asinh
+from shardc.ops.elementwise.special import atan as atan
+from shardc.ops.elementwise.special import atanh as atanh
+from shardc.ops.elementwise.special import bessel_i1e as bessel_i1e
+from shardc.ops.elementwise.special import conj as conj
+from shardc.ops.elementwise.special import cosh as cosh
+from shardc.ops.elementwise.special import digamma as digamma
+from shardc.ops.elementwise.special import erf as erf
+from shardc.ops.elementwise.special import erf_inv as erf_inv
+from shardc.ops.elementwise.special import erfc as erfc
+from shardc.ops.elementwise.special import is_inf as is_inf
+from shardc.ops.elementwise.special import is_neg_inf as is_neg_inf
+from shardc.ops.elementwise.special import is_pos_inf as is_pos_inf
+from shardc.ops.elementwise.special import lgamma as lgamma
+from shardc.ops.elementwise.special import next_after as next_after
+from shardc.ops.elementwise.special import polygamma as polygamma
+from shardc.ops.elementwise.special import sinh as sinh
+from shardc.ops.elementwise.special import square as square
+from shardc.ops.elementwise.special import tan as tan
+from shardc.ops.elementwise.special import zeta as zeta
+from shardc.ops.reduction.top_k import top_k as top_k

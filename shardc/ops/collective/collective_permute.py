@@ -1,0 +1,30 @@
+"""Blocks change devices."""
+
+from __future__ import annotations
+
+from shardc.layout.axes import size_of
+from shardc.ops.collective.blocks import moved, per_device
+from shardc.ops.untyped import Types, UntypedOp
+
+
+def _types(op: UntypedOp) -> Types:
+    count = size_of(op.axes("axes"))
+    pairs = op.pairs("pairs")
+    for what, ends in (("source", [pair[0] for pair in pairs]), ("target", [pair[1] for pair in pairs])):
+        if len(set(ends)) != len(ends):
+            raise op.error(f"has a {what} twice in {list(pairs)}")
+        if any(not 0 <= end < count for end in ends):
+            raise op.error(f"has a {what} outside the {count} positions in {list(pairs)}")
+    return (op.one(),)
+
+
+collective_permute = per_device(
+    "spmd.collective_permute",
+    _types,
+    moved,
+    title="permute",
+    doc="Sends the block from position a to position b for every pair (a, b); others get zeros.",
+    attrs={"pairs": "pairs"},
+    sends=lambda b, n: b,
+    pairs=((0, 1), (1, 0)),
+)

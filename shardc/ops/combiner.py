@@ -1,0 +1,48 @@
+"""A node as rules and meanings see it: without ids, and with a name for what its region does."""
+
+from __future__ import annotations
+
+from shardc.graph.program import Graph, Node, Op, Region, own_attrs
+from shardc.ops import hlo
+from shardc.ops.definition import Trait
+from shardc.ops.extremes import extreme
+from shardc.ops.registry import has
+
+_COMBINERS = {
+    hlo.add.name: "sum",
+    hlo.maximum.name: "max",
+    hlo.minimum.name: "min",
+    hlo.multiply.name: "prod",
+    hlo.and_.name: "and",
+    hlo.or_.name: "or",
+    hlo.xor.name: "xor",
+}
+
+
+def op_of(graph: Graph, node: Node) -> Op:
+    """The node without its ids."""
+    combines = node.regions and not has(node.name, Trait.REGION)
+    kind = combiner(node.regions[0], graph) if combines else None
+    return Op(node.name, graph.types(node.operands), graph.types(node.results), own_attrs(node), kind)
+
+
+def combiner(region: Region, graph: Graph) -> str | None:
+    """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; else None.
+
+    Of two (value, index) pairs: argmax or argmin, if it picks so and of equal values the smaller index.
+    `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
+    """
+    if len(region.args) == 4:
+        return extreme(region)
+    if len(region.nodes) == 1 and len(region.args) == 2 and region.results == region.args[1:]:
+        return "set"
+    if len(region.nodes) != 2 or len(region.args) != 2:
+        return None
+    node = region.nodes[0]
+    if sorted(node.operands) != sorted(region.args) or region.results != node.results:
+        return None
+    if node.name == "stablehlo.or" and graph.type(node.results[0]).dtype != "bool":
+        return "bitor"
+    if node.name == "stablehlo.and" and graph.type(node.results[0]).dtype != "bool":
+        return "bitand"
+    return _COMBINERS.get(node.name)

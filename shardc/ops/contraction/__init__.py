@@ -1,0 +1,1 @@
+"""Operations that multiply and sum: one file each."""

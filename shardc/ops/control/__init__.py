@@ -1,0 +1,1 @@
+"""Loops, branches, barriers, tokens and tuples, and what ends a body."""

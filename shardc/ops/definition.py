@@ -1,0 +1,195 @@
+"""What shardc knows of an operation: one record, of which every table of operations is a view.
+
+cbrt = unary("stablehlo.cbrt", REAL, np.cbrt, increasing, doc="The cube root.", array="cbrt", language="cbrt")
+
+The record has the operation's name, how its result types follow from its operands, how it may be sharded
+(its factor rule), what it computes, what it costs, what kind of thing it is (its traits), and how the
+languages that shardc reads and writes spell it. It refers to NumPy and to nothing of xDSL or JAX.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Protocol
+
+from shardc.graph import Op, TensorType
+from shardc.ops.rule import FactorRule
+from shardc.ops.untyped import Types, UntypedOp
+from shardc.semantics.arrays import Array, Body
+
+Infer = Callable[[UntypedOp], Types]
+"""Result types of an operation. Raises ShapeError with what does not fit."""
+
+RuleFunction = Callable[[Op], FactorRule | None]
+"""The factor rule of one operation; None if these operands have none."""
+
+
+class Meaning(Protocol):
+    """What an operation computes: the list of its results. `bodies` are its regions as functions of arrays;
+    they are not needed where `op.combiner` names what the region does.
+    """
+
+    def __call__(self, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]: ...
+
+
+class Trait(Enum):
+    """A property that many operations share, and that some part of the compiler asks for."""
+
+    ELEMENTWISE = "each element of the result follows from the elements at the same place"
+    SOURCE = "makes its result from attributes alone"
+    PRODUCT = "multiplies and sums: a dot product or a convolution"
+    MATMUL = "multiplies matrices"
+    VIEW = "shows the elements of its operand in another shape"
+    MOVES = "lays elements out anew and computes nothing"
+    IDENTITY = "gives its operands back unchanged"
+    ANNOTATION = "says something of shardings, and is gone once they are decided"
+    SAME_LAYOUT = "lays each result out as the operand of the same number"
+    REGION = "its regions run as parts of the program around them: loops, branches, manual code"
+    LOOP = "runs its regions again and again"
+    BRANCH = "runs one of its regions"
+    TERMINATOR = "ends a region"
+    CALL = "runs another function"
+    COLLECTIVE = "an exchange between the devices of a group, in per-device code"
+    COMBINES = "a collective that combines blocks elementwise, and so ends partial results"
+    GLOBAL_COLLECTIVE = "a change of a global value's layout, which becomes one collective"
+    GROUPED = "an exchange between replica groups, as StableHLO writes them"
+    RANDOM = "makes random bits"
+    EFFECT = "does more than compute its results"
+    KEPT = "stays in a program where nothing uses its results"
+    EXTERNAL = "exchanges data with what is outside the program"
+    EXCERPT = "gives all of its operand or a part of it, in another shape or dtype"
+    ALONG_AXES = "names the axes of the mesh that it runs along, in per-device code"
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What running an operation once takes on one device.
+
+    `operations` counts arithmetic on elements; `touched` counts the bytes read and written where that is not
+    all operands and all results (a gather reads only the rows that it takes).
+    """
+
+    operations: Callable[[Op], int]
+    touched: Callable[[Op], int] | None = None
+
+
+def per_result(op: Op) -> int:
+    """One operation per element of every result."""
+    return sum(type.size for type in op.results)
+
+
+def per_operand(op: Op) -> int:
+    """One operation per element of the first operand."""
+    return op.operands[0].size
+
+
+def per_update(op: Op) -> int:
+    """One operation per element of the last operand."""
+    return op.operands[-1].size
+
+
+COMPUTES = Work(per_result)
+READS = Work(per_operand)
+UPDATES = Work(per_update)
+FREE = Work(lambda op: 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Syntax:
+    """How the operation is written in MLIR; dialects/ derives its class from this.
+
+    operands, results: names; one that starts with `*` stands for any number. attrs: name -> kind (see
+    dialects/attribute_kinds.py), with `?` behind the kind of one that may be absent. regions: names, with `*`
+    as well. format: the declarative assembly format, None for MLIR's generic form. same_sizes: operands of
+    any number have equal numbers (`SameVariadicOperandSize`). tensors: operands and results are tensors;
+    False where tokens and tuples may stand too.
+    """
+
+    operands: tuple[str, ...] = ()
+    results: tuple[str, ...] = ("result",)
+    attrs: Mapping[str, str] = field(default_factory=dict[str, str])
+    format: str | None = None
+    regions: tuple[str, ...] = ()
+    same_sizes: bool = False
+    tensors: bool = True
+
+
+class Takes(Enum):
+    """What a built-in of the .shard language does with operands of other dtypes."""
+
+    FLOATS = "integers become f32 first"
+    NUMBERS = "bool becomes i32"
+    ROUNDS = "nothing happens to integers"
+    ALIKE = "operands get one dtype"
+    TRUTHS = "anything but zero is true"
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """How programs write the operation. An operator is written as its symbol, a function by its full name.
+
+    language: the built-in of the .shard language, and what it takes. numpy, jax: None where a printer of the
+    backend says more; numpy is `ops.name` where a function of shardc.semantics is called. Operands are the
+    arguments, unless the text says where they and attributes stand: `np.broadcast_to({0}, {sizes})`. strict:
+    the function wants operands of one dtype and shape, as those of `ops` always do.
+    """
+
+    language: str | None = None
+    takes: Takes = Takes.FLOATS
+    numpy: str | None = None
+    jax: str | None = None
+    strict: bool = False
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, slots=True)
+class OpDef:
+    """One operation. Two definitions are the same only if they are one object; names are unique.
+
+    infer is None for operations that are never checked (tokens, tuples); rule for those whose sharding
+    something else decides (constants, loops, calls); meaning for those that an interpreter runs itself
+    (control flow, communication). sends: bytes that a device sends, from the bytes of its operand and the
+    number of positions in the group, for collectives. title: what people call it, where that is not its
+    name. example: one operation of this kind, which pages show.
+    """
+
+    name: str
+    doc: str
+    infer: Infer | None = None
+    rule: RuleFunction | None = None
+    meaning: Meaning | None = None
+    work: Work = FREE
+    traits: frozenset[Trait] = frozenset()
+    syntax: Syntax | None = None
+    spelling: Spelling = Spelling()
+    sends: Callable[[int, int], int] | None = None
+    title: str | None = None
+    example: Op | None = None
+
+    @property
+    def dialect(self) -> str:
+        """What the name begins with."""
+        return self.name.partition(".")[0]
+
+    @property
+    def short(self) -> str:
+        """The name without its dialect."""
+        return self.name.partition(".")[2]
+
+    def has(self, trait: Trait) -> bool:
+        return trait in self.traits
+
+    def __repr__(self) -> str:
+        return f"<{self.name}>"
+
+
+def of(
+    name: str,
+    operands: Sequence[TensorType],
+    *results: TensorType,
+    combiner: str | None = None,
+    **attrs: object,
+) -> Op:
+    """An operation for an example."""
+    return Op(name, tuple(operands), results, attrs, combiner)

@@ -1,0 +1,1 @@
+"""Factorisations, Fourier transforms, normalisation and random bits: one file each."""

@@ -1,0 +1,3 @@
+"""The operations of our own, under their own names."""
+
+from shardc.ops.movement.join import join as join

@@ -1,0 +1,1 @@
+"""Operations along whole dimensions: one file each."""

@@ -1,0 +1,1 @@
+"""Operations that slide a window over dimensions: one file each, and the arithmetic of windows."""

@@ -1,0 +1,23 @@
+"""Machines: what a device can do, what connects devices, and how long a collective then takes.
+
+`load(name)` is the way in: the machines that come with shardc are the TOML files in this folder (reader.py
+says what is in one). Work is priced by planning/program, which knows the programs.
+"""
+
+from shardc.planning.machines.links import Exchange, Sent, devices_of, link_of, seconds
+from shardc.planning.machines.machine import Link, Machine, with_axes
+from shardc.planning.machines.reader import load, read, shipped
+
+__all__ = [
+    "Exchange",
+    "Link",
+    "Machine",
+    "Sent",
+    "devices_of",
+    "link_of",
+    "load",
+    "read",
+    "seconds",
+    "shipped",
+    "with_axes",
+]

@@ -1,0 +1,49 @@
+"""What a device can do, and what connects devices."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from shardc.diagnostics import ShardcError
+
+KINDS = ("ring", "torus", "shared")
+
+
+@dataclass(frozen=True)
+class Link:
+    """What connects devices: bytes/s, seconds per step, and how many devices are on one (None: all)."""
+
+    name: str
+    kind: str
+    bandwidth: float
+    latency: float
+    devices: int | None = None
+    wraparound: int | None = None
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Bytes, bytes/s and operations/s of a device, and the links, innermost first."""
+
+    name: str
+    source: str
+    memory: int
+    bandwidth: float
+    flops: Mapping[str, float]
+    links: tuple[Link, ...]
+    axes: Mapping[str, str]
+
+    def link(self, name: str) -> Link:
+        return next(link for link in self.links if link.name == name)
+
+
+def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:
+    """The machine with links for mesh axes; ShardcError if it has no such link."""
+    for axis, link in axes.items():
+        if link not in [known.name for known in machine.links]:
+            names = ", ".join(known.name for known in machine.links)
+            raise ShardcError(
+                f"{machine.name} has no link {link} for axis {axis}", hint=f"its links are {names}"
+            )
+    return replace(machine, axes={**machine.axes, **axes})

@@ -1,0 +1,227 @@
+"""Machines, described in small TOML files: what a device can do, and what connects devices.
+
+    name = "two nodes"
+    source = "where the numbers are from"
+    [device]
+    memory = 80e9                  # bytes
+    bandwidth = 3.35e12            # bytes/s, to that memory
+    [device.flops]                 # operations/s by dtype; `other` for those not listed
+    bf16 = 9.89e14
+    other = 6.7e13
+    [[links]]                      # the innermost first
+    name = "NVLink"
+    kind = "ring"                  # ring, torus or shared: links.py has their formulas
+    devices = 8                    # so many consecutive devices are on one; without it, all
+    bandwidth = 4.5e11             # bytes/s
+    latency = 2e-6                 # seconds
+    [axes]                         # optional: the link of a mesh axis, whatever devices it has
+    model = "NVLink"
+
+A torus also has `wraparound`: axes whose size is a multiple of it are rings, others are lines.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from importlib.resources import files
+from math import inf
+from pathlib import Path
+from typing import Any, cast
+
+from shardc.diagnostics import ShardcError, register_source
+from shardc.graph import DTYPES, Location
+from shardc.planning.machines.machine import KINDS, Link, Machine
+
+_NUMBER = re.compile(r"\(at line (\d+), column (\d+)\)")
+
+
+def shipped() -> tuple[str, ...]:
+    """The names of the machines that come with shardc."""
+    folder = files("shardc.planning.machines")
+    return tuple(sorted(Path(item.name).stem for item in folder.iterdir() if item.name.endswith(".toml")))
+
+
+def load(name: str) -> Machine:
+    """A machine by its name, or from a TOML file. ShardcError if there is none, or if the file is wrong."""
+    if name in shipped():
+        return read((files("shardc.planning.machines") / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+    if not name.endswith(".toml"):
+        known = ", ".join(shipped())
+        raise ShardcError(f"there is no machine {name}", hint=f"there are {known}; or name a .toml file")
+    try:
+        text = Path(name).read_text("utf-8")
+    except OSError as error:
+        raise ShardcError(f"cannot read {name}: {(error.strerror or 'failed').lower()}") from None
+    except UnicodeDecodeError:
+        raise ShardcError(f"cannot read {name}: it is not UTF-8") from None
+    return read(text, name)
+
+
+def read(text: str, file: str) -> Machine:
+    """The machine of a TOML text; ShardcError at the line that is wrong."""
+    register_source(file, text)
+    try:
+        data = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        place = _NUMBER.search(str(error))
+        loc = (
+            Location(file, int(place[1]), int(place[2])) if place else Location(file, text.count("\n") + 1, 1)
+        )
+        raise ShardcError(f"this is not TOML: {_NUMBER.sub('', str(error)).strip().lower()}", loc) from None
+    return _machine(_Table(data, file, text, ""))
+
+
+@dataclass(frozen=True)
+class _Table:
+    """A table of the file, which can say where its keys stand. `nth` is its number among equal headers."""
+
+    data: dict[str, Any]
+    file: str
+    text: str
+    header: str
+    nth: int = 0
+
+    def only(self, *keys: str) -> None:
+        """ShardcError at a key that means nothing here."""
+        for key in self.data:
+            if key not in keys:
+                self.fail(key, f"{self._what(key)} means nothing here", f"the keys are {', '.join(keys)}")
+
+    def number(self, key: str, least: float = 0, most: float = 1e30) -> float:
+        """A number above `least`, and up to `most`."""
+        value = self.data.get(key)
+        if value is None:
+            self.missing(key)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not least < value <= most:
+            self.fail(key, f"{self._what(key)} is a positive number, not {value!r}")
+        return float(cast(float, value))
+
+    def rate(self, key: str) -> float:
+        """How much in a second; `inf` where that takes no time."""
+        return self.number(key, most=inf)
+
+    def seconds(self, key: str) -> float:
+        """A time, which may be 0."""
+        return self.number(key, least=-5e-324)
+
+    def count(self, key: str) -> int | None:
+        if key not in self.data:
+            return None
+        value = self.number(key)
+        if value != int(value):
+            self.fail(key, f"{self._what(key)} is a whole number, not {value}")
+        return int(value)
+
+    def string(self, key: str) -> str:
+        if key not in self.data:
+            self.missing(key)
+        if not isinstance(self.data[key], str):
+            self.fail(key, f"{self._what(key)} is a text, not {self.data[key]!r}")
+        return self.data[key]
+
+    def table(self, key: str, needed: bool = True) -> _Table:
+        if key not in self.data and needed:
+            self.missing(key)
+        value = self.data.get(key, {})
+        if not isinstance(value, dict):
+            self.fail(key, f"{self._what(key)} is a table, [{self._path(key)}]")
+        return _Table(cast("dict[str, Any]", value), self.file, self.text, self._path(key))
+
+    def tables(self, key: str) -> list[_Table]:
+        value = self.data.get(key)
+        if not isinstance(value, list) or not all(isinstance(x, dict) for x in cast("list[object]", value)):
+            self.fail(key, f"there must be one or more tables [[{key}]]")
+        items = cast("list[dict[str, Any]]", value)
+        return [_Table(item, self.file, self.text, key, i) for i, item in enumerate(items)]
+
+    def missing(self, key: str) -> None:
+        where = f"[{self.header}] has no {key}" if self.header else f"there is no {key}"
+        raise ShardcError(where, Location(self.file, self._start() or 1, 1), "docs/cost.md lists the keys")
+
+    def fail(self, key: str, message: str, hint: str | None = None) -> None:
+        raise ShardcError(message, self.place(key), hint)
+
+    def place(self, key: str) -> Location:
+        """Where a key of this table stands; else the table."""
+        lines = self.text.split("\n")
+        start = self._start()
+        for number in range(start, len(lines)):
+            line = lines[number]
+            header = line.strip().strip("[]")
+            if re.match(rf"\s*\"?{re.escape(key)}\"?\s*=", line):
+                return Location(self.file, number + 1, len(line) - len(line.lstrip()) + 1)
+            if line.lstrip().startswith("["):
+                if header.split(" ")[0] in (key, self._path(key)):
+                    return Location(self.file, number + 1, 1)
+                if number > start and self.header:
+                    break
+        return Location(self.file, max(start, 1), 1)
+
+    def _start(self) -> int:
+        """The number of the header's line; 0 for the file's own keys."""
+        if not self.header:
+            return 0
+        pattern = re.compile(rf"\s*\[+\s*{re.escape(self.header)}\s*\]+")
+        found = [i + 1 for i, line in enumerate(self.text.split("\n")) if pattern.match(line)]
+        return found[self.nth] if self.nth < len(found) else 0
+
+    def _path(self, key: str) -> str:
+        return f"{self.header}.{key}" if self.header else key
+
+    def _what(self, key: str) -> str:
+        return self._path(key)
+
+
+def _machine(top: _Table) -> Machine:
+    top.only("name", "source", "device", "links", "axes")
+    device = top.table("device")
+    device.only("memory", "bandwidth", "flops")
+    memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
+    flops = device.table("flops")
+    flops.only(*DTYPES, "other")
+    links = tuple(map(_link, top.tables("links")))
+    _check_names(top, links)
+    axes = top.table("axes", needed=False)
+    chosen = {axis: axes.string(axis) for axis in axes.data}
+    for axis, link in chosen.items():
+        if link not in [known.name for known in links]:
+            names = ", ".join(known.name for known in links)
+            axes.fail(axis, f"there is no link {link}", f"the links are {names}")
+    return Machine(
+        name=top.string("name"),
+        source=top.string("source"),
+        memory=memory,
+        bandwidth=bandwidth,
+        flops={"other": flops.rate("other"), **{dtype: flops.rate(dtype) for dtype in flops.data}},
+        links=links,
+        axes=chosen,
+    )
+
+
+def _link(table: _Table) -> Link:
+    table.only("name", "kind", "devices", "bandwidth", "latency", "wraparound")
+    kind = table.string("kind")
+    if kind not in KINDS:
+        table.fail("kind", f"{kind} is no kind of link", f"the kinds are {', '.join(KINDS)}")
+    if kind != "torus" and "wraparound" in table.data:
+        table.fail("wraparound", f"wraparound is of a torus, not of a link of kind {kind}")
+    return Link(
+        table.string("name"), kind, table.number("bandwidth"), table.seconds("latency"),
+        table.count("devices"), table.count("wraparound"),
+    )  # fmt: skip
+
+
+def _check_names(top: _Table, links: tuple[Link, ...]) -> None:
+    """Links have names of their own, reach further and further, and the last reaches everything."""
+    tables = top.tables("links")
+    for i, link in enumerate(links):
+        if link.name in [other.name for other in links[:i]]:
+            tables[i].fail("name", f"two links are called {link.name}")
+        last = i == len(links) - 1
+        if (link.devices is None) != last:
+            message = "the last link reaches all devices" if last else f"link {link.name} needs devices"
+            tables[i].fail("devices", message, "links come innermost first")
+        if i and link.devices and link.devices % (links[i - 1].devices or 1):
+            tables[i].fail("devices", f"{link.devices} is no multiple of the link's before")

@@ -1,0 +1,1 @@
+"""Which collectives products can go on with, and whether that is faster."""

@@ -1,0 +1,10 @@
+"""Planning a program: which form each operation runs in, and where values are resharded.
+
+`plan_program(graph)` is the way in; the search behind it is the rest of this folder.
+"""
+
+from shardc.planning.program.plan import Plan, PlannedCopy, plan_program
+from shardc.planning.program.problem import Proof
+from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
+
+__all__ = ["LessDivided", "Plan", "PlanTime", "PlannedCopy", "Proof", "plan_program", "seconds_text"]

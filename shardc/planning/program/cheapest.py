@@ -1,0 +1,41 @@
+"""The best of some ways to run one operation, while all others run as they do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from shardc.forms.choice import Choice
+from shardc.planning.program.problem import Problem, Total, Variable, inner_cost, work_of
+
+KnownCosts = dict[tuple[object, ...], tuple[int, int, int]]
+"""The cost of values, by the layouts that the operation gives them."""
+
+
+def cheapest(problem: Problem, variable: Variable, options: Iterable[Choice]) -> Choice | None:
+    """The option that costs least under the others' choices; the first of equals, None of none."""
+    current, best, least = variable.choice, None, None
+    known: KnownCosts = {}
+    for choice in options:
+        variable.choice = choice
+        cost = _cost_alone(problem, variable, known)
+        if least is None or cost < least:
+            best, least = choice, cost
+    variable.choice = current
+    return best
+
+
+def _cost_alone(problem: Problem, variable: Variable, known: KnownCosts) -> Total:
+    """The cost of an operation and of all values it touches.
+
+    Of these, many are the same for several choices, and so `known`.
+    """
+    choice = variable.choice
+    ticks, collectives, steps = inner_cost(problem, variable)
+    for value, operands, results in problem.ends(variable):
+        key = (value, *[choice.operands[i] for i in operands], *[choice.results[i] for i in results])
+        cost = known.get(key)
+        if cost is None:
+            cost = known[key] = problem.value_cost(value)
+        ticks, collectives, steps = ticks + cost[0], collectives + cost[1], steps + cost[2]
+    late = sum(len(result.unreduced) for result in choice.results)
+    return (ticks, collectives, steps, variable.trips * work_of(variable), -late)

@@ -1,0 +1,70 @@
+"""Bytes that no plan of a program is below, where the whole is too large for one integer program.
+
+The operations are taken in program order, as many at a time as one linear program can hold: the program of
+network.py without its integrality, which seldom matters. Each such window pays for its own forms and
+for the copies of the values that it makes. What uses these values later runs, for each of them, as suits
+best: so the windows together pay no more than any plan does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from shardc.layout import LayoutError
+from shardc.planning.program.choices import Every, TooMany, every
+from shardc.planning.program.exact import atoms_of_program
+from shardc.planning.program.highs import minimum
+from shardc.planning.program.network import part
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.problem import Problem, Proof, Variable
+
+ASSIGNMENTS = 10_000  # ways to run all the operations together
+WINDOW = 1_500  # ways to run the operations of one window, about
+
+
+def proof(problem: Problem) -> Proof | None:
+    """What is proved of the problem's plan, or can be in reasonable time; None if that is nothing."""
+    if problem.proof is not None:
+        return problem.proof
+    try:
+        atoms, finer = atoms_of_program(problem)
+        choices = every(problem, atoms, ASSIGNMENTS)
+    except (TooMany, LayoutError):
+        return None
+    windows, prices, ticks = list(_windows(choices)), Prices(finer, problem.rates), 0
+    for window, values in zip(windows, _payers(problem, windows), strict=True):
+        inside = Every({variable: choices.choices[variable] for variable in window}, choices.layouts)
+        net = part(problem, inside, choices.choices, values, prices)
+        solved = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
+        ticks += solved.whole_bound if solved else 0
+    return Proof(min(ticks, problem.total()[0]), _method(len(windows)))
+
+
+def _method(count: int) -> str:
+    return "linear program" if count == 1 else f"{count} linear programs of some operations each"
+
+
+def _windows(choices: Every) -> Iterator[list[Variable]]:
+    """The operations in runs."""
+    window: list[Variable] = []
+    size = 0
+    for variable, options in choices.choices.items():
+        if window and size + len(options) > WINDOW:
+            yield window
+            window, size = [], 0
+        window.append(variable)
+        size += len(options)
+    if window:
+        yield window
+
+
+def _payers(problem: Problem, windows: list[list[Variable]]) -> list[list[int]]:
+    """For each window the values it pays for: those it makes, and what is given that it uses first."""
+    number = {variable: i for i, window in enumerate(windows) for variable in window}
+    values: list[list[int]] = [[] for _ in windows]
+    for value in problem.values:
+        made = [problem.producer[value]] if value in problem.producer else []
+        around = [v for v, _ in [*made, *problem.consumers.get(value, [])] if v in number]
+        if around and value not in problem.free:
+            values[number[around[0]]].append(value)
+    return values

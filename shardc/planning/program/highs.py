@@ -1,0 +1,86 @@
+"""Integer programs with columns between 0 and 1, solved by HiGHS through scipy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+from typing import Any
+
+import numpy as np
+
+from shardc.planning.solvers import Vector, milp, sparse
+
+Row = tuple[Sequence[tuple[int, float]], float, float]
+"""(column, factor) pairs, and the bounds of their sum."""
+
+NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
+SECONDS = 120.0  # only against a solver that hangs
+NEAR = 1e-6  # what is so near to a limit keeps to it
+
+
+@dataclass(frozen=True)
+class Solved:
+    """The columns' values, the objective, and a number that no solution's objective is below."""
+
+    columns: Vector
+    value: float
+    bound: float
+
+    @property
+    def whole_bound(self) -> int:
+        """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
+        slack = 1e-6 * self.value + 1e-3
+        least = self.value if self.value - self.bound <= slack else self.bound - slack
+        near = abs(least - round(least)) <= 1e-9 * self.value + 1e-3
+        return max(0, round(least) if near else ceil(least))
+
+
+def minimum(
+    costs: Vector, rows: Sequence[Row], integral: Sequence[bool], known: Vector | None = None
+) -> Solved | None:
+    """The columns for which the costs sum to least; None if no solution was found.
+
+    The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
+    shows that no whole number is below the value of a solution that is `known`.
+    """
+    matrix, low, high = _matrix(rows, len(costs))
+    scale = float(costs.max()) or 1.0
+
+    def solved(whole: bool) -> Any:
+        return milp(
+            costs * (1000 / scale),  # the solver's tolerances are absolute
+            integrality=np.array(integral if whole else [False] * len(integral), dtype=int),
+            bounds=(0, 1),
+            constraints=(matrix, low, high),
+            options={"node_limit": NODES, "time_limit": SECONDS, "mip_rel_gap": 0.0},
+        )
+
+    result = solved(whole=False)
+    if result.x is None:
+        return None
+    relaxed = Solved(np.asarray(result.x), float(costs @ result.x), float(costs @ result.x))
+    if not any(integral):
+        return relaxed
+    for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
+        placed, best = matrix @ columns, Solved(columns, float(costs @ columns), relaxed.value)
+        feasible = np.all(placed >= low - NEAR) and np.all(placed <= high + NEAR)
+        if feasible and best.whole_bound >= best.value - NEAR:
+            return best
+    result = solved(whole=True)
+    if result.x is None:
+        return None
+    columns: Vector = np.asarray(result.x)
+    bound = 0.0 if result.mip_dual_bound is None else float(result.mip_dual_bound) * scale / 1000
+    return Solved(columns, float(costs @ columns), bound)
+
+
+def _matrix(rows: Sequence[Row], width: int) -> tuple[Any, Vector, Vector]:
+    places = [(number, column) for number, (terms, _, _) in enumerate(rows) for column, _ in terms]
+    factors = [factor for terms, _, _ in rows for _, factor in terms]
+    low, high = (np.array([row[side] for row in rows]) for side in (1, 2))
+    return sparse(factors, places, (len(rows), width)), low, high
+
+
+def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:
+    return np.where(integral, columns.round(), columns)

@@ -1,0 +1,291 @@
+"""The planning problem as an integer program.
+
+A column for each (operation, choice): 1 if the operation runs that way. A value goes from the layout it is
+given in to the layouts its users need. With one user that is a transport problem: a column for each pair of
+layouts, whose sums are the columns of the choices. With several users copies are shared: each user draws a
+flow from the given layout to its own need, over copies that are paid once however many flows use them, and
+only of layouts that some user needs. Both have linear relaxations that are exact on trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from math import inf
+from typing import NamedTuple
+
+import numpy as np
+
+from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.forms.choice import Choice
+from shardc.graph import TensorType
+from shardc.layout import Sharding
+from shardc.planning.program.choices import Every
+from shardc.planning.program.highs import Row, Vector
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.problem import Problem, Slot, Variable
+
+Terms = list[tuple[int, float]]
+"""Columns with their factors."""
+
+Columns = dict[Sharding, list[int]]
+"""For each layout the columns, one of which is 1 if it is taken; the column ONE for a fixed layout."""
+
+
+class Produced(NamedTuple):
+    """A value: its type, how often it is made, and the manual axes of the code around it."""
+
+    type: TensorType
+    trips: int
+    manual: AxisNames
+
+
+Arc = tuple[Produced, Sharding, Sharding]
+"""A copy that may be made: of what, from, to."""
+
+
+@dataclass
+class Network:
+    """Columns with their kinds and costs, and rows: sums of columns between two bounds."""
+
+    problem: Problem
+    options: dict[Variable, list[Choice]]
+    prices: Prices
+    limit: float = inf
+    outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
+    chosen: dict[Variable, list[int]] = field(default_factory=dict[Variable, list[int]])
+    carried: dict[int, Columns] = field(default_factory=dict[int, Columns])
+    tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
+    integral: list[bool] = field(default_factory=list[bool])
+    arcs: dict[int, Arc] = field(default_factory=dict[int, Arc])
+    forms: dict[int, tuple[int, int]] = field(default_factory=dict[int, "tuple[int, int]"])
+    rows: list[Row] = field(default_factory=list[Row])
+
+    def column(self, integral: bool = False) -> int:
+        self.integral.append(integral)
+        return len(self.integral) - 1
+
+    def row(self, terms: Terms, low: float, high: float) -> None:
+        self.rows.append((terms, low, high))
+
+    def arc(self, arc: Arc) -> bool:
+        """Whether a copy may be made: not if it alone would cost more than the limit."""
+        return arc[1] == arc[2] or arc[0].trips * self._price(arc)[0] <= self.limit
+
+    def _price(self, arc: Arc) -> tuple[float, int]:
+        made, source, target = arc
+        return self.prices(made.type, source, target, made.manual)
+
+    def costs(self) -> tuple[Vector, Vector]:
+        """Ticks and collectives of every column."""
+        ticks, count = np.zeros(len(self.integral)), np.zeros(len(self.integral))
+        for column, cost in self.forms.items():
+            ticks[column], count[column] = cost
+        for column, arc in self.arcs.items():
+            cost = self._price(arc)
+            ticks[column], count[column] = arc[0].trips * cost[0], arc[0].trips * cost[1]
+        return ticks, count
+
+    def layouts(self, columns: Vector) -> dict[int, Sharding]:
+        """What a solution says of the values that loops carry, by the body's argument."""
+        return {
+            value: next(layout for layout, (column,) in held.items() if columns[column] > 0.5)
+            for value, held in self.carried.items()
+        }
+
+    def choices(self, columns: Vector) -> dict[Variable, Choice]:
+        """What a solution says of each operation."""
+        return {
+            variable: self.options[variable][int(np.argmax(columns[places]))]
+            for variable, places in self.chosen.items()
+        }
+
+    def settle(self, columns: Vector) -> bool:
+        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be."""
+        used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
+        changed = [
+            self.prices.settle(made.type, source, target, made.manual) for made, source, target in used
+        ]
+        return any(changed)
+
+
+ONE = 0
+"""The column that is always 1."""
+
+
+def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, most: float = inf) -> Network:
+    """The program for these choices; variables and loops that are not in `every` keep what they have.
+
+    Plans that cost more than `limit` ticks may be missing. Building stops soon after `most` columns.
+    """
+    net = Network(problem, every.choices, prices, limit)
+    _operations(net, every.choices)
+    for slot, held in every.layouts.items():
+        _slot(net, slot, held)
+    variables = [*every.choices, *(variable for slot in every.layouts for variable in (slot.loop, slot.end))]
+    for value in dict.fromkeys(value for variable in variables for value in variable.touched):
+        if value not in problem.free and len(net.integral) <= most:
+            _value(net, value)
+    return net
+
+
+def part(
+    problem: Problem,
+    inside: Every,
+    outside: dict[Variable, list[Choice]],
+    values: Iterable[int],
+    prices: Prices,
+) -> Network:
+    """The program of the operations `inside`, which pays for the copies of some values.
+
+    Each use of other operations may choose for itself how they run.
+    """
+    net = Network(problem, inside.choices, prices, outside=outside)
+    _operations(net, inside.choices)
+    for slot, held in inside.layouts.items():
+        _slot(net, slot, held)
+    for value in values:
+        _value(net, value)
+    return net
+
+
+def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
+    """The column that is 1, and those of the operations."""
+    net.row([(net.column(), 1)], 1, 1)
+    for variable, choices in options.items():
+        columns = [net.column(integral=True) for _ in choices]
+        net.chosen[variable] = columns
+        net.row([(column, 1) for column in columns], 1, 1)
+        for column, choice in zip(columns, choices, strict=True):
+            cost = net.problem.own_cost(variable, choice)
+            if any(cost):
+                net.forms[column] = cost
+
+
+def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
+    """What a loop carries has one layout: before, at the start and end of the body, and after."""
+    held: Columns = {layout: [net.column(integral=True)] for layout in layouts}
+    net.row([(column, 1) for (column,) in held.values()], 1, 1)
+    net.tied[slot.loop, slot.index] = net.tied[slot.end, slot.index] = held
+    net.carried.update(dict.fromkeys(slot.args, held))
+
+
+def _value(net: Network, value: int) -> None:
+    problem = net.problem
+    given = _given(net, value)
+    uses: dict[tuple[tuple[Sharding, tuple[int, ...]], ...], Columns] = {}
+    for variable, index in problem.consumers.get(value, []):
+        if not problem.free.issuperset(variable.node.results) or not variable.node.results:
+            need = _options(net, variable, index, operand=True)
+            if need.keys() | given.keys() != given.keys() or len(given) > 1:
+                uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
+    needs = list(uses.values())
+    made = Produced(problem.graph.type(value), problem.trips(value), problem.manual.get(value, NO_AXES))
+    if len(needs) == 1:
+        _transport(net, made, given, needs[0])
+    elif needs:
+        _shared(net, made, given, needs)
+
+
+def _given(net: Network, value: int) -> Columns:
+    if value in net.carried:
+        return net.carried[value]
+    if value in net.problem.arguments:
+        return {net.problem.arguments[value][0]: [ONE]}
+    variable, index = net.problem.producer[value]
+    return _options(net, variable, index, operand=False)
+
+
+def _options(net: Network, variable: Variable, index: int, operand: bool) -> Columns:
+    """The layouts that a variable's choices give an operand or result."""
+    if (variable, index) in net.tied:
+        return net.tied[variable, index]
+    if variable not in net.options:
+        choices = net.outside.get(variable, [variable.choice])
+        return _any(net, [_layouts(choice, operand)[index] for choice in choices])
+    found: Columns = {}
+    for column, choice in zip(net.chosen[variable], net.options[variable], strict=True):
+        found.setdefault(_layouts(choice, operand)[index], []).append(column)
+    return found
+
+
+def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
+    return choice.operands if operand else choice.results
+
+
+def _any(net: Network, layouts: Iterable[Sharding]) -> Columns:
+    """Any one of some layouts, for whoever asks."""
+    distinct = list(dict.fromkeys(layouts))
+    if len(distinct) == 1:
+        return {distinct[0]: [ONE]}
+    found: Columns = {layout: [net.column()] for layout in distinct}
+    net.row([(column, 1) for (column,) in found.values()], 1, 1)
+    return found
+
+
+def _sum(columns: Sequence[int], factor: float = 1) -> Terms:
+    return [(column, factor) for column in columns]
+
+
+def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
+    """One user: from each given layout to each needed one."""
+    if len(given) == 1 or len(need) == 1:
+        for source in given:
+            for target in need:
+                _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
+        return
+    ways = {
+        (source, target): net.column()
+        for source in given
+        for target in need
+        if net.arc((made, source, target))
+    }
+    for (source, target), column in ways.items():
+        if source != target:
+            net.arcs[column] = (made, source, target)
+    for source, columns in given.items():
+        used = [ways[source, target] for target in need if (source, target) in ways]
+        net.row([*_sum(columns, -1), *_sum(used)], 0, 0)
+    for target, columns in need.items():
+        used = [ways[source, target] for source in given if (source, target) in ways]
+        net.row([*_sum(columns, -1), *_sum(used)], 0, 0)
+
+
+def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
+    """An arc that is used exactly if one of the columns is 1."""
+    if arc[1] != arc[2]:
+        column = net.column()
+        net.arcs[column] = arc
+        net.row([(column, 1), *_sum(columns, -1)], 0, 0)
+
+
+def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
+    """Several users: flows over copies that are made once."""
+    wanted = list(dict.fromkeys(layout for need in needs for layout in need))
+    places = list(dict.fromkeys([*given, *wanted]))
+    copies: dict[tuple[Sharding, Sharding], int] = {}
+    for target in wanted:
+        arcs: list[int] = []
+        for source in places:
+            if source != target and net.arc((made, source, target)):
+                column = net.column(integral=True)
+                copies[source, target] = column
+                net.arcs[column] = (made, source, target)
+                arcs.append(column)
+        users = [(column, -1.0) for need in needs for column in need.get(target, [])]
+        net.row([*_sum(arcs), *users], -inf, 0)
+        net.row([*_sum(arcs), *_sum(given.get(target, []))], -inf, 1)
+    for need in needs:
+        flows = {arc: net.column() for arc in copies}
+        for arc, column in flows.items():
+            net.row([(column, 1), (copies[arc], -1)], -inf, 0)
+        for place in places:
+            coming = [flows[source, place] for source in places if (source, place) in flows]
+            going = [flows[place, target] for target in wanted if (place, target) in flows]
+            terms = [
+                *_sum(coming),
+                *_sum(going, -1),
+                *_sum(given.get(place, [])),
+                *_sum(need.get(place, []), -1),
+            ]
+            net.row(terms, 0, 0)

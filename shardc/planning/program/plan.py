@@ -1,0 +1,150 @@
+"""The plan of a program: the layout of every value, the form of every operation, the reshards between them.
+
+    plan = plan_program(graph)
+    plan.layouts[value]       # Sharding that the value is produced in
+    plan.forms[node]          # local form, where it is not the plain one
+    plan.copies()             # every other layout that some use needs
+
+`plan_program` is the one way in: it sets up the planning problem of a function (setup.py) and improves the
+choices that propagation suggests (improve.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardc.graph import Function, Graph, Node
+from shardc.layout import Mesh, Sharding
+from shardc.planning.machines import Machine, load
+from shardc.planning.meshes import mesh_of
+from shardc.planning.program.gap import proof
+from shardc.planning.program.improve import improve
+from shardc.planning.program.open_results import open_results, split_like_arguments
+from shardc.planning.program.problem import Problem, Proof
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
+from shardc.planning.program.repeated import (
+    LessDivided,
+    PlanTime,
+    less_divided,
+    time_of,
+    warn_of_repeated_work,
+)
+from shardc.planning.program.setup import setup
+
+DEFAULT = "bytes"
+"""The machine that programs are planned for where none is named."""
+
+Use = tuple[Node, int]
+"""An operation and the number of one of its operands."""
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCopy:
+    """A reshard of `value` from the layout `source`, in which it or an earlier copy is, to `target`.
+
+    `uses` are the operands that take this copy; there may be none, where it is only the source of another.
+    `reason` is one line for comments and reports.
+    """
+
+    value: int
+    source: Sharding
+    target: Sharding
+    uses: tuple[Use, ...]
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The choices made for one function. `problem` is the solved planning problem behind it."""
+
+    problem: Problem
+
+    @property
+    def graph(self) -> Graph:
+        return self.problem.graph
+
+    @property
+    def bytes(self) -> int:
+        """What a device sends in one run of the function."""
+        return self.problem.sent()
+
+    @property
+    def collectives(self) -> int:
+        """How many collectives run."""
+        return self.problem.total()[1]
+
+    @property
+    def time(self) -> PlanTime | None:
+        """What it takes on its machine; None if work is free there."""
+        return time_of(self.problem)
+
+    def less_divided(self) -> LessDivided | None:
+        """The work that annotations divide and the plan does not; None if there is none."""
+        return less_divided(self.problem)
+
+    @property
+    def layouts(self) -> dict[int, Sharding]:
+        """Value -> the layout it is produced in."""
+        return {value: self.problem.given(value) for value in self.problem.values}
+
+    @property
+    def forms(self) -> dict[int, str]:
+        """Node id -> its local form, for operations that do not run in the plain one."""
+        choices = ((variable.node.id, variable.choice) for variable in self.problem.variables)
+        return {node: choice.form for node, choice in choices if choice.form != "plain"}
+
+    @property
+    def results(self) -> tuple[Sharding, ...]:
+        """The layouts in which results leave main."""
+        end = self.graph.main.body.nodes[-1]
+        return next(v for v in self.problem.variables if v.node is end).choice.operands
+
+    def copies(self) -> Iterator[list[PlannedCopy]]:
+        """The reshards of each value that needs any, values in program order, a copy after its source."""
+        for value in self.problem.values:
+            needs = self.problem.needs(value)
+            if needs:
+                yield [
+                    self._copy(value, source, target)
+                    for source, target, _ in self.problem.copies(value, needs)
+                ]
+
+    def proof(self) -> Proof | None:
+        """A lower bound on communication and repeated work of any plan; None if none is found soon."""
+        return proof(self.problem)
+
+    def split_results(self) -> Iterator[tuple[int, int, Sharding]]:
+        """Results that leave main split further than propagation found: result, argument, its layout."""
+        partners = open_results(self.problem)
+        for index, layout in split_like_arguments(self.problem).items():
+            yield index, partners[index], layout
+
+    def warn(self) -> None:
+        """Report operands that are gathered for lack of a local form, blocks with padding, repeated work."""
+        warn_of_lost_splits(self.problem)
+        warn_of_padding(self.problem)
+        warn_of_repeated_work(self.problem)
+
+    def _copy(self, value: int, source: Sharding, target: Sharding) -> PlannedCopy:
+        uses = tuple(
+            (variable.node, index)
+            for variable, index in self.problem.consumers[value]
+            if variable.choice.operands[index] == target
+        )
+        return PlannedCopy(value, source, target, uses, reason(self.problem, value, source, target))
+
+
+def plan_program(
+    graph: Graph, function: Function | None = None, mesh: Mesh | None = None, machine: Machine | None = None
+) -> Plan:
+    """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
+
+    It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
+    propagation found. ShardcError if the program uses two meshes.
+    """
+    mesh = mesh or mesh_of(graph)
+    problem = setup(graph, function or graph.main, Rates(machine or load(DEFAULT), mesh))
+    improve(problem)
+    return Plan(problem)

@@ -1,0 +1,243 @@
+"""The whole-program planning problem: what may be chosen, and what a choice costs.
+
+Every operation has one current Choice. A value is laid out as its producer gives it; each consumer names the
+layout it needs; the difference is paid in reshards, each distinct copy once, times the trips of the loops
+around the definition. Costs are tuples that compare lexicographically: ticks on the machine (rates.py) of
+communication and repeated work, collectives, steps (collectives and local ones), elements of work on one
+device, and last a preference for reducing late.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.forms.choice import Choice
+from shardc.graph import Graph, Node, Op, Region
+from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.ops.rule import FactorRule
+from shardc.planning.program.rates import OpWork, Rates
+from shardc.planning.reshard.copies import MadeCopy, copies, price
+
+Total = tuple[int, int, int, int, int]
+
+End = tuple[int, list[int], list[int]]
+"""A value, the operands of one operation that it is, and the results."""
+
+
+@dataclass(eq=False)
+class Variable:
+    """One operation: how it runs now, and whether that may change."""
+
+    node: Node
+    op: Op
+    rule: FactorRule | None
+    choice: Choice
+    fixed: bool
+    trips: int
+    region: Region
+    least_parts: int | Fraction = 1  # a product that annotations divide stays divided
+    stated: Choice | None = None  # as annotations divide it, which is how it starts
+    signature: int = -1  # the same for equal operations
+    flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
+    size: int = 0  # elements of its operands and results
+    work: OpWork | None = None  # what it takes, where that is counted
+    touched: tuple[int, ...] = ()  # the values whose cost its choice may change
+
+
+@dataclass(eq=False)
+class Slot:
+    """One value that a loop carries: an operand and result of the loop, an argument of its bodies, and what
+    the body returns. All four have one layout."""
+
+    loop: Variable
+    index: int
+    args: tuple[int, ...]
+    end: Variable
+
+    def layout(self) -> Sharding:
+        return self.loop.choice.results[self.index]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """No plan of the choices known for each operation takes fewer than `ticks`; `method` says who says so."""
+
+    ticks: int
+    method: str
+
+
+@dataclass
+class Problem:
+    """A function body with its variables in program order."""
+
+    graph: Graph
+    mesh: Mesh
+    rates: Rates
+    variables: list[Variable] = field(default_factory=list[Variable])
+    producer: dict[int, tuple[Variable, int]] = field(default_factory=dict[int, tuple[Variable, int]])
+    consumers: dict[int, list[tuple[Variable, int]]] = field(
+        default_factory=dict[int, list[tuple[Variable, int]]]
+    )
+    signatures: dict[object, int] = field(default_factory=dict[object, int])
+    wishes: dict[object, tuple[tuple[int, Axis], ...]] = field(
+        default_factory=dict[object, tuple[tuple[int, Axis], ...]]
+    )
+    built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
+    slots: list[Slot] = field(default_factory=list[Slot])
+    free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
+    arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
+    manual: dict[int, AxisNames] = field(default_factory=dict[int, AxisNames])  # of values in per-device code
+    copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
+    proof: Proof | None = None
+    layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
+    made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
+
+    def layout(self, value: int) -> Sharding:
+        """The layout that propagation gave a value; whole where it gave none."""
+        known = self.layouts.get(value) if self.layouts else self.graph.values[value].sharding
+        return _closed(known) if known else replicated(self.mesh, self.graph.type(value).rank)
+
+    def given(self, value: int) -> Sharding:
+        """The layout a value is produced in, under the current choices; a free one as it is needed."""
+        if value in self.arguments:
+            return self.arguments[value][0]
+        if value in self.free:
+            consumer, place = self.consumers[value][0]
+            return consumer.choice.operands[place]
+        variable, index = self.producer[value]
+        return variable.choice.results[index]
+
+    def carry(self, slot: Slot, layout: Sharding) -> None:
+        """Give what a loop carries another layout."""
+        index, loop, end = slot.index, slot.loop.choice, slot.end.choice
+        slot.loop.choice = replace(
+            loop,
+            operands=_with(loop.operands, index, layout),
+            results=_with(loop.results, index, layout),
+        )
+        slot.end.choice = replace(end, operands=_with(end.operands, index, layout))
+        for value in slot.args:
+            self.arguments[value] = (layout, self.arguments[value][1])
+
+    def open(self, variable: Variable) -> bool:
+        """Whether how an operation runs is to be found: not where it is given or will follow its consumer."""
+        return not variable.fixed and not self.free.issuperset(variable.node.results)
+
+    def needs(self, value: int) -> list[Sharding]:
+        """The distinct layouts its consumers need, in program order, without the given one."""
+        given = self.given(value)
+        wanted = [variable.choice.operands[index] for variable, index in self.consumers.get(value, [])]
+        return [need for need in dict.fromkeys(wanted) if need != given]
+
+    def users(self, value: int, need: Sharding) -> list[Variable]:
+        """The consumers that need the value in one layout, in program order."""
+        pairs = self.consumers.get(value, [])
+        return list(dict.fromkeys(variable for variable, i in pairs if variable.choice.operands[i] == need))
+
+    def uses(self, variable: Variable) -> list[tuple[Variable, int]]:
+        """Who uses what an operation makes, as which operand."""
+        return [use for value in variable.node.results for use in self.consumers.get(value, [])]
+
+    @property
+    def values(self) -> list[int]:
+        """Every value, in program order."""
+        return sorted([*self.arguments, *self.producer])
+
+    def trips(self, value: int) -> int:
+        """How often the value is made."""
+        if value in self.arguments:
+            return self.arguments[value][1]
+        return self.made.get(value) or self.producer[value][0].trips
+
+    def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
+        """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
+        ticks = self.rates.form(choice)
+        if variable.work is not None:
+            ticks += self.rates.repeated(variable.work, choice)
+        return variable.trips * ticks, variable.trips * choice.collectives
+
+    def sent(self) -> int:
+        """Bytes that a device sends."""
+        moved = sum(v.trips * v.choice.moved for v in self.variables)
+        for value in self.values:
+            needs = self.needs(value)
+            if needs:
+                type, manual = self.graph.type(value), self.manual.get(value, NO_AXES)
+                moved += self.trips(value) * price(type, self.given(value), tuple(needs), manual)[0]
+        return moved
+
+    def value_cost(self, value: int) -> tuple[int, int, int]:
+        """Ticks, collectives and steps of all reshards of one value."""
+        needs = self.needs(value)
+        if not needs:
+            return (0, 0, 0)
+        given, manual = self.given(value), self.manual.get(value, NO_AXES)
+        ticks, collectives, steps = self.rates.copies(self.graph.type(value), given, tuple(needs), manual)
+        trips = self.trips(value)
+        return (trips * ticks, trips * collectives, trips * steps)
+
+    def ends(self, variable: Variable) -> list[End]:
+        """The values that an operation's choice may change the cost of, with where it makes or uses each."""
+        if variable not in self.ends_of:
+            uses, makes = self.consumers, self.producer
+            self.ends_of[variable] = [
+                (
+                    value,
+                    [i for user, i in uses.get(value, []) if user is variable],
+                    [i for maker, i in [makes[value]] if maker is variable] if value in makes else [],
+                )
+                for value in variable.touched
+            ]
+        return self.ends_of[variable]
+
+    def copies(self, value: int, needs: list[Sharding]) -> list[MadeCopy]:
+        """How to make each needed layout of a value."""
+        return copies(self.graph.type(value), self.given(value), needs, self.manual.get(value, NO_AXES))
+
+    def cost(self, variables: list[Variable]) -> Total:
+        """The cost of some variables and of all values they touch."""
+        values = dict.fromkeys(v for variable in variables for v in variable.touched)
+        costs = [self.value_cost(value) for value in values]
+        costs += [inner_cost(self, variable) for variable in variables]
+        work = sum(variable.trips * work_of(variable) for variable in variables)
+        late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
+        ticks, collectives, steps = (
+            (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
+        )
+        return (ticks, collectives, steps, work, -late)
+
+    def total(self) -> Total:
+        """The cost of the program."""
+        return self.cost(self.variables)
+
+    def worth(self, before: Total, after: Total) -> bool:
+        """Whether another plan is cheaper; and, on a machine without latency, if it takes more collectives,
+        by a quarter at least: a plan that a person expects is not given up for a small gain."""
+        if not self.rates.flat:
+            return after < before
+        return after < before and (after[1] <= before[1] or 4 * after[0] <= 3 * before[0])
+
+
+@lru_cache(maxsize=65536)
+def _closed(sharding: Sharding) -> Sharding:
+    return shared(sharding.layout())
+
+
+def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:
+    """Ticks, collectives and steps of an operation itself."""
+    ticks, count = problem.own_cost(variable, variable.choice)
+    return ticks, count, count
+
+
+def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
+    return (*layouts[:index], layout, *layouts[index + 1 :])
+
+
+def work_of(variable: Variable) -> int:
+    """Elements that one device reads and writes."""
+    return 0 if variable.fixed else variable.size // variable.choice.parts

@@ -1,0 +1,189 @@
+"""What operations and changes of layout take on a machine, in ticks: whole numbers, which add up exactly.
+
+A tick is a femtosecond. Where work is free (the machine `bytes`) it is the time of one byte on the link, so
+that times are bytes there. The time of an operation on one device is that of its arithmetic, at the rate for
+its dtype if it is a product and at the rate `other` if not, plus that of what it reads and writes
+(fusion.py).
+Planning counts what an operation takes beyond an even share of its work on every device: the *repeated* work.
+The shares are the same in all plans.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from math import inf, prod
+
+from shardc.analysis.manual import AxisNames
+from shardc.forms.choice import Choice
+from shardc.graph import Op, TensorType
+from shardc.layout import Axis, Mesh, Sharding, size_of
+from shardc.layout.difference import gained, lost, pieces, subtract
+from shardc.ops import Trait, find, has
+from shardc.planning.machines import Exchange, Machine, link_of, seconds
+from shardc.planning.program.fusion import Traffic
+from shardc.planning.reshard import ReshardStep
+from shardc.planning.reshard.copies import MadeCopy, copies, price
+from shardc.planning.reshard.steps import FREE
+
+FEMTO = 10**15
+START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
+GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
+
+
+@dataclass(frozen=True, slots=True)
+class OpWork:
+    """One run of an operation, undivided: ticks of its arithmetic, its types and what memory it uses.
+
+    `touched` are bytes where the operation's definition says; else those of `traffic`.
+    """
+
+    op: Op
+    ticks: float
+    touched: int | None
+    traffic: Traffic
+
+
+class Rates:
+    """A machine and the mesh on it."""
+
+    def __init__(self, machine: Machine, mesh: Mesh) -> None:
+        self.machine, self.mesh = machine, mesh
+        (*inner, last) = machine.links
+        self.free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
+        self.tick = last.bandwidth if self.free else FEMTO
+        self.flat = not inner and last.kind == "ring" and not last.latency
+        """Bytes alone say how long a collective takes."""
+        self.byte = round(self.tick / last.bandwidth) if self.flat else 0
+        self._times: dict[tuple[object, ...], int] = {}
+        self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
+        self._least = self._fastest()
+
+    def copies(
+        self, type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames
+    ) -> tuple[int, int, int]:
+        """Ticks, collectives and steps of making all these copies of a value once."""
+        if self.free:
+            moved, collectives, steps = price(type, given, needs, manual)
+            return self.byte * moved, collectives, steps
+        key = (type, given, needs, manual)
+        if key not in self._copies:
+            _, collectives, steps = price(type, given, needs, manual)
+            self._copies[key] = self._ticks(copies(type, given, [*needs], manual), type), collectives, steps
+        return self._copies[key]
+
+    def _ticks(self, made: list[MadeCopy], type: TensorType) -> int:
+        """Of all steps of some copies."""
+        ticks = 0
+        for before, _, plan in made:
+            for step in plan.steps:
+                ticks += self._step(type, before, step)
+                before = step.result
+        return ticks
+
+    def at_least(self, bytes: float, collectives: int) -> float:
+        """Ticks that no such collectives take less than."""
+        if self.free:
+            return self.byte * bytes
+        per_byte, latency = self._least
+        return per_byte * bytes + (latency + START) * collectives
+
+    def form(self, choice: Choice) -> int:
+        """Ticks of what a local form itself sends: at worst over links that span the mesh."""
+        if self.free or not choice.collectives:
+            return self.byte * choice.moved
+        if self.flat:
+            return self.byte * choice.moved + START * choice.collectives
+        axes = tuple(self.mesh.axis(name) for name, size in self.mesh.axes if size > 1)
+        each = choice.moved // choice.collectives
+        return choice.collectives * self._time("permute", axes, each, each)
+
+    def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
+        """What an operation takes; None where that is nothing in any layout."""
+        definition = find(op.name)
+        if self.free or definition is None:
+            return None
+        dtype = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else "other"
+        rate = self.machine.flops.get(dtype, self.machine.flops["other"])
+        touched = definition.work.touched
+        arithmetic = self.tick * definition.work.operations(op) / rate
+        return OpWork(op, arithmetic, None if touched is None else touched(op), traffic)
+
+    def repeated(self, work: OpWork, choice: Choice) -> int:
+        """Ticks that one run takes beyond an even share of the work on every device."""
+        count = self.mesh.size
+        op, per_byte = work.op, self.tick / self.machine.bandwidth
+        parts = float(choice.parts)
+        ticks = work.ticks * (1 / parts - 1 / count)
+        if work.touched is not None:
+            return _counted(ticks + per_byte * work.touched * (1 / parts - 1 / count))
+        tensors = [(op.operands[i], choice.operands[i]) for i in work.traffic.reads]
+        tensors += [(op.results[i], choice.results[i]) for i in work.traffic.writes]
+        held = sum(
+            block_bytes(type, layout) - type.size * type.numpy.itemsize / count for type, layout in tensors
+        )
+        return _counted(ticks + per_byte * held)
+
+    def share(self, work: OpWork) -> int:
+        """Ticks of one run if every device has an even share of the work."""
+        op = work.op
+        tensors = [op.operands[i] for i in work.traffic.reads] + [op.results[i] for i in work.traffic.writes]
+        held = work.touched if work.touched is not None else sum(t.size * t.numpy.itemsize for t in tensors)
+        return round((work.ticks + self.tick / self.machine.bandwidth * held) / self.mesh.size)
+
+    def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
+        if step.kind in FREE:
+            written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
+            return _counted(self.tick * written / self.machine.bandwidth)
+        if self.flat:
+            return self.byte * step.bytes + START
+        over = _over(before, step)
+        return self._time(OPS[step.kind], over, step.bytes, block_bytes(type, before))
+
+    def _time(self, op: str, over: tuple[Axis, ...], bytes: int, held: int) -> int:
+        key = (op, over, bytes, held)
+        if key not in self._times:
+            group = size_of(over)
+            pairs = ((0, group // 2),) if op == "permute" else ()
+            sent = Exchange(op, over, group, bytes, held, pairs)
+            link = link_of(self.machine, self.mesh, over)
+            self._times[key] = round(self.tick * seconds(self.machine, link, self.mesh, sent)) + START
+        return self._times[key]
+
+    def _fastest(self) -> tuple[float, float]:
+        """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
+        ways = max(1, len(self.mesh.axes))
+        rates = [link.bandwidth * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
+        latency = min(0.0 if link.kind == "torus" else link.latency for link in self.machine.links)
+        return self.byte or self.tick / max(rates), self.tick * latency
+
+
+OPS = {
+    "all_gather": "all-gather",
+    "all_to_all": "all-to-all",
+    "collective_permute": "permute",
+    "all_reduce": "all-reduce",
+    "reduce_scatter": "reduce-scatter",
+}
+"""The collectives of reshards, as machines know them."""
+
+
+def _over(before: Sharding, step: ReshardStep) -> tuple[Axis, ...]:
+    """The axes that a step's groups span."""
+    after = step.result
+    if step.kind == "all_reduce":
+        return subtract(before.unreduced, after.unreduced)
+    changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
+    used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
+    return tuple(atom for atom in pieces(before.mesh, used) if any(axis.contains(atom) for axis in used))
+
+
+def _counted(ticks: float) -> int:
+    """Whole grains."""
+    return max(0, int(ticks / GRAIN + 1e-6)) * GRAIN
+
+
+@lru_cache(maxsize=65536)
+def block_bytes(type: TensorType, layout: Sharding) -> int:
+    """Bytes of a device's block."""
+    return type.numpy.itemsize * prod(layout.local_shape(type.shape))

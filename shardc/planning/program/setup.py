@@ -1,0 +1,214 @@
+"""From a propagated function to its planning problem, with the choices that propagation's shardings suggest.
+
+What binds stays fixed: arguments, results, constraints, what a loop carries, and regions written per device.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import cast
+
+from shardc.analysis.loops import Constants, counted
+from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes
+from shardc.analysis.summed_copies import summed_copies
+from shardc.forms.choice import Choice, replicated_choice
+from shardc.graph import Function, Graph, Node, Region
+from shardc.layout import KINDS, Axis, Sharding, replicated, shared
+from shardc.ops import Trait, has, hlo, op_of, sdy
+from shardc.ops.registry import rule_of
+from shardc.planning.program.candidates import build, made, wishes
+from shardc.planning.program.changes import change
+from shardc.planning.program.fusion import traffic
+from shardc.planning.program.problem import Problem, Slot, Variable
+from shardc.planning.program.rates import Rates
+
+
+def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
+    """The planning problem of one function without calls, on a machine."""
+    manual, summed = manual_axes(graph), summed_copies(graph)
+    problem = Problem(graph, rates.mesh, rates, manual=manual, copies_summed=summed)
+    constants = Constants(graph)
+    for value in function.body.args:
+        problem.arguments[value] = (_border(problem, value, graph.values[value].sharding), 1)
+    results = tuple(
+        _border(problem, v, s) for s, v in zip(function.result_shardings, function.body.results, strict=True)
+    )
+    _region(problem, constants, function.body, 1, results)
+    _mark_free(problem)
+    count_work(problem)
+    return problem
+
+
+def _border(problem: Problem, value: int, sharding: Sharding | None) -> Sharding:
+    """The layout of an argument or result of main: an open dimension is split evenly or not at all.
+
+    JAX has no uneven arrays at the border of a program, so a result that is split unevenly would be gathered
+    anyway. An argument without annotation is replicated, and each device takes its block.
+    """
+    if sharding is None:
+        return problem.layout(value)
+    sizes = zip(sharding.dims, problem.graph.type(value).shape, strict=True)
+    dims = tuple(replace(dim, axes=_dividing(dim.axes, size)) if dim.open else dim for dim, size in sizes)
+    return shared(replace(sharding, dims=dims).layout())
+
+
+def _dividing(axes: tuple[Axis, ...], size: int) -> tuple[Axis, ...]:
+    """The axes up to the first that does not divide what is left of the size."""
+    for place, axis in enumerate(axes):
+        if size % axis.size:
+            return axes[:place]
+        size //= axis.size
+    return axes
+
+
+def _mark_free(problem: Problem) -> None:
+    """Values made from constants alone cost nothing in any layout: each device makes its own block."""
+    derived: set[int] = set()
+    for variable in problem.variables:
+        made = has(variable.node.name, Trait.SOURCE) or (
+            bool(variable.node.operands) and variable.rule is not None
+        )
+        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
+            derived.update(variable.node.results)
+    problem.free.update(v for v in derived if len(problem.consumers.get(v, [])) == 1)
+
+
+def count_work(problem: Problem) -> None:
+    """What the operations take that run in one way or another; what is made from constants is cheap."""
+    nodes = [variable.node for variable in problem.variables]
+    users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
+    found = traffic(nodes, users)
+    for variable in problem.variables:
+        if problem.open(variable):
+            variable.work = problem.rates.work_of(variable.op, found[variable.node.id])
+
+
+def _region(
+    problem: Problem,
+    constants: Constants,
+    region: Region,
+    trips: int,
+    results: tuple[Sharding, ...],
+    manual: AxisNames = NO_AXES,
+) -> None:
+    """The operations of a region that is written per device of the `manual` axes."""
+    for node in region.nodes[:-1]:
+        _add(problem, node, trips, region)
+        if node.name == sdy.manual_computation.name:
+            _per_device(problem, constants, node, trips, manual)
+        elif has(node.name, Trait.REGION):
+            _inner(problem, constants, node, trips, manual)
+    end = region.nodes[-1]
+    _variable(problem, end, Choice(results, ()), trips, region)
+
+
+def _per_device(problem: Problem, constants: Constants, node: Node, trips: int, manual: AxisNames) -> None:
+    """The body of a manual computation, if it leaves axes to the compiler: its borders are given."""
+    (region,) = node.regions
+    names = manual | own_axes(node)
+    if is_complete(problem.mesh, names):
+        return
+    ins, outs = (
+        tuple(inside(s, names).layout() for s in cast("tuple[Sharding, ...]", node.attrs[key]))
+        for key in ("in_shardings", "out_shardings")
+    )
+    for value, layout in zip(region.args, ins, strict=True):
+        problem.arguments[value] = (layout, trips)
+    _region(problem, constants, region, trips, outs, names)
+
+
+def _inner(problem: Problem, constants: Constants, node: Node, trips: int, manual: AxisNames) -> None:
+    """The bodies of a loop or branch: what is carried keeps the layout of the results."""
+    carried = tuple(map(problem.layout, node.results))
+    loop_variable = problem.variables[-1]
+    loop = counted(node, constants) if node.name == hlo.while_.name else None
+    for index, region in enumerate(node.regions):
+        times = trips * (loop.trips if loop else 1)
+        for value, layout in zip(region.args, carried, strict=False):
+            problem.arguments[value] = (layout, times)
+        is_cond = node.name == hlo.while_.name and index == 0
+        results = (replicated(problem.mesh, 0),) if is_cond else carried
+        _region(problem, constants, region, times, results, manual)
+    if node.name == hlo.while_.name:
+        cond, body = node.regions
+        for index, args in enumerate(zip(cond.args, body.args, strict=True)):
+            problem.slots.append(Slot(loop_variable, index, args, problem.variables[-1]))
+
+
+def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
+    fixed = _fixed(problem, node)
+    if fixed:
+        _variable(problem, node, fixed, trips, region)
+        return
+    op = op_of(problem.graph, node)
+    rule = rule_of(op)
+    if has(node.name, Trait.SOURCE):
+        _variable(problem, node, made(problem.layout(node.results[0])), trips, region, free=True)
+        return
+    variable = _variable(
+        problem, node, replicated_choice(op, problem.mesh), trips, region, free=rule is not None
+    )
+    if rule is not None:
+        results = [problem.layout(v) for v in node.results]
+        operands = [problem.given(v) for v in node.operands]
+        order = _results_first(len(operands), len(results))
+        pairs = wishes(problem, variable, (*operands, *results), order)
+        variable.choice = build(problem, variable, pairs) or variable.choice
+        _as_divided(problem, variable, results, order)
+
+
+def _as_divided(
+    problem: Problem, variable: Variable, results: list[Sharding], order: tuple[int, ...]
+) -> None:
+    """Divide work as propagation does, also where an operand does not come as that says; a product always."""
+    operands = [problem.layout(v) for v in variable.node.operands]
+    built = build(problem, variable, wishes(problem, variable, (*operands, *results), order))
+    product, free = has(variable.node.name, Trait.PRODUCT), problem.rates.free
+    further = built is not None and built.parts > variable.choice.parts
+    if further and (product or not free):
+        variable.choice = built or variable.choice
+    variable.stated = built if further else variable.choice
+    if product:
+        variable.least_parts = variable.choice.parts
+
+
+def _results_first(operands: int, results: int) -> tuple[int, ...]:
+    return (*range(operands, operands + results), *range(operands))
+
+
+def _fixed(problem: Problem, node: Node) -> Choice | None:
+    """The only choice of a node whose layouts are given, or None."""
+    results = tuple(map(problem.layout, node.results))
+    if node.name in (sdy.sharding_constraint.name, sdy.reshard.name):
+        target = cast(Sharding, node.attrs["sharding"]).layout()
+        return Choice((target,), (target,))
+    if node.name == sdy.manual_computation.name:
+        ins = cast(tuple[Sharding, ...], node.attrs["in_shardings"])
+        outs = cast(tuple[Sharding, ...], node.attrs["out_shardings"])
+        return Choice(tuple(s.layout() for s in ins), tuple(s.layout() for s in outs))
+    if has(node.name, Trait.GLOBAL_COLLECTIVE):
+        return change(problem, node)
+    if has(node.name, Trait.SAME_LAYOUT):
+        return Choice(results, results)
+    if has(node.name, Trait.REGION):
+        selector = tuple(replicated(problem.mesh, problem.graph.type(v).rank) for v in node.operands)
+        return Choice(selector, results)
+    return None
+
+
+def _variable(
+    problem: Problem, node: Node, choice: Choice, trips: int, region: Region, free: bool = False
+) -> Variable:
+    op = op_of(problem.graph, node)
+    variable = Variable(node, op, rule_of(op) if free else None, choice, not free, trips, region)
+    if variable.rule is not None:
+        variable.signature = problem.signatures.setdefault(op.key(), len(problem.signatures))
+        variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
+    variable.size = sum(type.size for type in op.operands + op.results)
+    variable.touched = tuple(dict.fromkeys((*node.operands, *node.results)))
+    problem.variables.append(variable)
+    for index, value in enumerate(node.operands):
+        problem.consumers.setdefault(value, []).append((variable, index))
+    for index, value in enumerate(node.results):
+        problem.producer[value] = (variable, index)
+    return variable

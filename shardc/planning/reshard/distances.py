@@ -1,0 +1,162 @@
+"""What a reshard between any two layouts costs at least, for all layouts at once.
+
+One search per pair (planner.py) is exact but takes milliseconds. Where every axis divides every
+dimension, bytes are a fixed part of the tensor's size, whatever the tensor: so the shortest paths between all
+layouts of one rank are found once for a mesh, on a tensor that everything divides. Where something does not
+divide, blocks are larger and moves fewer, so the figure is a lower bound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
+from itertools import permutations, product
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.graph.types import TensorType
+from shardc.layout import Axis, Mesh, Sharding
+from shardc.layout.difference import pieces, split
+from shardc.planning.reshard.atoms import refine
+from shardc.planning.reshard.moves import SearchState, moves
+from shardc.planning.reshard.space import AtomLayout, Space
+from shardc.planning.reshard.steps import FREE
+from shardc.planning.solvers import Matrix, dijkstra, sparse
+
+AxisAtoms = tuple[Axis, ...]
+
+STEP = 1 / 1024  # what a collective counts, in bytes of the model tensor: it decides between equals
+TINY = STEP / 1024  # scipy drops edges that cost nothing
+
+
+@dataclass(frozen=True)
+class Distances:
+    """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`.
+
+    Tables are by source and target: bytes as a part of the tensor's, and collectives; the first two for
+    targets that are whole, the others for targets that are partial.
+    """
+
+    atoms: AxisAtoms
+    index: dict[AtomLayout, int] = field(repr=False)
+    tables: tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix]] = field(repr=False)
+    numbers: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
+
+    def least(self, type: TensorType, source: Sharding, target: Sharding) -> tuple[float, int]:
+        """Bytes and collectives of a plan that a program would use, or less."""
+        parts, steps = self.tables[bool(target.unreduced)]
+        place = self._number(source), self._number(target)
+        return float(parts[place]) * type.size * type.numpy.itemsize, int(steps[place])
+
+    def _number(self, sharding: Sharding) -> int:
+        known = self.numbers.get(sharding)
+        if known is None:
+            number = {atom: i for i, atom in enumerate(self.atoms)}
+            dims = tuple(tuple(number[a] for a in split(dim.axes, self.atoms)) for dim in sharding.dims)
+            partial = tuple(sorted(number[a] for a in split(sharding.unreduced, self.atoms)))
+            known = self.numbers[sharding] = self.index[AtomLayout(dims, partial)]
+        return known
+
+
+class _AllWays(Space):
+    """A tensor for which no two atoms are alike: all layouts are goals."""
+
+    @cached_property
+    def kinds(self) -> tuple[tuple[int, int, bool], ...]:
+        return tuple((size, atom, True) for atom, size in enumerate(self.sizes))
+
+
+@lru_cache(maxsize=256)
+def distances(atoms: AxisAtoms, rank: int) -> Distances:
+    """The shortest paths for a mesh whose axes are cut into `atoms`."""
+    parts = prod(atom.size for atom in atoms)
+    nothing: tuple[tuple[int, ...], ...] = ((),) * rank
+    goal = AtomLayout(nothing, tuple(range(len(atoms))))
+    space = _AllWays((parts,) * rank, parts, tuple(atom.size for atom in atoms), AtomLayout(nothing), goal)
+    index = {layout: i for i, layout in enumerate(layouts(len(atoms), rank))}
+    steps = _steps(space, index)
+    first, second = (_tables(space, steps, [*index], wanted) for wanted in (False, True))
+    return Distances(atoms, index, (first, second))
+
+
+MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole
+
+
+def atoms_for(mesh: Mesh, used: Iterable[Axis], ranks: Iterable[int]) -> AxisAtoms:
+    """The mesh's axes, cut where the axes in use are, and finer where pieces could then change places."""
+    used, rank = tuple(used), max(ranks, default=0)
+    coarse = pieces(mesh, [*(mesh.axis(name) for name, size in mesh.axes if size > 1), *used])
+    fine = tuple(refine(coarse))
+    return fine if (rank + 2) ** len(fine) <= MOST else coarse
+
+
+def layouts(count: int, rank: int) -> list[AtomLayout]:
+    """Every layout of a tensor of that rank with that many atoms."""
+    found: list[AtomLayout] = []
+    for chosen in product(range(-2, rank), repeat=count):  # a copy, a partial result, a dimension
+        partial = tuple(a for a, place in enumerate(chosen) if place == -1)
+        per = [[a for a, place in enumerate(chosen) if place == dim] for dim in range(rank)]
+        found += [AtomLayout(dims, partial) for dims in product(*map(permutations, per))]
+    return found
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The graph of all moves: which atoms its states use, as bits, layouts first; and its edges.
+
+    An edge is (from, to, whether it makes a partial result) with its bytes, plus STEP for a collective.
+    """
+
+    masks: NDArray[np.int64]
+    edges: dict[tuple[int, int, bool], float]
+
+
+def _steps(space: Space, index: dict[AtomLayout, int]) -> _Steps:
+    numbers = {SearchState(layout): i for layout, i in index.items()}
+    states, edges = [*numbers], dict[tuple[int, int, bool], float]()
+    for state in states:  # which grows
+        for move in moves(space, state):
+            if move.state not in numbers:
+                numbers[move.state] = len(states)
+                states.append(move.state)
+            key = (numbers[state], numbers[move.state], move.kind.endswith("to_unreduced"))
+            cost = move.bytes + (STEP if move.begins and move.kind not in FREE else 0) + TINY
+            edges[key] = min(cost, edges.get(key, cost))
+    used = [state.layout.used() | {*(state.hand.atoms if state.hand else ())} for state in states]
+    return _Steps(np.array([sum(1 << atom for atom in atoms) for atoms in used], dtype=np.int64), edges)
+
+
+def _tables(space: Space, steps: _Steps, found: list[AtomLayout], wanted: bool) -> tuple[Matrix, Matrix]:
+    """Bytes, as parts of the tensor's, and collectives. With `wanted`, results may be made partial.
+
+    Idle axes help to end partial results only where that saves a quarter (planner.py).
+    """
+    masks = steps.masks[: len(found)]
+    pairs = masks[:, None] | masks[None, :]
+    everything = (1 << len(space.sizes)) - 1
+    shared = _shortest(steps, len(found), everything, wanted)
+    simple = shared.copy()
+    for used in range(everything):
+        here = pairs == used
+        simple[here] = _shortest(steps, len(found), used, wanted)[here]
+    partial = np.array([bool(layout.partial) for layout in found])[:, None]
+    best = np.where(~partial | (4 * np.floor(shared) <= 3 * np.floor(simple)), shared, simple)
+    moved = np.floor(best)
+    whole = space.itemsize * prod(space.shape)
+    with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
+        return moved / whole, np.nan_to_num(np.round((best - moved) / STEP))
+
+
+def _shortest(steps: _Steps, count: int, used: int, wanted: bool) -> Matrix:
+    """Bytes plus STEP for each collective, between the first `count` states over no other atoms."""
+    inside = (steps.masks & ~used) == 0
+    kept = {
+        (source, target): cost
+        for (source, target, unreduces), cost in steps.edges.items()
+        if inside[source] and inside[target] and (wanted or not unreduces)
+    }
+    size = len(steps.masks)
+    return dijkstra(sparse([*kept.values()], [*kept], (size, size)), count)

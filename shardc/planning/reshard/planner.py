@@ -1,0 +1,163 @@
+"""From one sharding of a tensor to another, moving the fewest bytes.
+
+The search (search.py) is over layouts of numbered atoms (atoms.py), so a problem that
+differs from another in the names of axes alone is solved once. It is run to the end where that takes a second
+or two on meshes of up to three axes, and half a second beyond and for finer pieces of axes; a plan carries
+what has been proved.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from shardc.graph.types import TensorType
+from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
+from shardc.layout.difference import split
+from shardc.planning.reshard.atoms import atoms_of
+from shardc.planning.reshard.cost import ReshardCost
+from shardc.planning.reshard.search import Found, Taken, search
+from shardc.planning.reshard.space import AtomLayout, Space
+from shardc.planning.reshard.steps import FREE, ReshardStep
+
+EFFORT = 10_000  # moves tried before a search gives its best answer so far (an eighth of a second)
+WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
+HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
+HASTY_EFFORT = 4_000  # moves tried in such a search
+
+
+@dataclass(frozen=True, slots=True)
+class Reshard:
+    """The steps from source to target and what they cost together.
+
+    No plan has fewer bytes than `bound`, whatever pieces of axes it moves; `exact`: this one has no more.
+    """
+
+    steps: tuple[ReshardStep, ...]
+    cost: ReshardCost
+    bound: int
+    exact: bool
+
+
+class TooLittleMemory(LayoutError):
+    """No way was found that stays within the bytes that a device may use."""
+
+
+@lru_cache(maxsize=65536)
+def plan(
+    type: TensorType,
+    source: Sharding,
+    target: Sharding,
+    memory_limit: int | None = None,
+    idle_axes: bool = True,
+    manual: frozenset[str] = frozenset(),
+) -> Reshard:
+    """The cheapest way from `source` to `target`, two shardings of a tensor of global type `type`.
+
+    `memory_limit` is the most bytes a device may have for a step's operand and result together. With
+    `idle_axes` devices that hold copies before and after may share the work: an all-reduce over x becomes a
+    slice over y, an all-reduce of the smaller block, and an all-gather, where that is fewer bytes. Not along
+    `manual` axes: a block of per-device code that is written for them is another on every device. Raises
+    LayoutError if the shardings are on different meshes or parts of an axis in them have no common
+    refinement, TooLittleMemory if nothing that stays within the limit was found.
+    """
+    if source.mesh != target.mesh:
+        raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
+    source, target = source.layout(), target.layout()
+    best: Reshard | None = None
+    for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
+        space = _space(type, source, target, atoms)
+        first = best is None and len(source.mesh.axes) <= 3
+        found = _bounded(space, memory_limit, WHOLE_EFFORT if first else EFFORT)
+        if found is None:
+            continue
+        if best is None or found.cost < best.cost:
+            best = Reshard(_steps(found.path, source, target, atoms), found.cost, found.bound, found.exact)
+        bound = min(best.cost.bytes, found.bound)
+        best = replace(best, bound=bound, exact=bound == best.cost.bytes)
+    if best is None:
+        raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
+    return best
+
+
+@lru_cache(maxsize=65536)
+def preferred_plan(
+    type: TensorType,
+    source: Sharding,
+    target: Sharding,
+    manual: frozenset[str] = frozenset(),
+    memory_limit: int | None = None,
+) -> Reshard:
+    """The plan that a compiled program uses: the cheapest, but people expect one all-reduce of a partial sum.
+
+    One that copies share becomes a slice, an all-reduce and an all-gather; two more steps are worth it if
+    they save a quarter of the bytes, or if nothing else stays within the limit.
+    """
+    least = plan(type, source, target, memory_limit, manual=manual)
+    if not source.unreduced:
+        return least
+    try:
+        simple = plan(type, source, target, memory_limit, idle_axes=False)
+    except TooLittleMemory:
+        return least
+    return least if 4 * least.cost.bytes <= 3 * simple.cost.bytes else simple
+
+
+def least_memory(
+    type: TensorType, source: Sharding, target: Sharding, manual: frozenset[str] = frozenset()
+) -> int:
+    """The bytes on a device with which a way was still found: those of a step's operand and result."""
+    peak = plan(type, source, target, manual=manual).cost.peak
+    while True:
+        try:
+            peak = plan(type, source, target, peak - 1, manual=manual).cost.peak
+        except TooLittleMemory:
+            return peak
+
+
+def _bounded(space: Space, limit: int | None, effort: int) -> Found | None:
+    """The better of what an exact search has after `effort` moves and what a hasty one has."""
+    careful = search(space, limit, effort)
+    if careful is not None and careful.exact:
+        return careful
+    for haste in HASTE:
+        hasty = search(space, limit, HASTY_EFFORT, haste)
+        if hasty is not None and (careful is None or hasty.cost < careful.cost):
+            return replace(hasty, bound=careful.bound if careful else 0)
+    return careful
+
+
+def _space(type: TensorType, source: Sharding, target: Sharding, atoms: Sequence[Axis]) -> Space:
+    """The problem in numbers."""
+    differ = bool(source.unreduced and target.unreduced) and source.kind != target.kind
+    start, goal = _layout(source, atoms, not differ), _layout(target, atoms, True)
+    return Space(type.shape, type.numpy.itemsize, tuple(atom.size for atom in atoms), start, goal)
+
+
+def _layout(sharding: Sharding, atoms: Sequence[Axis], settled: bool) -> AtomLayout:
+    number = {atom: i for i, atom in enumerate(atoms)}
+    dims = tuple(tuple(number[atom] for atom in split(dim.axes, atoms)) for dim in sharding.dims)
+    partial = tuple(sorted(number[atom] for atom in split(sharding.unreduced, atoms)))
+    return AtomLayout(dims, partial, settled)
+
+
+def _steps(
+    path: Sequence[Taken], source: Sharding, target: Sharding, atoms: Sequence[Axis]
+) -> tuple[ReshardStep, ...]:
+    """The moves as steps: neighbours of one kind joined, the last with the target as it is written."""
+    steps: list[ReshardStep] = []
+    for move in path:
+        dims = tuple(Dim(merge(atoms[a] for a in dim)) for dim in move.layout.dims)
+        unreduced = merge(atoms[a] for a in move.layout.partial)
+        kind = target.kind if move.layout.settled and target.unreduced else source.kind
+        step = ReshardStep(move.kind, Sharding(source.mesh, dims, unreduced=unreduced, kind=kind), move.bytes)
+        if steps and steps[-1].kind == step.kind and step.kind in _JOINED:
+            step = ReshardStep(step.kind, step.result, steps.pop().bytes + step.bytes)
+        steps.append(step)
+    if steps:
+        steps[-1] = ReshardStep(steps[-1].kind, target, steps[-1].bytes)
+    return tuple(steps)
+
+
+_JOINED = ("all_gather", "reduce_scatter", *FREE)

@@ -1,0 +1,162 @@
+"""Arithmetic of exact arrays: sums, products, quotients, and the greater and the lesser of two."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.proof import field
+from shardc.proof.field import Residues
+from shardc.proof.values import (
+    EXACT,
+    NAN,
+    DrawAgain,
+    Floats,
+    any_special,
+    exact,
+    make,
+    order,
+    representative,
+    signs,
+    special,
+    whole,
+)
+from shardc.semantics.arrays import Array
+
+Binary = Callable[[Array, Array], Array]
+
+
+def _with_specials(result: Array, ufunc: Any, *operands: Array) -> Array:
+    """The result, with what IEEE 754 makes of infinities and NaN where there are some."""
+    if not any_special(*operands):
+        return result
+    places = np.logical_or.reduce(np.broadcast_arrays(*map(special, operands)))
+    values = ufunc(*[np.broadcast_to(operand, places.shape)[places] for operand in operands])
+    result = np.array(np.broadcast_to(result, places.shape))
+    result[places] = values
+    return result
+
+
+def _ieee(ufunc: np.ufunc) -> Callable[..., Array]:
+    return lambda *arrays: whole(ufunc(*map(representative, arrays)))
+
+
+def _finite(array: Array) -> Residues:
+    """The residues, 0 for elements that are not finite."""
+    residue = array["residue"]
+    return np.where(special(array), np.uint64(0), residue) if any_special(array) else residue
+
+
+def _shadows(function: Callable[..., Floats], *operands: Array) -> tuple[Floats, Floats]:
+    """A function of both shadows."""
+    return function(*(x["shadow"] for x in operands)), function(*(x["other"] for x in operands))
+
+
+def add(left: Array, right: Array) -> Array:
+    """left + right."""
+    left, right = exact(left), exact(right)
+    result = make(field.add(_finite(left), _finite(right)), *_shadows(np.add, left, right))
+    return _with_specials(result, _infinite_sum, left, right)
+
+
+def _infinite_sum(left: Array, right: Array) -> Array:
+    """At least one of each pair is special; the sign of the other says nothing."""
+    a, b = (np.where(special(x), x["shadow"], 0.0) for x in (left, right))
+    return whole(a + b)
+
+
+def negate(operand: Array) -> Array:
+    """-x."""
+    result = make(field.negate(_finite(operand)), *_shadows(np.negative, operand))
+    return _with_specials(result, _opposite, operand)
+
+
+def _opposite(operand: Array) -> Array:
+    return whole(-operand["shadow"])
+
+
+def subtract(left: Array, right: Array) -> Array:
+    """left - right."""
+    return add(exact(left), negate(exact(right)))
+
+
+def multiply(left: Array, right: Array) -> Array:
+    """left * right."""
+    left, right = exact(left), exact(right)
+    result = make(field.multiply(_finite(left), _finite(right)), *_shadows(np.multiply, left, right))
+    return _with_specials(result, _ieee(np.multiply), left, right)
+
+
+def divide(left: Array, right: Array) -> Array:
+    """left / right; by a zero that is no matter of chance (padding, a literal) as IEEE 754 has it.
+
+    Raises DrawAgain where another denominator is zero.
+    """
+    left, right = exact(left), exact(right)
+    zero = right["residue"] == 0
+    if bool(zero.any()):
+        if bool((zero & ((right["shadow"] != 0) | (right["other"] != 0))).any()):
+            raise DrawAgain("a denominator is zero")
+        left, right, zero = np.broadcast_arrays(left, right, zero)
+        result = np.empty(zero.shape, EXACT)
+        result[zero] = whole(signs(left[zero]) / 0.0)
+        result[~zero] = divide(left[~zero], right[~zero])
+        return result
+    infinite = special(right)
+    divisor = field.inverse(np.where(infinite, np.uint64(1), right["residue"]))
+    result = make(field.multiply(_finite(left), divisor), *_shadows(np.divide, left, right))
+    return _with_specials(result, _ieee(np.divide), left, right)
+
+
+def maximum(left: Array, right: Array) -> Array:
+    """The greater; NaN wins."""
+    return _chosen(left, right, 1)
+
+
+def minimum(left: Array, right: Array) -> Array:
+    """The lesser; NaN wins."""
+    return _chosen(left, right, -1)
+
+
+def _chosen(left: Array, right: Array, wanted: int) -> Array:
+    left, right = exact(left), exact(right)
+    how = order(left, right)
+    return np.where((how == wanted) | (how == 0) | (left["residue"] == NAN), left, right)
+
+
+def total(operand: Array, axes: tuple[int, ...]) -> Array:
+    """The sum over the axes."""
+    if any_special(operand):
+        return _infinite_total(operand, axes)
+    shadows = (np.sum(operand[which], axis=axes) for which in ("shadow", "other"))
+    return make(field.total(operand["residue"], axes), *shadows)
+
+
+def _infinite_total(operand: Array, axes: tuple[int, ...]) -> Array:
+    infinite = special(operand)
+    finite = np.array(operand)
+    finite[infinite] = whole(np.asarray(0.0))
+    result = total(finite, axes)
+    places = infinite.any(axis=axes)
+    sums = np.sum(np.where(infinite, operand["shadow"], 0.0), axis=axes)
+    result = np.array(result)
+    result[places] = whole(sums[places])
+    return result
+
+
+def compare(left: Array, right: Array, direction: str) -> NDArray[np.bool_]:
+    """EQ, NE, LT, LE, GT or GE; whatever is compared with NaN is unequal and unordered."""
+    left, right = exact(left), exact(right)
+    if direction in ("EQ", "NE"):
+        a, b = np.broadcast_arrays(left["residue"], right["residue"])
+        return ((a == b) & (a != NAN)) == (direction == "EQ")
+    how = order(left, right)
+    wanted = {"LT": (-1,), "LE": (-1, 0), "GT": (1,), "GE": (1, 0)}[direction]
+    return np.isin(how, wanted)
+
+
+COMBINATIONS: dict[str, Binary] = {"sum": add, "prod": multiply, "max": maximum, "min": minimum}
+"""What combines two exact arrays, by the name that collectives and reductions give it."""

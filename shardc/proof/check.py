@@ -1,0 +1,135 @@
+"""shardc-check: run a proof again.
+
+    shardc prog.shard --prove proof.json
+    shardc prog.shard --emit ir -o whole.mlir;  shardc prog.shard --emit local -o local.mlir
+    shardc-check whole.mlir local.mlir proof.json
+
+Reads both programs and the certificate, reduces the shapes, runs the draws that the certificate names on
+both, and demands equal results and the certificate's own bytes. It imports the reader and the operations'
+exact meanings, neither planning nor passes.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+from shardc.diagnostics import ShardcError
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
+from shardc.graph import Graph
+from shardc.proof.certificate import Facts, text_of
+from shardc.proof.degrees import Degrees, chance
+from shardc.proof.draws import KINDS, Draw, one_way
+from shardc.proof.evaluate import Ran, evaluate
+from shardc.proof.field import MOST
+from shardc.proof.reduced import Reduced, reduced
+from shardc.proof.values import Beyond, DrawAgain, same
+
+MOST_DRAWS = 100
+
+
+class Refused(Exception):
+    """The certificate does not hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Replay:
+    """A draw, and what both programs gave."""
+
+    draw: Draw
+    whole: Ran
+    local: Ran
+
+
+def check(whole: str, local: str, claimed: str) -> Facts:
+    """Replay a certificate on the texts of both programs. Raises Refused."""
+    graphs = [snapshot(read(text, name)).graph for text, name in ((whole, "whole"), (local, "local"))]
+    shapes = reduced(*graphs)
+    replays = [_replay(shapes, graphs[0], draw) for draw in _draws(claimed)]
+    facts = _facts(shapes, replays)
+    if text_of(facts, (whole, local)) != claimed:
+        raise Refused("the certificate is not that of these programs")
+    if facts.chance > MOST:
+        raise Refused("the chance of a miss is too high")
+    return facts
+
+
+def _draws(claimed: str) -> list[Draw]:
+    try:
+        draws: Any = json.loads(claimed)["draws"]
+        found = [Draw(draw["seed"], draw["kind"], draw["divides"]) for draw in draws]
+    except (ValueError, KeyError, TypeError):
+        raise Refused("the certificate cannot be read") from None
+    if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
+        raise Refused("the certificate has no draws, or one twice, or too many")
+    if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in KINDS for draw in found):
+        raise Refused("the certificate has draws that there are not")
+    return found
+
+
+def _replay(shapes: Reduced, full: Graph, draw: Draw) -> _Replay:
+    types = shapes.whole.types(shapes.whole.main.body.args)
+    inputs = draw.inputs(types, full.types(full.main.body.args))
+    try:
+        wanted = evaluate(shapes.whole, draw, inputs)
+        have = evaluate(shapes.local, draw, inputs)
+    except (DrawAgain, Beyond, ShardcError) as error:
+        raise Refused(f"draw {draw.seed}: {error}") from None
+    for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
+        if want.shape != got.shape or not bool(same(want, got).all()):
+            raise Refused(f"draw {draw.seed}: result {number} differs")
+    return _Replay(draw, wanted, have)
+
+
+def _facts(shapes: Reduced, replays: Sequence[_Replay]) -> Facts:
+    draws = [replay.draw for replay in replays]
+    uniform = [draw for draw in draws if draw.kind != "tied"]
+    divides = any(draw.divides for draw in uniform)
+    last = replays[-1]
+    degrees = [
+        Degrees(graph, ran.trips, divides)
+        for graph, ran in ((shapes.whole, last.whole), (shapes.local, last.local))
+    ]
+    missed = chance(degrees, max(draw.hashes for draw in draws), len(uniform))
+    decisions, places = one_way(draws)
+    return Facts(shapes, draws, [replay.whole.results for replay in replays], missed, decisions, len(places))
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Check a certificate; 1 if it does not hold."""
+    parser = argparse.ArgumentParser(prog="shardc-check", description="Runs a proof of shardc --prove again.")
+    for name, help in (
+        ("whole", "the global program, as --emit ir prints it"),
+        ("local", "the per-device program, as --emit local prints it"),
+        ("certificate", "what --prove FILE wrote"),
+    ):
+        parser.add_argument(name, metavar=f"{name.upper()}", help=help)
+    options = parser.parse_args(argv)
+    try:
+        texts = [_text(cast(str, path)) for path in (options.whole, options.local, options.certificate)]
+        facts = check(*texts)
+    except Refused as error:
+        print(f"shardc-check: {error}", file=sys.stderr)
+        return 1
+    except ShardcError as error:
+        print(error.diagnostic, file=sys.stderr)
+        return 1
+    print(f"holds: {len(facts.draws)} draws, chance of a miss below {facts.chance * 1.05:.0e}")
+    return 0
+
+
+def _text(path: str) -> str:
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        raise Refused(f"cannot read {path}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

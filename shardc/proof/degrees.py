@@ -1,0 +1,176 @@
+"""How likely a difference goes unseen: degrees of results as rational functions, and pairs of hashed values.
+
+A polynomial of degree d that is not zero vanishes at a random point with a chance of at most d / p (Schwartz,
+1980; Zippel, 1979). The values of random functions are fresh variables, as long as different arguments stay
+different: of H values hashed, H(H-1)/2 pairs may meet, each with a chance of at most the degree of their
+difference by p.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import NamedTuple, cast
+
+from shardc.graph import Graph, Node, Region
+from shardc.graph.attrs import DotDims
+from shardc.layout import Axis, size_of
+from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
+from shardc.proof.field import PRIME
+
+_MOST = PRIME
+
+
+class Degree(NamedTuple):
+    """Degrees of a numerator and of a denominator."""
+
+    top: int
+    bottom: int
+
+    def capped(self) -> Degree:
+        """Degrees above p bound nothing and need not grow."""
+        return Degree(min(self.top, _MOST), min(self.bottom, _MOST))
+
+
+VARIABLE, NUMBER = Degree(1, 0), Degree(0, 0)
+
+
+def _sum(a: Degree, b: Degree) -> Degree:
+    if not a.bottom and not b.bottom:
+        return Degree(max(a.top, b.top), 0)
+    return Degree(max(a.top + b.bottom, b.top + a.bottom), a.bottom + b.bottom)
+
+
+def _product(a: Degree, b: Degree) -> Degree:
+    return Degree(a.top + b.top, a.bottom + b.bottom)
+
+
+def _quotient(a: Degree, b: Degree) -> Degree:
+    return Degree(a.top + b.bottom, a.bottom + b.top)
+
+
+def _sum_of(a: Degree, terms: int) -> Degree:
+    return Degree(a.top + (terms - 1) * a.bottom, terms * a.bottom) if a.bottom else a
+
+
+def _either(*degrees: Degree) -> Degree:
+    return Degree(max((d.top for d in degrees), default=0), max((d.bottom for d in degrees), default=0))
+
+
+_PAIRS: Mapping[str, Callable[[Degree, Degree], Degree]] = {
+    hlo.add.name: _sum,
+    hlo.subtract.name: _sum,
+    hlo.multiply.name: _product,
+    hlo.divide.name: _quotient,
+}
+_CHOICES = {
+    definition.name
+    for definition in (hlo.maximum, hlo.minimum, hlo.clamp, hlo.select, hlo.abs_, hlo.negate, hlo.convert)
+}
+_TREES = {hlo.reduce.name, hlo.reduce_window.name}
+_REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.name, hlo.reduce_scatter.name}
+
+
+@dataclass(slots=True)
+class Degrees:
+    """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw."""
+
+    graph: Graph
+    trips: Mapping[int, int]
+    divides: bool = True
+    arguments: int = 0
+    found: dict[int, Degree] = field(default_factory=dict[int, Degree])
+
+    def results(self) -> int:
+        """The largest degree of a result's numerator and denominator together; `arguments` that of what is
+        hashed.
+        """
+        main = self.graph.main.body
+        degrees = self._region(main, [VARIABLE] * len(main.args))
+        return max((d.top + d.bottom for d in degrees), default=0)
+
+    def _region(self, region: Region, arguments: Sequence[Degree]) -> list[Degree]:
+        self.found.update(zip(region.args, arguments, strict=True))
+        for node in region.nodes[:-1]:
+            degrees = self._node(node, [self.found.get(operand, NUMBER) for operand in node.operands])
+            self.found.update(zip(node.results, [d.capped() for d in degrees], strict=True))
+        return [self.found.get(result, NUMBER) for result in region.results]
+
+    def _node(self, node: Node, operands: list[Degree]) -> list[Degree]:
+        count = len(node.results)
+        if node.name == hlo.while_.name:
+            for _ in range(min(self.trips.get(node.id, 1), 64)):
+                operands = self._region(node.regions[1], operands)
+            if self.trips.get(node.id, 1) > 64:
+                operands = [d if d == NUMBER else Degree(_MOST, _MOST) for d in operands]
+            return operands
+        if node.name in (func.call.name, hlo.composite.name):
+            key = "callee" if node.name == func.call.name else "decomposition"
+            return self._region(self.graph.functions[str(node.attrs[key])].body, operands)
+        if node.name in (sdy.manual_computation.name, sdy.named_computation.name):
+            return self._region(node.regions[0], operands)
+        if node.name in _TREES and op_of(self.graph, node).combiner is None:
+            return self._tree(node, operands)
+        if has(node.name, Trait.BRANCH):
+            taken = [self._region(region, []) for region in node.regions]
+            return [_either(*degrees) for degrees in zip(*taken, strict=True)]
+        return [self._plain(node, operands)] * count
+
+    def _tree(self, node: Node, operands: list[Degree]) -> list[Degree]:
+        """Neighbours are combined by the body, then what comes of that, and last the initial values."""
+        count = len(node.results)
+        elements, starts = operands[:count], operands[count:]
+        for _ in range(self._terms(node).bit_length()):
+            elements = self._region(node.regions[0], [*elements, *elements])
+        return self._region(node.regions[0], [*starts, *elements])
+
+    def _plain(self, node: Node, operands: list[Degree]) -> Degree:
+        if node.name == hlo.divide.name and not self.divides:
+            self.arguments = max(self.arguments, operands[1].top)
+            return _product(operands[0], VARIABLE)
+        if node.name in _PAIRS:
+            return _PAIRS[node.name](*operands)
+        if node.name == chlo.square.name:
+            return _product(*operands * 2)
+        if node.name in (hlo.dot_general.name, hlo.convolution.name):
+            return _sum_of(_product(*operands), self._terms(node))
+        if node.name in _REDUCTIONS:
+            axes = cast("tuple[Axis, ...]", node.attrs.get("axes", ()))
+            return _sum_of(_either(*operands), size_of(axes) if axes else 64)
+        if node.regions:
+            return self._combined(node, operands)
+        if has(node.name, Trait.ELEMENTWISE) and node.name not in _CHOICES:
+            self.arguments = max(self.arguments, *(d.top + d.bottom for d in operands))
+            return VARIABLE
+        return _either(*operands)
+
+    def _combined(self, node: Node, operands: list[Degree]) -> Degree:
+        """Reductions, scatters and sorts, by what their bodies do."""
+        kind, terms = op_of(self.graph, node).combiner, self._terms(node)
+        if kind == "prod":
+            total = _either(*operands)
+            return Degree(total.top * terms, total.bottom * terms)
+        if kind == "sum":
+            return _sum_of(_either(*operands), terms + 1)
+        if kind is None and node.name != hlo.sort.name:
+            return Degree(_MOST, _MOST)
+        return _either(*operands)
+
+    def _terms(self, node: Node) -> int:
+        first = self.graph.type(node.operands[0])
+        if node.name == hlo.dot_general.name:
+            dims = cast(DotDims, node.attrs["dot_dimension_numbers"]).lhs_contracting
+        elif node.name == hlo.reduce.name:
+            dims = cast("Sequence[int]", node.attrs["dimensions"])
+        else:
+            return max(self.graph.type(operand).size for operand in node.operands)
+        return prod(first.shape[dim] for dim in dims)
+
+
+def chance(degrees: Sequence[Degrees], hashes: int, draws: int) -> float:
+    """The chance that a difference is missed in all of so many uniform draws."""
+    of_results = sum(program.results() for program in degrees)
+    of_arguments = 2 * max(program.arguments for program in degrees)
+    pairs = hashes * hashes // 2
+    return float(min(1.0, (of_results + pairs * max(of_arguments, 1)) / PRIME)) ** draws

@@ -1,0 +1,97 @@
+"""One draw: its random functions, the inputs, and what was decided in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.graph import Node, TensorType
+from shardc.proof import values
+from shardc.proof.field import key_of
+from shardc.semantics.arrays import Array
+
+KINDS = ("mixed", "positive", "tied")
+"""What inputs are like: of both signs; above zero; a few small numbers again and again, and -inf."""
+
+
+Decision = tuple[int, int]
+"""The number of the program, as they were run, and the node."""
+
+
+@dataclass(slots=True)
+class Draw:
+    """The random choices of one run of both programs; `seed` and `kind` give them all.
+
+    divides: whether 1 / x is the field's inverse, not one more random function. What is equal with any
+    function in its place is equal, and has no denominators.
+    """
+
+    seed: int
+    kind: str = "mixed"
+    divides: bool = True
+    decisions: dict[Decision, set[bool]] = field(default_factory=dict[Decision, set[bool]])
+    places: dict[Decision, str] = field(default_factory=dict[Decision, str])
+    programs: int = 0
+    hashes: int = 0
+    pending: set[bool] = field(default_factory=set[bool])
+
+    def key(self, name: str, *attrs: object) -> int:
+        """The key of a random function."""
+        return key_of(self.seed, name, *attrs)
+
+    def hashed(self, count: int) -> None:
+        """Random functions were applied to so many elements."""
+        self.hashes += count
+
+    def decided(self, outcomes: NDArray[np.bool_]) -> None:
+        """The operation that is computed decided so on its elements."""
+        if outcomes.size:
+            self.pending.update((bool(outcomes.all()), bool(outcomes.any())))
+
+    def settled(self, node: Node) -> None:
+        """What was decided since the last call was decided by this node of the program that runs."""
+        if self.pending:
+            key = (self.programs, node.id)
+            self.places[key] = f"{node.name} in line {node.loc.line}"
+            self.decisions.setdefault(key, set()).update(self.pending)
+            self.pending.clear()
+
+    def inputs(self, types: Sequence[TensorType], full: Sequence[TensorType]) -> list[Array]:
+        """Arguments of these types; `full` are those before sizes were reduced.
+
+        Shadows of matrices are as small as their sums are long, so that sums stay of the size of 1.
+        """
+        rng = np.random.default_rng(self.seed)
+        scales = [1 / max(type.shape) if type.rank > 1 else 1.0 for type in full]
+        return [self._input(rng, type, scale) for type, scale in zip(types, scales, strict=True)]
+
+    def _input(self, rng: np.random.Generator, type: TensorType, scale: float) -> Array:
+        dtype = values.stands_for(type.dtype)
+        if dtype != values.EXACT:
+            return _integers(rng, type, self.kind)
+        if self.kind == "tied":
+            return values.whole(rng.choice([-1.0, 0.0, 0.0, 1.0, 2.0], type.shape))
+        shadow = rng.standard_normal(type.shape)
+        shadow = 0.25 + rng.random(type.shape) / 2 if self.kind == "positive" else shadow
+        return values.draw(rng, type.shape, shadow * scale)
+
+
+def _integers(rng: np.random.Generator, type: TensorType, kind: str) -> Array:
+    """Small numbers, which are good indices; in a tied draw some outside of any dimension too."""
+    if type.dtype == "bool":
+        return rng.integers(0, 2, type.shape).astype(np.bool_)
+    low = -2 if kind == "tied" and type.numpy.kind == "i" else 0
+    return rng.integers(low, 8, type.shape).astype(type.numpy)
+
+
+def one_way(draws: Sequence[Draw]) -> tuple[int, list[str]]:
+    """How many decisions the draws had, and where those are that fell only one way."""
+    seen: dict[Decision, set[bool]] = {}
+    for draw in draws:
+        for key, outcomes in draw.decisions.items():
+            seen.setdefault(key, set()).update(outcomes)
+    places = {key: place for draw in draws for key, place in draw.places.items()}
+    return len(seen), [places[key] for key, outcomes in seen.items() if len(outcomes) == 1]

@@ -1,0 +1,126 @@
+"""What to say of a difference: the first element, and the way back to the first wrong value.
+
+A value of the per-device program is taken for right if all its residues occur in the global one (a residue is
+as good as a name). From the wrong result the way goes back through values that do not occur.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from shardc.graph import Graph, Location, Node, Region, walk
+from shardc.interpret.devices import Blocks
+from shardc.ops import sdy
+from shardc.proof.draws import Draw
+from shardc.proof.evaluate import evaluate
+from shardc.proof.numbers import really_equal
+from shardc.proof.reduced import Reduced
+from shardc.proof.values import is_exact, same
+from shardc.semantics.arrays import Array
+
+_LONGEST = 12
+"""Operations that a path shows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """An operation of the per-device program."""
+
+    name: str
+    loc: Location
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first element of a result that differs, and the operations back to the first wrong value.
+
+    really: whether the real values differ, too. whole: where the global program makes the result.
+    """
+
+    result: int
+    index: tuple[int, ...]
+    shape: tuple[int, ...]
+    wanted: float
+    have: float
+    really: bool
+    path: tuple[Step, ...]
+    whole: Location
+
+
+def difference(
+    shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int, want: Array, have: Array
+) -> Difference:
+    """Describe the difference of result `number`."""
+    differ = ~same(want, have)
+    if is_exact(want):
+        real = differ & ~really_equal(want, have)
+        really, differ = bool(real.any()), real if bool(real.any()) else differ
+        want, have = want["shadow"], have["shadow"]
+    else:
+        really = True
+    index = tuple(int(i) for i in np.argwhere(differ)[0])
+    path = _path(shapes, draw, inputs, number)
+    result = shapes.whole.main.body.results[number]
+    loc = shapes.whole.values[result].loc
+    return Difference(number, index, want.shape, float(want[index]), float(have[index]), really, path, loc)
+
+
+def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> tuple[Step, ...]:
+    known: list[Array] = [array["residue"].reshape(-1) for array in inputs if is_exact(array)]
+
+    def of_whole(node: Node, values: list[Blocks]) -> None:
+        known.extend(_residues(values))
+
+    evaluate(shapes.whole, draw, inputs, of_whole)
+    right = np.unique(np.concatenate(known)) if known else np.empty(0, np.uint64)
+    wrong: set[int] = set()
+
+    def of_local(node: Node, values: list[Blocks]) -> None:
+        for value, blocks in zip(node.results, values, strict=True):
+            if not all(_occur(found, right) for found in _residues([blocks])):
+                wrong.add(value)
+
+    try:
+        evaluate(shapes.local, draw, inputs, of_local)
+    finally:
+        makers = _makers(shapes.local)
+    return tuple(_back(shapes.local.main.body.results[number], wrong, makers))
+
+
+def _occur(found: Array, right: Array) -> bool:
+    """Whether all elements are among the sorted ones."""
+    if not found.size or not right.size:
+        return not found.size
+    place = np.minimum(np.searchsorted(right, found), right.size - 1)
+    return bool((right[place] == found).all())
+
+
+def _residues(values: list[Blocks]) -> list[Array]:
+    blocks = {id(block): block for each in values for block in each}
+    return [block["residue"].reshape(-1) for block in blocks.values() if is_exact(block)]
+
+
+def _makers(graph: Graph) -> dict[int, tuple[Node, int]]:
+    nodes = [node for function in graph.functions.values() for node in walk(function.body)]
+    return {value: (node, place) for node in nodes for place, value in enumerate(node.results)}
+
+
+def _back(value: int, wrong: set[int], makers: dict[int, tuple[Node, int]]) -> list[Step]:
+    steps: list[Step] = []
+    seen: set[int] = set()
+    while value in makers and value not in seen and len(steps) < _LONGEST:
+        seen.add(value)
+        node, place = makers[value]
+        if node.name == sdy.manual_computation.name:
+            value = _result(node.regions[0], place)
+            continue
+        steps.append(Step(node.name, node.loc))
+        value = next((operand for operand in node.operands if operand in wrong), -1)
+    return steps
+
+
+def _result(region: Region, place: int) -> int:
+    return region.results[place]

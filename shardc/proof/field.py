@@ -1,0 +1,152 @@
+"""Arithmetic modulo the Mersenne prime p = 2^61 - 1, on arrays of uint64 whose elements are below p.
+
+2^61 is 1 modulo p, so a factor of 2^k is a rotation of 61 bits, and a product of 122 bits folds in two.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import blake2b
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Residues = NDArray[np.uint64]
+
+BITS = 61
+PRIME = (1 << BITS) - 1
+
+MOST = 1e-6
+"""The chance of a miss above which nothing is proved."""
+
+_P = np.uint64(PRIME)
+_U = np.uint64
+_LOW31, _LOW30, _LOW32 = _U((1 << 31) - 1), _U((1 << 30) - 1), _U((1 << 32) - 1)
+
+
+@np.errstate(over="ignore")
+def fold(wide: Residues) -> Residues:
+    """Any uint64 modulo p."""
+    folded = (wide & _P) + (wide >> _U(BITS))
+    return np.where(folded >= _P, folded - _P, folded)
+
+
+def add(a: Residues, b: Residues) -> Residues:
+    """a + b."""
+    return fold(a + b)
+
+
+def negate(a: Residues) -> Residues:
+    """-a."""
+    return np.where(a == 0, a, _P - a)
+
+
+def subtract(a: Residues, b: Residues) -> Residues:
+    """a - b."""
+    return fold(a + (_P - b))
+
+
+def multiply(a: Residues, b: Residues) -> Residues:
+    """a * b, by halves of 31 bits; no partial sum reaches 2^64."""
+    a1, a0, b1, b0 = a >> _U(31), a & _LOW31, b >> _U(31), b & _LOW31
+    middle = a1 * b0 + a0 * b1
+    high = (middle >> _U(30)) + ((middle & _LOW30) << _U(31))
+    return fold(((a1 * b1) << _U(1)) + high + a0 * b0)
+
+
+def rotate(a: Residues, count: NDArray[Any] | int) -> Residues:
+    """a * 2^count; a count below zero divides."""
+    places = np.asarray(count, np.int64) % BITS
+    by = places.astype(np.uint64)
+    return fold(((a << by) & _P) | (a >> (_U(BITS) - by)))
+
+
+def power(base: Residues, exponent: int) -> Residues:
+    """base ** exponent for an exponent of at least 0."""
+    result = np.ones_like(base)
+    while exponent:
+        if exponent & 1:
+            result = multiply(result, base)
+        base, exponent = multiply(base, base), exponent >> 1
+    return result
+
+
+def inverse(a: Residues) -> Residues:
+    """1 / a by Fermat: a^(p-2). Of 0 it is 0, which is no inverse."""
+    ones, count, parts = a, 1, {1: a}  # a^(2^count - 1)
+    while count < 32:
+        ones, count = multiply(_squared(ones, count), ones), 2 * count
+        parts[count] = ones
+    for more in (16, 8, 2, 1):  # 32 + 16 + 8 + 2 + 1 = 59 ones
+        ones = multiply(_squared(ones, more), parts[more])
+    return multiply(_squared(ones, 2), a)  # p - 2 is 59 ones, then 01
+
+
+def _squared(a: Residues, times: int) -> Residues:
+    for _ in range(times):
+        a = multiply(a, a)
+    return a
+
+
+def total(a: Residues, axes: Sequence[int]) -> Residues:
+    """The sum over the axes, of at most 2^31 elements."""
+    low = np.asarray(np.sum(a & _LOW32, axis=tuple(axes), dtype=np.uint64))
+    high = np.asarray(np.sum(a >> _U(32), axis=tuple(axes), dtype=np.uint64))
+    return add(fold(low), rotate(fold(high), 32))
+
+
+def of_integers(values: NDArray[Any]) -> Residues:
+    """Integers and truth values of any width."""
+    if values.dtype.kind in "ub":
+        return fold(values.astype(np.uint64))
+    wide = values.astype(np.int64)
+    size = fold(np.where(wide < 0, -wide, wide).view(np.uint64))
+    return np.where(wide < 0, negate(size), size)
+
+
+def of_floats(values: NDArray[np.float64]) -> Residues:
+    """Finite floats as the rational numbers m * 2^e that they are."""
+    mantissa, exponent = np.frexp(values)
+    whole = np.ldexp(mantissa, 53).astype(np.int64)
+    return rotate(of_integers(whole), exponent.astype(np.int64) - 53)
+
+
+def limbs(a: Residues, bits: int) -> list[NDArray[np.float64]]:
+    """The digits in base 2^bits, lowest first, as floats."""
+    mask = _U((1 << bits) - 1)
+    return [((a >> _U(at)) & mask).astype(np.float64) for at in range(0, BITS, bits)]
+
+
+def of_limb_sums(sums: NDArray[np.float64], at: int) -> Residues:
+    """Whole numbers below 2^53, times 2^at."""
+    return rotate(fold(sums.astype(np.uint64)), at)
+
+
+def random(rng: np.random.Generator, shape: tuple[int, ...]) -> Residues:
+    """Uniform elements."""
+    return rng.integers(0, PRIME, shape, np.uint64)
+
+
+def key_of(*parts: object) -> int:
+    """64 bits that stand for a function's name, its attributes and the draw."""
+    return int.from_bytes(blake2b(repr(parts).encode(), digest_size=8).digest(), "little")
+
+
+def hashed(key: int, arguments: Sequence[Residues]) -> Residues:
+    """A random function, drawn with the key, of the arguments at each place.
+
+    Each argument goes through SplitMix64's finaliser (Steele, Lea and Flood, 2014) twice.
+    """
+    state = np.asarray(key, np.uint64)
+    for argument in arguments:
+        state = _mixed(_mixed(state ^ argument) + _U(key | 1))
+    return fold(np.asarray(state) >> _U(3))
+
+
+@np.errstate(over="ignore")
+def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    state = state + _U(0x9E3779B97F4A7C15)
+    state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
+    state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
+    return state ^ (state >> _U(31))

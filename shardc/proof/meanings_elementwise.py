@@ -1,0 +1,205 @@
+"""Exact meanings of elementwise operations that are more than random functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.graph import Op, is_float
+from shardc.ops import OpDef, chlo, hlo
+from shardc.proof import arithmetic, field
+from shardc.proof.draws import Draw
+from shardc.proof.functions import random_function
+from shardc.proof.table import exact
+from shardc.proof.values import NAN, Beyond, DrawAgain, error, is_exact, order, signs, special, whole
+from shardc.proof.values import exact as as_exact
+from shardc.semantics.arrays import Array, Body
+from shardc.semantics.elementwise import convert as numpy_convert
+
+
+def _plainly(*definitions: OpDef) -> Callable[[Callable[..., Array]], Callable[..., Array]]:
+    """Register a function of exact arrays as what operations mean."""
+
+    def register(function: Callable[..., Array]) -> Callable[..., Array]:
+        def meaning(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+            return [function(*map(as_exact, arrays))]
+
+        exact(*definitions)(meaning)
+        return function
+
+    return register
+
+
+_plainly(hlo.add)(arithmetic.add)
+_plainly(hlo.subtract)(arithmetic.subtract)
+_plainly(hlo.multiply)(arithmetic.multiply)
+_plainly(hlo.negate)(arithmetic.negate)
+
+
+@_plainly(chlo.square)
+def square(operand: Array) -> Array:
+    return arithmetic.multiply(operand, operand)
+
+
+@_plainly(hlo.reduce_precision)
+def unrounded(operand: Array) -> Array:
+    """Reals have all digits."""
+    return operand
+
+
+@exact(hlo.divide)
+def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    left, right = map(as_exact, arrays)
+    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()):
+        return [arithmetic.divide(left, right)]
+    draw.hashed(right.size)
+    inverses = np.array(right)
+    inverses["residue"] = field.hashed(draw.key("inverse"), [right["residue"]])
+    inverses["shadow"], inverses["other"] = 1 / right["shadow"], 1 / right["other"]
+    return [arithmetic.multiply(left, inverses)]
+
+
+@exact(hlo.maximum, hlo.minimum)
+def extreme(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    left, right = map(as_exact, arrays)
+    draw.decided(order(left, right) > 0)
+    function = arithmetic.maximum if op.name == hlo.maximum.name else arithmetic.minimum
+    return [function(left, right)]
+
+
+@exact(hlo.compare)
+def compare(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    left, right = map(as_exact, arrays)
+    direction = cast(str, op.attrs["comparison_direction"])
+    if op.attrs.get("compare_type") == "TOTALORDER" and bool((left["residue"] == NAN).any()):
+        raise Beyond("a total order with NaN in it")
+    result = arithmetic.compare(left, right, direction)
+    draw.decided(result)
+    return [result]
+
+
+@exact(hlo.clamp)
+def clamp(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    low, operand, high = map(as_exact, arrays)
+    draw.decided(order(low, operand) > 0)
+    draw.decided(order(operand, high) > 0)
+    return [arithmetic.minimum(arithmetic.maximum(operand, low), high)]
+
+
+@exact(hlo.select)
+def select(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return [np.where(arrays[0], as_exact(arrays[1]), as_exact(arrays[2]))]
+
+
+@exact(hlo.map_)
+def map_(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return [np.broadcast_to(bodies[0](*arrays)[0], op.results[0].shape)]
+
+
+@exact(hlo.abs_)
+def absolute(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    below = signs(arrays[0]) < 0
+    draw.decided(below)
+    return [np.where(below, arithmetic.negate(arrays[0]), arrays[0])]
+
+
+@exact(hlo.sign)
+def sign(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    found = signs(arrays[0])
+    draw.decided(found > 0)
+    return [whole(found)]
+
+
+_ROUNDED: dict[str, Callable[[NDArray[Any]], NDArray[Any]]] = {
+    hlo.floor.name: np.floor,
+    hlo.ceil.name: np.ceil,
+    hlo.round_nearest_even.name: np.rint,
+    hlo.round_nearest_afz.name: lambda x: np.trunc(x + np.copysign(0.5, x)),
+}
+
+
+@exact(hlo.floor, hlo.ceil, hlo.round_nearest_even, hlo.round_nearest_afz)
+def rounded(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return [whole(_decided_whole(draw, arrays[0], _ROUNDED[op.name]))]
+
+
+def _decided_whole(
+    draw: Draw, operand: Array, function: Callable[[NDArray[Any]], NDArray[Any]]
+) -> NDArray[Any]:
+    """The shadows rounded; DrawAgain where their errors leave two results. Whole numbers are sure."""
+    shadow, off = _settled(operand), error(operand)
+    low, high = function(shadow - off), function(shadow + off)
+    exactly = (operand["residue"] == whole(np.rint(shadow))["residue"]) & (off < 0.25)
+    rounded = np.where(exactly, np.rint(shadow), low)
+    certain = exactly | (low == high) | special(operand)
+    if not certain.all():
+        raise DrawAgain("a value is too close to where its rounding changes")
+    draw.decided(rounded > np.min(rounded, initial=np.inf))
+    return np.where(special(operand), shadow, function(rounded))
+
+
+def _settled(operand: Array) -> NDArray[Any]:
+    """The shadows; DrawAgain where one is lost."""
+    shadow = operand["shadow"]
+    if bool((~np.isfinite(error(operand)) & ~special(operand)).any()):
+        raise DrawAgain("the size of a value is not known")
+    return shadow
+
+
+@exact(hlo.is_finite)
+def is_finite(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return [~special(arrays[0])]
+
+
+@exact(chlo.is_inf, chlo.is_pos_inf, chlo.is_neg_inf)
+def is_infinite(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    shadow = np.where(special(arrays[0]), arrays[0]["shadow"], 0.0)
+    wanted = {chlo.is_inf.name: np.abs(shadow), chlo.is_pos_inf.name: shadow, chlo.is_neg_inf.name: -shadow}
+    return [wanted[op.name] == np.inf]
+
+
+@exact(hlo.convert)
+def convert(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """Between floats the identity; integers are what they are; to integers by the shadow."""
+    operand, dtype = arrays[0], op.results[0].dtype
+    if is_float(dtype):
+        return [as_exact(operand)]
+    if dtype == "bool":
+        result = operand["residue"] != 0
+        draw.decided(result)
+        return [result]
+    return [numpy_convert(_decided_whole(draw, operand, np.trunc), dtype=op.results[0].numpy)]
+
+
+@exact(hlo.remainder)
+def remainder(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """x - y * trunc(x / y)."""
+    left, right = map(as_exact, arrays)
+    times = whole(_decided_whole(draw, arithmetic.divide(left, right), np.trunc))
+    return [arithmetic.subtract(left, arithmetic.multiply(right, times))]
+
+
+@exact(hlo.power)
+def power(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """By a small whole number a product, else a random function."""
+    base, exponent = map(as_exact, arrays)
+    times = exponent["residue"].reshape(-1)
+    if times.size and int(times[0]) < 64 and bool((times == times[0]).all()) and not special(base).any():
+        result = whole(np.ones(base.shape))
+        for _ in range(int(times[0])):
+            result = arithmetic.multiply(result, base)
+        return [result]
+    return random_function(draw, op, arrays)
+
+
+@exact(hlo.bitcast_convert)
+def bitcast_convert(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """Bits of integers as the floats that they are; those of exact floats are not known."""
+    operand, type = arrays[0], op.results[0]
+    if is_exact(operand):
+        raise Beyond("the bits of floats")
+    bits = np.ascontiguousarray(operand).reshape(-1).view(type.numpy).reshape(type.shape or operand.shape)
+    return [whole(bits.astype(np.float64))]

@@ -1,0 +1,191 @@
+"""Exact meanings of what makes, moves, multiplies and combines elements."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from math import prod
+from typing import Any, cast
+
+import numpy as np
+
+from shardc.graph import Op, TensorType
+from shardc.graph.attrs import Dense
+from shardc.ops import chlo, find, hlo, sdy
+from shardc.proof import arithmetic, field
+from shardc.proof.draws import Draw
+from shardc.proof.field import Residues
+from shardc.proof.table import exact
+from shardc.proof.values import (
+    EXACT,
+    Beyond,
+    Floats,
+    any_special,
+    is_exact,
+    make,
+    order,
+    representative,
+    special,
+    stands_for,
+    whole,
+)
+from shardc.proof.values import exact as as_exact
+from shardc.semantics import ops
+from shardc.semantics.arrays import Array, Body
+
+
+@exact(hlo.constant, sdy.constant)
+def constant(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    value = cast(Dense, op.attrs["value"])
+    return [np.broadcast_to(whole(value.data.astype(np.float64)), value.shape)]
+
+
+@exact(hlo.iota)
+def iota(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    dimension = cast(int, op.attrs["iota_dimension"])
+    return [whole(ops.iota(iota_dimension=dimension, shape=op.results[0].shape, dtype=np.dtype(np.float64)))]
+
+
+@exact(hlo.dynamic_slice, hlo.dynamic_update_slice, hlo.gather)
+def indexed(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """Indices are integers, and elements move."""
+    definition = find(op.name)
+    assert definition is not None and definition.meaning is not None
+    return definition.meaning(op, arrays, *bodies)
+
+
+@exact(hlo.scatter)
+def scatter(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    count = len(arrays) // 2
+    dims: Any = op.attrs["scatter_dimension_numbers"]
+    body = None if op.combiner == "set" else bodies[0]
+    return ops.scatter(
+        arrays[:count],
+        arrays[count],
+        arrays[count + 1 :],
+        body,
+        scatter_dimension_numbers=dims,
+        kind="set" if body is None else None,
+    )
+
+
+@exact(hlo.reduce)
+def reduce(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    count = len(arrays) // 2
+    dimensions = cast("tuple[int, ...]", tuple(cast(Any, op.attrs["dimensions"])))
+    if op.combiner == "sum" and count == 1:
+        return [arithmetic.add(arithmetic.total(as_exact(arrays[0]), dimensions), as_exact(arrays[1]))]
+    return ops.reduce_with(arrays[:count], arrays[count:], bodies[0], dimensions=dimensions)
+
+
+_WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
+
+
+@exact(hlo.reduce_window)
+def reduce_window(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    count = len(arrays) // 2
+    geometry: dict[str, Any] = {key: op.attrs[key] for key in _WINDOW if key in op.attrs}
+    return ops.reduce_window_with(arrays[:count], arrays[count:], bodies[0], **geometry)
+
+
+@exact(hlo.sort)
+def sort(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """Sorted are the elements' numbers, by what the body says of the elements."""
+    dimension = cast(int, op.attrs.get("dimension", arrays[0].ndim - 1))
+    shape = arrays[0].shape
+    numbers = np.arange(arrays[0].size).reshape(shape)
+    flat = [array.reshape(-1) for array in arrays]
+
+    def less_than(left: Array, right: Array) -> list[Array]:
+        return bodies[0](*(array[numbers] for array in flat for numbers in (left, right)))
+
+    (order,) = ops.sort(numbers, dimension=dimension, less_than=less_than)
+    draw.decided(order != numbers)
+    return [array[order] for array in flat]
+
+
+@exact(chlo.top_k)
+def top_k(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """The greatest come first, of equals those that were; by their numbers, as sort does."""
+    (operand,), k = arrays, cast(int, op.attrs["k"])
+    if any_special(operand):
+        raise Beyond("infinities in top_k")
+    flat, numbers = operand.reshape(-1), np.arange(operand.size).reshape(operand.shape)
+
+    def greater(left: Array, right: Array) -> list[Array]:
+        return [order(flat[left], flat[right]) > 0]
+
+    (found,) = ops.sort(numbers, dimension=operand.ndim - 1, less_than=greater)
+    draw.decided(found != numbers)
+    found = found[..., :k]
+    return [flat[found], (found % operand.shape[-1]).astype(np.int32)]
+
+
+@exact(hlo.custom_call, hlo.cholesky)
+def factorisation(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """Every element of a result is a random function of the whole matrices that it comes from."""
+    batch = op.results[0].shape[:-2]
+    if any(array.shape[: len(batch)] != batch or not is_exact(array) for array in arrays):
+        raise Beyond(f"operands of {op.name} that are no matrices of floats")
+    name = draw.key(
+        op.name, *(op.attrs.get(key) for key in ("call_target_name", "lower", "mhlo.backend_config"))
+    )
+    states = field.hashed(name, [np.zeros(batch, np.uint64)])
+    for array in arrays:
+        rows = array["residue"].reshape((*batch, -1))
+        for place in range(rows.shape[-1]):
+            states = field.hashed(0, [states, rows[..., place]])
+    return [_elements(draw, states, number, type) for number, type in enumerate(op.results)]
+
+
+def _elements(draw: Draw, states: Residues, number: int, type: TensorType) -> Array:
+    """A result, drawn from the hash of each matrix; the number that says whether it succeeded says so.
+
+    What it really is, is left open.
+    """
+    if stands_for(type.dtype) != EXACT:
+        if type.shape != states.shape:
+            raise Beyond("integers made by factorisations")
+        return np.zeros(type.shape, type.numpy)
+    inner = type.shape[states.ndim :]
+    places = np.arange(prod(inner), dtype=np.uint64).reshape(inner)
+    wide = np.broadcast_to(states.reshape(states.shape + (1,) * len(inner)), type.shape)
+    draw.hashed(type.size)
+    residues = field.hashed(number, [wide, np.broadcast_to(places, type.shape)])
+    nothing = np.full(type.shape, np.nan)
+    return make(residues, nothing, nothing)
+
+
+@exact(hlo.dot_general, hlo.convolution)
+def product(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """What is linear in both operands, digit by digit: sums of products of digits are exact in f64."""
+    left, right = map(as_exact, arrays)
+    if any_special(left, right):
+        return [_infinite_product(draw, op, left, right)]
+    terms = max(left.size, right.size)
+    bits = 21 if terms <= 1 << 11 else 16
+    if terms > 1 << 21:
+        raise Beyond(f"sums of {terms} products")
+    residue: Residues | None = None
+    for i, a in enumerate(field.limbs(left["residue"], bits)):
+        for j, b in enumerate(field.limbs(right["residue"], bits)):
+            part = field.of_limb_sums(_in_floats(op, a, b), (i + j) * bits)
+            residue = part if residue is None else field.add(residue, part)
+    assert residue is not None
+    shadows = (_in_floats(op, left[which], right[which]) for which in ("shadow", "other"))
+    return [make(residue, *shadows)]
+
+
+def _infinite_product(draw: Draw, op: Op, left: Array, right: Array) -> Array:
+    """The product of what is finite, and where signs and infinities alone give no number, what they give."""
+    zero = whole(np.asarray(0.0))
+    (result,) = product(draw, op, [np.where(special(x), zero, x) for x in (left, right)])
+    signs = _in_floats(op, representative(left), representative(right))
+    return np.where(np.isfinite(signs), result, whole(signs))
+
+
+def _in_floats(op: Op, left: Floats, right: Floats) -> Floats:
+    definition = find(op.name)
+    assert definition is not None and definition.meaning is not None
+    wide = replace(op, results=tuple(TensorType(type.shape, "f64") for type in op.results))
+    return definition.meaning(wide, [left, right])[0]

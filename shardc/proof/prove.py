@@ -1,0 +1,209 @@
+"""prove(whole, local): whether the per-device program equals the global one over exact arithmetic.
+
+Both are evaluated at reduced shapes on a few draws. Results that differ in exact arithmetic are called
+different only if their real values differ too; what is equal by laws that random functions do not have (exp(a
++ b) = exp(a) exp(b)) is not proved, and not refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+
+import numpy as np
+
+from shardc.analysis.manual import is_all_per_device, per_device_lines
+from shardc.diagnostics import ShardcError
+from shardc.graph import Graph, is_float, walk
+from shardc.ops import sdy
+from shardc.proof.degrees import Degrees, chance
+from shardc.proof.draws import KINDS, Draw, one_way
+from shardc.proof.evaluate import Ran, evaluate
+from shardc.proof.failure import Difference, difference
+from shardc.proof.field import MOST
+from shardc.proof.numbers import real_copies
+from shardc.proof.reduced import Reduced, reduced
+from shardc.proof.values import Beyond, DrawAgain, same
+from shardc.semantics.arrays import Array
+from shardc.semantics.blocks import BlockError
+
+DRAWS = 3
+"""Draws that must decide, the kinds in turn."""
+
+ATTEMPTS = 12
+"""Draws that are tried for these."""
+
+ELEMENTS = 1 << 27
+"""The most elements, over all operations and devices, that a proof is tried with."""
+
+
+_NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
+
+
+class Verdict(Enum):
+    """What a proof came to."""
+
+    PROVED = "proved"
+    DIFFERS = "differs"
+    NOT_PROVED = "not proved"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdict, and what it rests on.
+
+    chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
+    taken: lines of per-device code that the global program has, too.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    shapes: Reduced | None = None
+    draws: tuple[Draw, ...] = ()
+    results: tuple[tuple[Array, ...], ...] = ()
+    chance: float = 1.0
+    one_way: tuple[str, ...] = ()
+    decisions: int = 0
+    sampled: tuple[str, ...] = ()
+    difference: Difference | None = None
+    again: tuple[str, ...] = ()
+    taken: tuple[int, ...] = ()
+
+
+@dataclass(slots=True)
+class _Run:
+    """The draws so far."""
+
+    shapes: Reduced
+    full: Graph
+    draws: list[Draw] = field(default_factory=list[Draw])
+    ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
+    again: list[str] = field(default_factory=list[str])
+
+
+def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
+    """Compare the programs; both are to take and give the same global arrays."""
+    reason = _incomparable(whole, local)
+    if reason:
+        return Proof(Verdict.NOT_PROVED, reason)
+    try:
+        return _prove(_Run(reduced(whole, local), whole), seed)
+    except Beyond as error:
+        return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
+
+
+def _incomparable(whole: Graph, local: Graph) -> str | None:
+    """Why there is nothing to compare, if so."""
+    first, second = whole.main.body, local.main.body
+    for values, others in ((first.args, second.args), (first.results, second.results)):
+        if whole.types(values) != local.types(others):
+            return "the programs take or give other types"
+    if is_all_per_device(whole):
+        return "the program is per-device code, with nothing to compare it with; --against names a function"
+    return None
+
+
+def _prove(run: _Run, seed: int) -> Proof:
+    size = work(run.shapes.whole) + work(run.shapes.local)
+    if size > ELEMENTS:
+        return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", run.shapes)
+    divides = False
+    for draw in _draws(seed):
+        draw.divides = divides or draw.kind == "tied"
+        try:
+            found = _once(run, draw)
+            if found is not None and not draw.divides:
+                divides = True
+                found = _once(run, Draw(draw.seed, draw.kind))
+        except DrawAgain as error:
+            run.again.append(str(error))
+            continue
+        if found is not None:
+            return found
+        if len(run.draws) == DRAWS:
+            break
+    if not run.draws:
+        return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
+    return _proved(run)
+
+
+def _draws(seed: int) -> Iterator[Draw]:
+    return (Draw(seed * 1000 + number, KINDS[number % len(KINDS)]) for number in range(ATTEMPTS))
+
+
+def _once(run: _Run, draw: Draw) -> Proof | None:
+    """One draw; a proof if it ends the matter."""
+    whole, local = run.shapes.whole, run.shapes.local
+    inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
+    wanted = evaluate(whole, draw, inputs)
+    try:
+        have = evaluate(local, draw, inputs)
+    except ShardcError as error:
+        if not isinstance(error.__cause__, BlockError):
+            raise
+        return _disagreement(run, draw, inputs, error)
+    for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
+        if not bool(same(want, got).all()):
+            found = difference(run.shapes, draw, inputs, number, want, got)
+            verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
+            reason = "" if found.really else _ONLY_REALLY
+            return Proof(verdict, reason, run.shapes, (draw,), difference=found)
+    run.draws.append(draw)
+    run.ran.append((wanted, have))
+    return None
+
+
+_ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
+
+
+def _disagreement(run: _Run, draw: Draw, inputs: Sequence[Array], error: ShardcError) -> Proof:
+    """Devices that should hold copies differ: really, or by laws that are not known here."""
+    try:
+        with real_copies():
+            evaluate(run.shapes.local, draw, inputs)
+    except ShardcError:
+        return Proof(Verdict.DIFFERS, str(error.diagnostic), run.shapes, (draw,))
+    return Proof(Verdict.NOT_PROVED, _ONLY_REALLY, run.shapes, (draw,))
+
+
+def _proved(run: _Run) -> Proof:
+    uniform = [draw for draw in run.draws if draw.kind != "tied"]
+    wanted, have = run.ran[-1]
+    divides = any(draw.divides for draw in uniform)
+    graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
+    degrees = [Degrees(graph, ran.trips, divides) for graph, ran in graphs]
+    missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform))
+    decisions, places = one_way(run.draws)
+    types = run.full.types(run.full.main.body.args)
+    return Proof(
+        Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,
+        "" if missed < MOST else _NO_BOUND.format(len(run.draws)),
+        shapes=run.shapes,
+        draws=tuple(run.draws),
+        results=tuple(tuple(ran.results) for ran, _ in run.ran),
+        chance=missed,
+        one_way=tuple(places),
+        decisions=decisions,
+        sampled=tuple(sorted({type.dtype for type in types if not is_float(type.dtype)})),
+        again=tuple(run.again),
+        taken=per_device_lines(run.full),
+    )
+
+
+def work(graph: Graph) -> int:
+    """The elements that all operations compute, on all devices; loops count once."""
+    devices = max((mesh.size for mesh in graph.meshes.values()), default=1)
+    inside = {
+        node.id
+        for function in graph.functions.values()
+        for outer in walk(function.body)
+        if outer.name == sdy.manual_computation.name
+        for node in walk(outer.regions[0])
+    }
+    total = 0
+    for function in graph.functions.values():
+        for node in walk(function.body):
+            each = sum(int(np.prod(graph.type(value).shape)) for value in node.results)
+            total += each * (devices if node.id in inside else 1)
+    return total

@@ -1,0 +1,155 @@
+"""Both programs at reduced shapes.
+
+A dimension whose elements are all treated alike is cut into units, the largest pieces that every layout of it
+in both programs is made of. A unit of U elements becomes one of u: the first stands for U - u + 1 equal
+elements, each other for one. So the reduced programs are the full ones on arguments whose elements repeat.
+Sums count every element as often as it stands for others: an operand is multiplied by its weights first.
+
+    %s = stablehlo.reduce(%x) across dimensions = [0] : tensor<4096xf32>
+ -> %w = stablehlo.constant dense<[4094.0, 1.0, 1.0]>
+    %y = stablehlo.multiply %x, %w
+    %s = stablehlo.reduce(%y) across dimensions = [0] : tensor<3xf32>
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+
+from shardc.graph import Function, Graph, Node, Region, TensorType, Value, is_float
+from shardc.graph.attrs import Dense
+from shardc.ops import hlo, sdy
+from shardc.proof import uniform_indexing, uniform_regions, uniform_sums
+from shardc.proof.classes import Classes, Key, Shrunk, shrunk
+from shardc.proof.uniform import Program
+
+TABLES = (uniform_indexing, uniform_regions, uniform_sums)
+"""What must have been imported: how operations treat dimensions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reduced:
+    """The two programs at reduced shapes, and what was done to which sizes."""
+
+    whole: Graph
+    local: Graph
+    units: tuple[tuple[int, int], ...]
+    kept: tuple[str, ...]
+
+
+def reduced(whole: Graph, local: Graph) -> Reduced:
+    """Shrink the dimensions that can be. The graphs that are given stay as they are."""
+    classes = Classes()
+    together: dict[Key, int] = {}
+    programs = [Program(number, graph, classes, together) for number, graph in enumerate((whole, local))]
+    for program in programs:
+        program.read()
+    first, second = whole.main.body, local.main.body
+    for left, right in (
+        *zip(first.args, second.args, strict=True),
+        *zip(first.results, second.results, strict=True),
+    ):
+        for dim in range(len(whole.type(left).shape)):
+            classes.link((0, left, dim), (1, right, dim))
+    for program in programs:
+        program.count()
+    found = shrunk(classes, together)
+    new_whole, new_local = (_Rewriter(program, found).graph() for program in programs)
+    units = {(change.unit, change.kept) for change in found.values()}
+    return Reduced(new_whole, new_local, tuple(sorted(units)), tuple(sorted(set(classes.pinned.values()))))
+
+
+class _Rewriter:
+    """Copies a program with other sizes, and weights before its sums."""
+
+    def __init__(self, program: Program, found: dict[Key, Shrunk]) -> None:
+        self.program = program
+        self.found = found
+        old = program.graph
+        values = [replace(value, type=self.type(value.id)) for value in old.values]
+        self.new = Graph(dict(old.meshes), {}, values)
+        self.nodes = 1 + max(
+            (node.id for f in old.functions.values() for node in _all(f.body)),
+            default=0,
+        )
+
+    def graph(self) -> Graph:
+        for name, function in self.program.graph.functions.items():
+            self.new.functions[name] = Function(
+                name, self.region(function.body), function.result_shardings, function.loc, function.public
+            )
+        return self.new
+
+    def change(self, value: int, dim: int) -> Shrunk | None:
+        return self.found.get(self.program.key(value, dim))
+
+    def type(self, value: int) -> TensorType:
+        old = self.program.graph.type(value)
+        changes = [self.change(value, dim) for dim in range(old.rank)]
+        shape = tuple(size if c is None else c.size for size, c in zip(old.shape, changes, strict=True))
+        return old.with_shape(shape)
+
+    def region(self, region: Region) -> Region:
+        return Region(region.args, [new for node in region.nodes for new in self.node(node)])
+
+    def node(self, node: Node) -> list[Node]:
+        before: list[Node] = []
+        operands = node.operands
+        dims = self.program.sums.get(node.id, ())
+        if dims:
+            before, last = self.weighted(node, [(dim, self.change(operands[0], dim)) for dim in dims])
+            operands = (last, *operands[1:])
+        regions = tuple(map(self.region, node.regions))
+        return [*before, replace(node, operands=operands, attrs=self.attrs(node), regions=regions)]
+
+    def attrs(self, node: Node) -> dict[str, object]:
+        """The attributes that hold sizes, with the new ones."""
+        attrs = dict(node.attrs)
+        if node.name in (hlo.constant.name, sdy.constant.name):
+            attrs["value"] = Dense(cast(Dense, attrs["value"]).data, self.type(node.results[0]).shape)
+        for key in {hlo.slice_.name: ("limit_indices",), hlo.dynamic_slice.name: ("slice_sizes",),
+                    hlo.gather.name: ("slice_sizes",)}.get(node.name, ()):  # fmt: skip
+            operand = node.operands[0]
+            sizes = enumerate(cast("Sequence[int]", attrs[key]))
+            new = self.type(operand).shape
+            attrs[key] = tuple(new[dim] if self.change(operand, dim) else size for dim, size in sizes)
+        return attrs
+
+    def weighted(self, node: Node, dims: Sequence[tuple[int, Shrunk | None]]) -> tuple[list[Node], int]:
+        """The first operand times the weights of the dimensions."""
+        operand, made = node.operands[0], list[Node]()
+        type = self.type(operand)
+        for dim, change in dims:
+            if change is None:
+                continue
+            values = np.array(change.weights, np.float64 if is_float(type.dtype) else np.int64)
+            data = values if is_float(type.dtype) else values.astype(type.numpy)
+            row = TensorType((change.size,), type.dtype)
+            weights = self.add(made, node, hlo.constant.name, (), row, value=Dense(data, row.shape))
+            spread = self.add(
+                made, node, hlo.broadcast_in_dim.name, (weights,), type, broadcast_dimensions=(dim,)
+            )
+            operand = self.add(made, node, hlo.multiply.name, (operand, spread), type)
+        return made, operand
+
+    def add(
+        self,
+        made: list[Node],
+        at: Node,
+        name: str,
+        operands: tuple[int, ...],
+        type: TensorType,
+        **attrs: object,
+    ) -> int:
+        result = len(self.new.values)
+        self.new.values.append(Value(result, type, at.loc))
+        made.append(Node(self.nodes, name, operands, (result,), attrs, (), at.loc))
+        self.nodes += 1
+        return result
+
+
+def _all(region: Region) -> list[Node]:
+    return [n for node in region.nodes for n in (node, *(m for r in node.regions for m in _all(r)))]

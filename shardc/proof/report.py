@@ -1,0 +1,87 @@
+"""A proof in words: one line, and what a difference is."""
+
+from __future__ import annotations
+
+from shardc.proof.failure import Difference
+from shardc.proof.prove import Proof, Verdict
+
+ASSUMED = {
+    "reals": "floats are real numbers (rounding and overflow are not looked at)",
+    "functions": "functions such as exp are random functions",
+    "alike": "elements that no constant tells apart are all alike",
+    "meanings": "operations mean what shardc.proof says",
+}
+"""The assumptions of every proof, by the names that docs/proof.md has."""
+
+
+def lines(proof: Proof) -> list[str]:
+    """The report."""
+    if proof.verdict is Verdict.PROVED:
+        parts = (f"{_claim(proof)}{_taken(proof)}", _sizes(proof), _draws(proof))
+        return [f"proved: {'; '.join(parts)}; assumed: {', '.join(ASSUMED)}"]
+    if proof.difference is not None:
+        return [_headline(proof), *_difference(proof.difference)]
+    return [_headline(proof)]
+
+
+def _headline(proof: Proof) -> str:
+    if proof.verdict is Verdict.NOT_PROVED:
+        return f"not proved: {proof.reason}"
+    (draw,) = proof.draws
+    return (
+        f"DIFFERS from the global program (draw {draw.seed}, {draw.kind}){_because(proof)}; {_sizes(proof)}"
+    )
+
+
+def _because(proof: Proof) -> str:
+    return f": {proof.reason}" if proof.reason else ""
+
+
+def _claim(proof: Proof) -> str:
+    if proof.decisions == 0 and not proof.sampled:
+        return "equal for all arguments where no denominator is zero"
+    given = f" and {', '.join(proof.sampled)} arguments as drawn" if proof.sampled else ""
+    text = f"equal wherever the {proof.decisions} decisions on data fall as they fell{given}"
+    if proof.one_way:
+        places = sorted(set(proof.one_way))
+        text += f" ({len(proof.one_way)} only one way: {', '.join(places[:3])}"
+        text += ", …)" if len(places) > 3 else ")"
+    return text
+
+
+def _taken(proof: Proof) -> str:
+    lines = ", ".join(map(str, proof.taken))
+    return f"; per-device code in line {lines} is compared with itself" if lines else ""
+
+
+def _sizes(proof: Proof) -> str:
+    if proof.shapes is None or not proof.shapes.units:
+        return "at full size"
+    units = ", ".join(f"{old} -> {new}" for old, new in proof.shapes.units)
+    kept = proof.shapes.kept
+    tail = f", sizes kept for {', '.join(kept[:3])}" + (", …" if len(kept) > 3 else "") if kept else ""
+    return f"reduced {units}{tail}"
+
+
+def _draws(proof: Proof) -> str:
+    kinds = ", ".join(draw.kind for draw in proof.draws)
+    again = f", {len(proof.again)} drawn again" if proof.again else ""
+    return f"{len(proof.draws)} draws ({kinds}{again}), chance of a miss below {_bound(proof.chance)}"
+
+
+def _bound(chance: float) -> str:
+    return f"{max(chance, 1e-30) * 1.05:.0e}" if chance < 1 else "1"
+
+
+def _difference(found: Difference) -> list[str]:
+    index = ", ".join(map(str, found.index))
+    text = [
+        f"    result {found.result}, element [{index}] of {list(found.shape)}: "
+        f"{found.wanted:.6g} by the global program, {found.have:.6g} by the per-device one",
+        f"    the global program makes it at {found.whole}",
+    ]
+    text += [
+        f"    {'wrong' if place == 0 else 'from'}: {step.name} at {step.loc}"
+        for place, step in enumerate(found.path)
+    ]
+    return text

@@ -1,0 +1,190 @@
+"""How each operation treats the dimensions of its operands and results: which go together, element by element
+or as a whole that is summed or compared, and which meet constants (bounds, offsets, orders) and so keep their
+sizes.
+
+This is read off the operation, not off the rules that sharding goes by. What is not listed keeps all its
+sizes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from math import prod
+from typing import cast
+
+from shardc.graph import Graph, Node, Region
+from shardc.graph.attrs import Dense
+from shardc.ops import OpDef, Trait, has, hlo, sdy, spmd
+from shardc.proof.classes import Classes, Key
+
+
+@dataclass(slots=True)
+class Program:
+    """One of the two programs, whose dimensions join the classes."""
+
+    number: int
+    graph: Graph
+    classes: Classes
+    together: dict[Key, int]
+    sums: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
+    """Node -> the dimensions of its first operand that it sums over."""
+
+    def key(self, value: int, dim: int) -> Key:
+        return (self.number, value, dim)
+
+    def shape(self, value: int) -> tuple[int, ...]:
+        return self.graph.type(value).shape
+
+    def link(self, left: tuple[int, int], right: tuple[int, int], ratio: int = 1) -> None:
+        self.classes.link(self.key(*left), self.key(*right), ratio)
+
+    def pin(self, value: int, reason: str, *dims: int) -> None:
+        for dim in dims or range(len(self.shape(value))):
+            self.classes.pin(self.key(value, dim), reason)
+
+    def alike(self, left: int, right: int, dims: Sequence[int] | None = None) -> None:
+        """Two values have the same dimensions, those named or all."""
+        for dim in range(len(self.shape(left))) if dims is None else dims:
+            self.link((left, dim), (right, dim))
+
+    def read(self) -> None:
+        """All operations of the program."""
+        for value in self.graph.values:
+            for dim, size in enumerate(value.type.shape):
+                self.classes.add(self.key(value.id, dim), size)
+        for function in self.graph.functions.values():
+            self._region(function.body)
+
+    def _region(self, region: Region) -> None:
+        for node in region.nodes:
+            treat = UNIFORM.get(node.name) or _by_trait(node.name)
+            treat(self, node)
+            inside = has(node.name, Trait.REGION) or node.name == sdy.named_computation.name
+            for inner in node.regions if inside else ():
+                self._region(inner)
+
+    def count(self) -> None:
+        """How many indices of one class an operation has at once: in its result, and summed over."""
+        for function in self.graph.functions.values():
+            for node in _nodes(function.body):
+                dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
+                dims += [self.key(node.operands[0], d) for d in self.sums.get(node.id, ())]
+                roots = [self.classes.find(key)[0] for key in dims]
+                for key, root in zip(dims, roots, strict=True):
+                    self.together[key] = max(self.together.get(key, 1), roots.count(root))
+
+
+def _nodes(region: Region) -> list[Node]:
+    return [n for node in region.nodes for n in (node, *(m for r in node.regions for m in _nodes(r)))]
+
+
+Treatment = Callable[[Program, Node], None]
+
+UNIFORM: dict[str, Treatment] = {}
+
+
+def treats(*definitions: OpDef) -> Callable[[Treatment], Treatment]:
+    def register(treatment: Treatment) -> Treatment:
+        UNIFORM.update((definition.name, treatment) for definition in definitions)
+        return treatment
+
+    return register
+
+
+def _by_trait(name: str) -> Treatment:
+    if has(name, Trait.ELEMENTWISE):
+        return _elementwise
+    if has(name, Trait.IDENTITY):
+        return _identity
+    return _nothing if has(name, Trait.TERMINATOR) else opaque
+
+
+def opaque(program: Program, node: Node) -> None:
+    for value in (*node.operands, *node.results):
+        program.pin(value, f"{node.name} in line {node.loc.line}")
+
+
+def _nothing(program: Program, node: Node) -> None:
+    pass
+
+
+@treats(spmd.all_reduce, spmd.collective_permute, spmd.to_partial, spmd.as_partial, spmd.vary)
+def _elementwise(program: Program, node: Node) -> None:
+    (result,) = node.results
+    for value in node.operands:
+        if program.shape(value):
+            program.alike(value, result)
+
+
+# Blocks are joined and cut at whole blocks, and every size of the class is a multiple of its unit.
+treats(spmd.all_gather, spmd.reduce_scatter, spmd.all_slice, spmd.all_to_all)(_elementwise)
+
+
+def _identity(program: Program, node: Node) -> None:
+    for operand, result in zip(node.operands, node.results, strict=True):
+        program.alike(operand, result)
+
+
+@treats(hlo.constant, sdy.constant)
+def _constant(program: Program, node: Node) -> None:
+    if not cast(Dense, node.attrs["value"]).is_splat:
+        opaque(program, node)
+
+
+@treats(hlo.iota)
+def _iota(program: Program, node: Node) -> None:
+    program.pin(node.results[0], f"iota in line {node.loc.line}", cast(int, node.attrs["iota_dimension"]))
+
+
+@treats(spmd.axis_index, sdy.sharding_group)
+def _scalar(program: Program, node: Node) -> None:
+    pass
+
+
+@treats(hlo.broadcast_in_dim)
+def _broadcast(program: Program, node: Node) -> None:
+    (operand,), (result,) = node.operands, node.results
+    for dim, to in enumerate(cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])):
+        if program.shape(operand)[dim] == program.shape(result)[to]:
+            program.link((operand, dim), (result, to))
+
+
+@treats(hlo.transpose)
+def _transpose(program: Program, node: Node) -> None:
+    for to, dim in enumerate(cast("tuple[int, ...]", node.attrs["permutation"])):
+        program.link((node.operands[0], dim), (node.results[0], to))
+
+
+@treats(hlo.reshape)
+def _reshape(program: Program, node: Node) -> None:
+    (operand,), (result,) = node.operands, node.results
+    for left, right in _matching(program.shape(operand), program.shape(result)):
+        if not left or not right:
+            continue
+        first, last = (operand, left[0]), (result, right[0])
+        if len(right) > 1 and len(left) > 1:
+            program.pin(operand, f"reshape in line {node.loc.line}", *left)
+            program.pin(result, f"reshape in line {node.loc.line}", *right)
+        elif len(left) > 1:
+            program.pin(operand, f"reshape in line {node.loc.line}", *left[1:])
+            program.link(last, first, prod(program.shape(operand)[d] for d in left[1:]))
+        else:
+            if len(right) > 1:
+                program.pin(result, f"reshape in line {node.loc.line}", *right[1:])
+            program.link(first, last, prod(program.shape(result)[d] for d in right[1:]))
+
+
+def _matching(left: Sequence[int], right: Sequence[int]) -> list[tuple[list[int], list[int]]]:
+    """The smallest runs of dimensions with equal products; dimensions of size 1 are left out."""
+    a, b = ([d for d, size in enumerate(sizes) if size != 1] for sizes in (left, right))
+    found: list[tuple[list[int], list[int]]] = []
+    while a and b:
+        one, two = [a.pop(0)], [b.pop(0)]
+        while (x := prod(left[d] for d in one)) != (y := prod(right[d] for d in two)):
+            if x < y:
+                one.append(a.pop(0))
+            else:
+                two.append(b.pop(0))
+        found.append((one, two))
+    return found

@@ -1,0 +1,161 @@
+"""Exact arrays: what stands for a tensor of floats.
+
+An element is a record of a residue modulo p, which decides equality, and a shadow, which is the real value in
+f64 and decides order. They are the two components of a product of rings, so an identity of rational functions
+holds in both. The residues above p are inf, -inf and NaN. Being NumPy arrays of records, exact arrays are
+cut, joined, gathered and sent by the code that does so with any other. Integers and truth values stand for
+themselves.
+
+How far a shadow can be trusted is found by a second one, from inputs a little off (Vignes, "A stochastic
+arithmetic for reliable scientific computation", 1993): a bound carried along grows with the depth of a
+program, the distance of two runs only with its condition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.graph import is_float
+from shardc.graph.types import DTYPES
+from shardc.proof import field
+from shardc.proof.field import PRIME, Residues
+from shardc.semantics.arrays import Array, quiet
+
+EXACT = np.dtype([("residue", np.uint64), ("shadow", np.float64), ("other", np.float64)])
+
+INF, NEGATIVE_INF, NAN = (np.uint64(PRIME + code) for code in (1, 2, 3))
+
+OFF = 2.0**-36
+"""How far, as a part of itself, an input of the second shadow is from that of the first."""
+
+Floats = NDArray[np.float64]
+
+
+class DrawAgain(Exception):
+    """A draw that decides nothing: a zero denominator, or values too close for their shadows to order."""
+
+
+class Beyond(Exception):
+    """The proof does not cover what the program does."""
+
+
+def is_exact(array: Array) -> bool:
+    return array.dtype == EXACT
+
+
+def make(residue: Residues, shadow: Floats, other: Floats) -> Array:
+    """An exact array of its parts."""
+    result = np.empty(np.shape(residue), EXACT)
+    result["residue"], result["shadow"], result["other"] = residue, shadow, other
+    return result
+
+
+@quiet
+def error(array: Array) -> Floats:
+    """How far the real value may be from the shadow; without bound where that is no number."""
+    shadow = array["shadow"]
+    found = 4 * np.abs(shadow - array["other"]) + 2.0**-50 * np.abs(shadow)
+    return np.where(np.isnan(found), np.inf, found)
+
+
+def whole(values: Array) -> Array:
+    """Integers, truth values or floats as the numbers that they are."""
+    wide = np.asarray(values, np.float64)
+    if values.dtype.kind in "iub":
+        return make(field.of_integers(values), wide, wide)
+    result = make(field.of_floats(np.where(np.isfinite(wide), wide, 0.0)), wide, wide)
+    for code, where in ((INF, wide == np.inf), (NEGATIVE_INF, wide == -np.inf), (NAN, np.isnan(wide))):
+        result["residue"][where] = code
+    return result
+
+
+def exact(array: Array) -> Array:
+    """The array, integers and plain floats taken as the numbers that they are."""
+    return array if is_exact(array) else whole(array)
+
+
+def special(array: Array) -> NDArray[np.bool_]:
+    """Where elements are inf, -inf or NaN."""
+    return array["residue"] > np.uint64(PRIME)
+
+
+def any_special(*arrays: Array) -> bool:
+    return any(bool(special(array).any()) for array in arrays)
+
+
+def representative(array: Array) -> Floats:
+    """A float that is special as each element is, and of a finite one the sign: -1, 0 or 1.
+
+    Raises DrawAgain where a sign is not certain.
+    """
+    sign = signs(array)
+    codes = array["residue"]
+    return np.select([codes == INF, codes == NEGATIVE_INF, codes == NAN], [np.inf, -np.inf, np.nan], sign)
+
+
+def signs(array: Array) -> Floats:
+    """-1.0, 0.0 or 1.0; NaN for NaN. Zero is what has residue 0."""
+    zero, codes = array["residue"] == 0, array["residue"]
+    certain = zero | (np.abs(array["shadow"]) > error(array)) | special(array)
+    if not certain.all():
+        raise DrawAgain("the sign of a value is not certain")
+    return np.where(zero, 0.0, np.where(codes == NAN, np.nan, np.sign(array["shadow"])))
+
+
+def order(left: Array, right: Array) -> NDArray[np.int8]:
+    """-1, 0 or 1 where left is less, equal or greater, and 2 where one is NaN.
+
+    Values of one residue are equal; others are in the order of their shadows. Raises DrawAgain where those
+    are closer than their errors.
+    """
+    a, b = np.broadcast_arrays(left, right)
+    equal = a["residue"] == b["residue"]
+    unordered = (a["residue"] == NAN) | (b["residue"] == NAN)
+    apart = a["shadow"] - b["shadow"]
+    infinite = special(a) | special(b)
+    certain = equal | unordered | infinite | (np.abs(apart) > error(a) + error(b))
+    if not certain.all():
+        raise DrawAgain("two values are too close to be ordered")
+    apart = np.where(infinite, np.clip(_extended(a), -2, 2) - np.clip(_extended(b), -2, 2), apart)
+    return np.where(unordered, 2, np.where(equal, 0, np.sign(apart))).astype(np.int8)
+
+
+def _extended(array: Array) -> Floats:
+    """2 and -2 for the infinities, 0 for what is finite."""
+    return np.where(array["residue"] == INF, 2.0, np.where(array["residue"] == NEGATIVE_INF, -2.0, 0.0))
+
+
+def same(left: Array, right: Array) -> NDArray[np.bool_]:
+    """Where two arrays hold equal elements; NaN is equal to NaN."""
+    if left.dtype.names is None or right.dtype.names is None:
+        return np.asarray(left == right)
+    if is_exact(left) and is_exact(right):
+        return left["residue"] == right["residue"]
+    found = [same(left[name], right[name]) for name in left.dtype.names]
+    return np.logical_and.reduce(found)
+
+
+def draw(rng: np.random.Generator, shape: tuple[int, ...], shadow: Floats) -> Array:
+    """Uniform residues beside the shadows that are given."""
+    return make(field.random(rng, shape), shadow, shadow * (1 + OFF * rng.standard_normal(shape)))
+
+
+IDENTITIES: Mapping[str, float] = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
+
+
+def identity(kind: str) -> Array:
+    """The element that changes nothing in a combination by `kind`."""
+    return whole(np.asarray(IDENTITIES[kind]))
+
+
+def stands_for(dtype: str) -> np.dtype[Any]:
+    """The NumPy type of the arrays that stand for tensors of a dtype. Raises Beyond for complex numbers."""
+    if is_float(dtype):
+        return EXACT
+    if dtype not in DTYPES or DTYPES[dtype][1].kind not in "iub":
+        raise Beyond(f"numbers of type {dtype}")
+    return DTYPES[dtype][1]

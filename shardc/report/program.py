@@ -1,0 +1,78 @@
+"""What a program costs each device, and which changes of annotations would make it less."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from xdsl.dialects.builtin import ModuleOp
+
+from shardc.diagnostics import ShardcError, collecting
+from shardc.dialects.annotations import annotated, stated
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.graph import Graph, walk
+from shardc.layout import LayoutError
+from shardc.passes.pipeline import PASSES, STAGES, run_to
+from shardc.passes.pipeline import Options as ByPass
+from shardc.planning.machines import Machine
+from shardc.report.cost import Cost, cost_of
+from shardc.report.memory import Peak
+from shardc.report.removal import Trial, with_removals
+
+EFFORT = 600
+"""Trials times operations, by default: what takes a small program some seconds."""
+
+
+def cost_module(
+    module: ModuleOp,
+    peak: Callable[[Graph], Peak],
+    options: ByPass | None = None,
+    machine: Machine | None = None,
+    tries: int | None = None,
+) -> Cost:
+    """What a module costs when it is compiled with these options of passes. ShardcError if it is wrong.
+
+    peak: says when the written program holds most in memory (shardc.backend.numpy.peak). tries: how many
+    changes of annotations are compiled to find those that remove a collective; by default fewer, the larger
+    the program.
+    """
+    start = module.clone()
+    run_to(make_context(), module, "local", options=options)
+    graph = snapshot(module).graph
+    cost = cost_of(graph, peak(graph), machine)
+    if not cost.collectives:
+        return cost
+    if tries is None:
+        tries = EFFORT // max(1, _operations(snapshot(start).graph))
+    if not tries:
+        return cost
+    return _with_removals(start, cost, peak, options, tries)
+
+
+def _with_removals(
+    module: ModuleOp, cost: Cost, peak: Callable[[Graph], Peak], options: ByPass | None, tries: int
+) -> Cost:
+    """Try changes on the module as it is before propagation, where every annotation is in main."""
+    passes = STAGES["sharded"]
+    for name in passes[: passes.index("propagate")]:
+        PASSES[name]()().apply(make_context(), module)
+    known = stated(module)
+    mesh = next((a.sharding.mesh for a in known if a.sharding is not None), None)
+    if mesh is None:
+        return cost
+
+    def price(trial: Trial) -> Cost | None:
+        changed = annotated(module, known[trial.annotation], trial.sharding)
+        try:
+            with collecting():
+                run_to(make_context(), changed, "local", options=options)
+                graph = snapshot(changed).graph
+                return cost_of(graph, peak(graph))
+        except (ShardcError, LayoutError):
+            return None
+
+    return with_removals(cost, mesh, known, price, tries)
+
+
+def _operations(graph: Graph) -> int:
+    return sum(1 for function in graph.functions.values() for _ in walk(function.body))

@@ -1,0 +1,182 @@
+"""Operations that stand together -> a function and a call of it, one function for all that are alike.
+
+    %1 = stablehlo.dot_general %x, %w          ->    %2 = func.call @layer(%x, %w)
+    %2 = stablehlo.tanh %1
+
+What outline-calls and outline-repeats share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.rewriter import InsertPoint, Rewriter
+
+from shardc.check.varying import check_graph
+from shardc.diagnostics import collecting
+from shardc.dialects.locations import locate, location_of
+from shardc.dialects.sdy import ManualComputationOp
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import DOC
+from shardc.layout import Axis
+
+CALL = "shardc.call"
+GROUP = "shardc.group"
+GLOBAL = "shardc.global"
+REASON = "shardc.reason"
+
+
+Varying = frozenset[Axis]
+Made = tuple[FuncOp, FuncOp, tuple[Varying, ...]]
+"""A function, a copy that has nothing in which equal ones may differ, and what its results vary over."""
+
+
+@dataclass
+class Functions:
+    """The functions made so far.
+
+    JAX's type check has it that a function's parameters vary over what they do in any call, and its results
+    accordingly. So operations whose results vary over different axes are not alike.
+    """
+
+    shared: SharedGraph
+    made: dict[str, list[Made]] = field(default_factory=dict[str, list[Made]])
+
+    @cached_property
+    def varying(self) -> dict[SSAValue, Varying]:
+        """What each value varies over; of the module as it is before its first operations are outlined."""
+        snap, varying = self.shared.snapshot(), dict[SSAValue, Varying]()
+        with collecting():
+            for types in check_graph(snap.graph).values():
+                varying.update((snap.ssa[v], frozenset(state.varies)) for v, state in types.items())
+        return varying
+
+    def varies(self, values: Iterable[SSAValue]) -> tuple[Varying, ...]:
+        """The axes over which values may differ between devices."""
+        return tuple(self.varying.get(value, frozenset()) for value in values)
+
+    def outline(
+        self,
+        name: str,
+        ops: Sequence[Operation],
+        operands: Sequence[SSAValue] | None = None,
+        results: Sequence[SSAValue] | None = None,
+        inner: Callable[[Block], None] = lambda _: None,
+    ) -> None:
+        """Put a call of a function in the place of operations that follow each other.
+
+        It takes `operands` and returns `results`: unless said, what the operations don't make, and what
+        others use. `inner` may rewrite its body.
+        """
+        operands = inputs(ops) if operands is None else operands
+        results = outputs(ops) if results is None else results
+        body = Block(arg_types=[value.type for value in operands])
+        for arg, value in zip(body.args, operands, strict=True):
+            arg.name_hint = value.name_hint
+        mapping: dict[SSAValue, SSAValue] = dict(zip(operands, body.args, strict=True))
+        for op in ops:
+            body.add_op(op.clone(mapping))
+        body.add_op(ReturnOp(*(mapping[result] for result in results)))
+        self.varying.update((new, self.varying.get(old, frozenset())) for old, new in mapping.items())
+        inner(body)
+        types = [value.type for value in operands], [value.type for value in results]
+        function = FuncOp(name, types, Region(body), "private")
+        _renumber_groups(function)
+        call = CallOp(self._shared(name, function, self.varies(results)), operands, types[1])
+        call.location = ops[0].location
+        for new, old in zip(call.results, results, strict=True):
+            new.name_hint = old.name_hint
+        if len(results) == 1 and results[0].name_hint:
+            locate(call, location_of(call.location).named(results[0].name_hint))
+        Rewriter.insert_op(call, InsertPoint.before(ops[0]))
+        for old, new in zip(results, call.results, strict=True):
+            self.varying[new] = self.varying.get(old, frozenset())
+            old.replace_all_uses_with(new)
+        for op in reversed(ops):
+            op.detach()
+            op.erase()
+
+    def _shared(self, name: str, function: FuncOp, varying: tuple[Varying, ...]) -> str:
+        """The name of a function equal to this one; it joins the module if there is none yet."""
+        bare = _bare(function)
+        known = self.made.setdefault(name, [])
+        for other, other_bare, others in known:
+            same_type = function.function_type == other.function_type and varying == others
+            if same_type and bare.body.is_structurally_equivalent(other_bare.body):
+                return other.sym_name.data
+        taken = {op.sym_name.data for op in self.shared.module.body.block.ops if isinstance(op, FuncOp)}
+        number = 1
+        while (unique := name if number == 1 else f"{name}_{number}") in taken:
+            number += 1
+        function.properties["sym_name"] = StringAttr(unique)
+        docs = self.shared.module.attributes.get(DOC)
+        if isinstance(docs, DictionaryAttr) and name in docs.data:
+            function.attributes[DOC] = docs.data[name]
+        known.append((function, bare, varying))
+        self.shared.module.body.block.add_op(function)
+        return unique
+
+
+def manual_bodies(module: ModuleOp) -> list[Block]:
+    """The blocks of all per-device code, in program order."""
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    inner = (op for function in functions for op in function.body.walk())
+    return [op.body.block for op in inner if isinstance(op, ManualComputationOp)]
+
+
+def _renumber_groups(function: FuncOp) -> None:
+    """Count the composite groups of a function from 0, so that equal functions have equal groups."""
+    numbers: dict[str, str] = {}
+    for op in function.walk():
+        group = op.attributes.get(GROUP)
+        if isinstance(group, StringAttr):
+            name, _, rest = group.data.partition("#")
+            new = numbers.setdefault(group.data, f"{name}#{len(numbers)}/{rest.partition('/')[2]}")
+            op.attributes[GROUP] = StringAttr(new)
+
+
+def _bare(function: FuncOp) -> FuncOp:
+    """A copy without what does not matter for equality: the calls it came from and reasons."""
+    copy = function.clone()
+    for op in copy.walk():
+        for key in (CALL, REASON, GLOBAL):
+            op.attributes.pop(key, None)
+    return copy
+
+
+def inputs(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The values that operations use and don't make, in the order of their first use."""
+    inside = set(ops)
+    every = (value for op in _all(ops) for value in op.operands)
+    return list(dict.fromkeys(value for value in every if not _within(value, inside)))
+
+
+def outputs(ops: Sequence[Operation]) -> list[SSAValue]:
+    """The values that operations make and others use, in order."""
+    inside = set(ops)
+    return [r for op in ops for r in op.results if any(_outside(use.operation, inside) for use in r.uses)]
+
+
+def _all(ops: Iterable[Operation]) -> list[Operation]:
+    return [inner for op in ops for inner in op.walk()]
+
+
+def _within(value: SSAValue, inside: set[Operation]) -> bool:
+    """Whether a value is made by the operations or inside one of them."""
+    owner = value.owner
+    op = owner if isinstance(owner, Operation) else owner.parent_op()
+    return op is not None and not _outside(op, inside)
+
+
+def _outside(op: Operation, inside: set[Operation]) -> bool:
+    current: Operation | None = op
+    while current is not None:
+        if current in inside:
+            return False
+        current = current.parent_op()
+    return True

@@ -1,0 +1,229 @@
+"""`shardc run`: the programs people write, on real processes, JAX's and MPI's."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+import shardc
+from shardc.cli.driver import load as load_module
+from shardc.dialects.snapshot import snapshot
+from shardc.interpret.arguments import argument_names, arguments
+from shardc.interpret.compare import distance
+from shardc.interpret.run import run as interpret
+
+pytestmark = pytest.mark.slow  # starts processes, some of which must fail: too uncertain for every run
+
+MPI = ["-n", "4", "--mpi"]
+JAX = ["-n", "2", "--devices", "2"]
+
+PROGRAM = """
+mesh pod[data=2, model=2]
+
+def main(x: f32[10@data, 8], w: f32[8, 12@model], v: f32[13@model, 6]) -> (f32[10@data, 12], f32[6]):
+    h = tanh(x @ w)
+    return h, sum(v, axis=0)
+"""
+
+
+def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
+    start = [sys.executable, "-m", "shardc.cli.shardc", *words]
+    return subprocess.run(start, capture_output=True, text=True, timeout=120, **options)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("run") / "prog.shard"
+    path.write_text(PROGRAM)
+    return path
+
+
+@pytest.fixture(scope="module", params=[MPI, JAX], ids=["mpi", "jax"])
+def kind(request: pytest.FixtureRequest) -> list[str]:
+    pytest.importorskip("mpi4py" if "--mpi" in request.param else "jax")
+    return request.param
+
+
+def test_inputs_to_outputs(program: Path, kind: list[str], tmp_path: Path):
+    whole = snapshot(load_module(str(program))).graph
+    arrays = [np.asarray(x) for x in arguments(whole, None)]
+    save_file(dict(zip(argument_names(whole), arrays, strict=True)), tmp_path / "in.safetensors")
+    given = ["--inputs", "in.safetensors", "--outputs", "out.safetensors"]
+    jobs = [
+        subprocess.Popen(
+            [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), *kind, *given],
+            cwd=tmp_path / folder,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for folder in folders(tmp_path)
+    ]
+    for job, folder in zip(jobs, ("one", "two"), strict=True):
+        out, _ = job.communicate(timeout=120)
+        assert job.returncode == 0
+        assert out.startswith("[0] result0: f32[10, 12] on ")
+        found = load_file(tmp_path / folder / "out.safetensors")
+        for number, want in enumerate(interpret(whole, arrays)):
+            assert distance(want, found[f"result{number}"]) < 1e-5
+
+
+def folders(tmp_path: Path) -> list[str]:
+    """Two jobs at once, each in its folder."""
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "in.safetensors").symlink_to(tmp_path / "in.safetensors")
+    return ["one", "two"]
+
+
+WRONG_BLOCK = """
+module = load_program(sys.argv[1])
+number, own = who()
+shapes = {name: local(module, *entry) for name, entry in module.PARAMS.items()}
+blocks = [np.zeros(shape, np.float32) for shape in shapes.values()]
+if number == 1:
+    blocks[1] = blocks[1][:, :-1]
+try:
+    module.main_local(*blocks)
+except ValueError as error:
+    print(error, flush=True)
+"""
+
+START = {
+    "mpi": """
+import sys
+import numpy as np
+from mpi4py import MPI
+from shardc.launch.program import load_program
+who = lambda: (MPI.COMM_WORLD.rank, None)
+local = lambda module, shape, dtype, spec: module.place(module.communicator(), spec, shape)[1]
+""",
+    "jax": """
+import sys
+import jax
+import numpy as np
+from shardc.launch.program import load_program
+who = lambda: (jax.process_index(), None)
+def local(module, shape, dtype, spec):
+    sharding = jax.sharding.NamedSharding(module.mesh(), spec)
+    return module.local_shape(sharding, module.padded(shape, sharding))
+""",
+}
+
+
+def emitted(program: Path, kind: list[str], folder: Path) -> Path:
+    target = "mpi" if "--mpi" in kind else "jax"
+    out = folder / "out.py"
+    text = shardc.compile(program.read_text(), target=target, process_data=target == "jax").source
+    out.write_text(text)
+    return out
+
+
+def script(kind: list[str], folder: Path, body: str) -> str:
+    path = folder / "script.py"
+    path.write_text(START["mpi" if "--mpi" in kind else "jax"] + body)
+    return str(path)
+
+
+def test_a_wrong_block_is_an_error_on_every_process(program: Path, kind: list[str], tmp_path: Path):
+    out = emitted(program, kind, tmp_path)
+    done = command("run", script(kind, tmp_path, WRONG_BLOCK), *kind, "--", str(out))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == int(kind[1])
+    for line in lines:
+        assert "w: process 1 gives float32[8, " in line and "is expected" in line
+
+
+def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str], tmp_path: Path):
+    killed = "import os\nif who()[0] == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCK
+    out = emitted(program, kind, tmp_path)
+    done = command("run", script(kind, tmp_path, killed), *kind, "--", str(out))
+    assert done.returncode != 0
+    assert "shardc run: " in done.stderr
+    if "--mpi" not in kind:
+        assert done.returncode == 137
+        assert "process 1 was ended by signal SIGKILL" in done.stderr
+
+
+def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
+    body = "if who()[0] == 1: raise RuntimeError('no')\nimport time; time.sleep(60)"
+    done = command("run", script(kind, tmp_path, body), *kind)
+    assert done.returncode == 1
+    assert "[1] RuntimeError: no" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["-n", "3"], "the program's mesh has 4 devices, 3 processes of 1 have 3"),
+        (["-n", "2", "--mpi", "--devices", "2"], "a process of MPI is one device"),
+        ([], "how many processes? -n says it"),
+        (["-n", "0"], "there is at least one process"),
+    ],
+)
+def test_misuse(program: Path, words: list[str], message: str, monkeypatch):
+    for name in ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "JAX_COORDINATOR_ADDRESS"):
+        monkeypatch.delenv(name, raising=False)
+    done = command("run", str(program), *words)
+    assert done.returncode == 1
+    assert message in done.stderr and "Traceback" not in done.stderr
+
+
+def test_inputs_that_do_not_fit(program: Path, kind: list[str], tmp_path: Path):
+    save_file(
+        {"x": np.zeros((10, 8), np.float32), "w": np.zeros((8, 11), np.float32)}, tmp_path / "in.safetensors"
+    )
+    done = command("run", str(program), *kind, "--inputs", str(tmp_path / "in.safetensors"))
+    assert done.returncode != 0
+    assert "w is f32[8, 11], and f32[8, 12] is expected" in done.stderr and "Traceback" not in done.stderr
+
+
+def test_under_mpiexec_the_same_command_is_one_of_many(program: Path):
+    pytest.importorskip("mpi4py")
+    start = [str(Path(sys.executable).with_name("mpiexec")), "-n", "4"]
+    words = [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), "--mpi"]
+    done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines()[0] == "result0: f32[10, 12] on 4 processes of MPI"
+
+
+def test_an_emitted_jax_script_runs_as_it_is(program: Path, tmp_path: Path):
+    pytest.importorskip("jax")
+    (tmp_path / "out.py").write_text(shardc.compile(program.read_text()).source)
+    done = command("run", str(tmp_path / "out.py"), *JAX)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("float32[10, 12] on NamedSharding") == 2
+
+
+def test_a_file_called_run_is_a_program(tmp_path: Path):
+    done = command("./run", cwd=tmp_path)
+    assert "./run: no reader for files that end in ''" in done.stderr
+
+
+def test_reshard_to_a_program(program: Path, tmp_path: Path):
+    arrays = {"w": np.arange(96, dtype=np.float32).reshape(8, 12), "n": np.ones(3, np.float32)}
+    save_file(arrays, tmp_path / "in.safetensors")
+    done = command("reshard", "in.safetensors", "--to", str(program), "-o", "to", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "does not take n, which stays whole" in done.stderr
+    assert command("reshard", "--list", "to", cwd=tmp_path).stdout == (
+        "n: f32[3] in 1 block\nw: f32[8, 12] in 2 blocks\n2 arrays, 396 bytes\n"
+    )
+    back = command("reshard", "to", "--to", "a=3", "--shard", "w=P('a')", "-o", "back", cwd=tmp_path)
+    assert back.returncode == 0, back.stderr
+    assert "w: f32[8, 12] in 3 blocks" in command("reshard", "--list", "back", cwd=tmp_path).stdout
+
+
+@pytest.mark.slow
+def test_measure(program: Path, kind: list[str], tmp_path: Path):
+    here = tmp_path / "here.toml"
+    mpi = ["--mpi"] if "--mpi" in kind else []
+    done = command("measure", "-n", "2", *mpi, "-o", str(here))
+    assert done.returncode == 0, done.stderr
+    priced = command(str(program), "--cost", "--machine", str(here))
+    assert priced.returncode == 0, priced.stderr

@@ -1,0 +1,137 @@
+"""Arguments of the command that have no meaning, and ends that are no bugs."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardc.cli import actions
+from shardc.cli.shardc import main
+
+PROGRAM = """mesh pod[data=2, model=4]
+size B = 8
+# func.func is no word of the language, and stands in a comment
+def main(x: f32[B@data, 16], w: f32[16, 8@model]) -> f32[B@data, 8]:
+    return tanh(x @ w)
+"""
+MODULE = """func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.tanh %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> str:
+    path = tmp_path / "prog.shard"
+    path.write_text(PROGRAM)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--memory-limit", "-5"], "'-5' is not a number"),
+        (["--memory-limit", "0"], "the memory limit is a whole number of bytes from 1, not 0"),
+        (["--memory-limit", "9" * 30], "is not a number"),
+        (["--combine", "-1"], "'-1' is not a number"),
+        (["-D", "B=--1"], "not of the form NAME=NUMBER"),
+        (["-D", "B=²"], "not of the form NAME=NUMBER"),
+        (["--run", "--trace", "²"], "not a list of device numbers"),
+        (["--overlap", "auto", "--links", "model=NVLink"], "--links needs --machine"),
+    ],
+)
+def test_values_without_meaning(
+    program: str, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main([program, *arguments])
+    assert stop.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_a_negative_size(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([program, "-D", "B=-1"]) == 1
+    assert "-D B=-1: a size is at least 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("text", "found"), [(PROGRAM, "main(x, w)"), (MODULE, "jnp.tanh(")])
+def test_standard_input_is_in_either_language(
+    text: str, found: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    assert main(["-"]) == 0
+    assert found in capsys.readouterr().out
+
+
+def test_unknown_arrays(program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arrays: dict[str, Any] = {"x": np.zeros((8, 16), np.float32), "w": np.zeros((16, 8), np.float32)}
+    file = str(tmp_path / "in.npz")
+    np.savez(file, **arrays)
+    assert main([program, "--run", "--inputs", file]) == 0
+    np.savez(file, **arrays, w2=np.zeros(3))
+    capsys.readouterr()
+    assert main([program, "--run", "--inputs", file]) == 1
+    error = capsys.readouterr().err
+    assert "the program has no parameter w2" in error and "note: did you mean w?" in error
+
+
+def test_an_interrupt_has_its_exit_code(
+    program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(*_: object) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(actions, "check", interrupted)
+    assert main([program, "--check"]) == 130
+    assert capsys.readouterr().err == ""
+
+
+WAITING = """
+import signal, sys
+from shardc.cli.shardc import main
+
+class Input:
+    class buffer:
+        @staticmethod
+        def read():
+            print("ready", flush=True)
+            return waiting.read()
+
+waiting, sys.stdin = sys.stdin.buffer, Input
+signal.signal(signal.SIGINT, signal.default_int_handler)
+sys.exit(main(["-"]))
+"""
+
+
+def test_ctrl_c() -> None:
+    """A command that waits for its program is stopped without a traceback."""
+    pipe = subprocess.PIPE
+    command = [sys.executable, "-c", WAITING]
+    with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
+        assert process.stdout is not None and process.stdout.readline() == b"ready\n"
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    assert b"Traceback" not in error
+    assert process.returncode == 130
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("module", ["shardc.cli.shardc", "shardc.cli.opt"])
+def test_a_full_disk(module: str, tmp_path: Path) -> None:
+    path = tmp_path / "prog.mlir"
+    path.write_text(MODULE)
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", module, str(path)], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert "no space left on device" in done.stderr.lower() and "Traceback" not in done.stderr

@@ -1,0 +1,122 @@
+"""Programs with functions for any shape, records, lambdas and loops that collect, against NumPy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.interpret.run import run
+
+Arrays = tuple[np.ndarray, ...]
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4) - 5
+Y = np.linspace(-2, 3, 12, dtype=np.float32).reshape(3, 4)
+
+LAYER = "record Layer:\n    w: f32[4]\n    b: f32[4]\n"
+
+CASES: dict[str, tuple[str, Callable[[], tuple[object, ...]]]] = {
+    "defaults": (
+        "def f(x, k=2, *, add=1.5):\n    return x * k + add\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    return f(x), f(y, 3), f(x, add=y), f(x, k=y)\n",
+        lambda: (X * 2 + 1.5, Y * 3 + 1.5, X * 2 + Y, X * Y + 1.5),
+    ),
+    "texts and branches": (
+        "def act(x, kind='relu'):\n"
+        "    if kind == 'relu':\n        return maximum(x, 0)\n"
+        "    elif kind == 'square':\n        return x * x\n"
+        "    assert kind == 'none', 'no such activation'\n    return x\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    return act(x), act(y, 'square'), act(x, kind='none')\n",
+        lambda: (np.maximum(X, 0), Y * Y, X),
+    ),
+    "leading dimensions": (
+        "def mean_of(x: f32[*B, N]) -> f32[*B]:\n    return sum(x, axis=-1) / N\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n"
+        "    return mean_of(x), mean_of(y[0]), mean_of(stack([x, y]))\n",
+        lambda: (X.mean(1), Y[0].mean(), np.stack([X, Y]).mean(-1)),
+    ),
+    "sizes in bodies": (
+        "def pad_twice(x: f32[N, M]) -> f32[N + 2 * M, M]:\n    return pad(x, ((M, M), (0, 0)))\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    return pad_twice(x)\n",
+        lambda: (np.pad(X, ((4, 4), (0, 0))),),
+    ),
+    "tuples": (
+        "def swap(p):\n    a, b = p\n    return b, a\n"
+        "def both(p: (f32[A, B], f32[A, B]), q):\n    return p[0] + p[1] * q[1] + q[0]\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    return both(swap((x, y)), (x[0], 2))\n",
+        lambda: (Y + 2 * X + X[0],),
+    ),
+    "records": (
+        LAYER + "def step(h, layer: Layer) -> Layer:\n    return Layer(layer.w + h, b=layer.b * 2)\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n"
+        "    made = step(x[2], Layer(w=x[0], b=y[1]))\n    w, b = made\n    return w, b, made.w + made[1]\n",
+        lambda: (X[0] + X[2], Y[1] * 2, X[0] + X[2] + Y[1] * 2),
+    ),
+    "a stack of records": (
+        LAYER + "def main(x: f32[3, 4], y: f32[3, 4]):\n    h = zeros(4)\n"
+        "    for layer in Layer(x, y) carrying h collecting seen:\n"
+        "        h = h * layer.w + layer.b\n        seen = Layer(h, layer.b)\n    return h, seen.w, seen.b\n",
+        lambda: (*_scan(X, Y)[:2], Y),
+    ),
+    "reversed": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    h = zeros(4)\n"
+        "    for w, b in reversed(zip(x, y)) carrying h collecting seen:\n"
+        "        h = h * w + b\n        seen = h\n    return h, seen\n",
+        lambda: (_scan(X[::-1], Y[::-1])[0], _scan(X[::-1], Y[::-1])[1][::-1]),
+    ),
+    "steps": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    h = x[0]\n"
+        "    for i in range(7, 0, -3) carrying h collecting seen:\n"
+        "        h = h + i\n        seen = i\n    return h, seen\n",
+        lambda: (X[0] + 12, np.array([7, 4, 1], np.int32)),
+    ),
+    "lambdas": (
+        "def fold(f, x, h):\n    for row in x carrying h:\n        h = f(h, row)\n    return h\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    k = y[0]\n"
+        "    return fold(lambda h, r: h * 0.5 + r * k, x, k)\n",
+        lambda: (_fold(),),
+    ),
+    "while": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    s = abs(y[0])\n"
+        "    a, n = while_loop(lambda a, n: sum(a) < 50, lambda a, n: (a + s + 1, n + 1), (s, 0))\n"
+        "    return a, n\n",
+        lambda: _while(),
+    ),
+}
+
+
+def _scan(xs: np.ndarray, ys: np.ndarray) -> Arrays:
+    h, seen = np.zeros(4, np.float32), []
+    for x, y in zip(xs, ys, strict=True):
+        h = h * x + y
+        seen.append(h)
+    return h, np.stack(seen)
+
+
+def _fold() -> np.ndarray:
+    h = Y[0]
+    for row in X:
+        h = h * 0.5 + row * Y[0]
+    return h
+
+
+def _while() -> tuple[object, ...]:
+    a, n = np.abs(Y[0]), 0
+    while a.sum() < 50:
+        a, n = a + np.abs(Y[0]) + 1, n + 1
+    return a, np.int32(n)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_against_numpy(name: str) -> None:
+    source, expected = CASES[name]
+    graph = snapshot(read(source, "p.shard")).graph
+    results = run(graph, [X, Y])
+    wanted = expected()
+    assert len(results) == len(wanted)
+    for result, array in zip(results, wanted, strict=True):
+        np.testing.assert_allclose(np.asarray(result), np.asarray(array), rtol=1e-6, atol=1e-6)
+        assert np.asarray(result).dtype == np.asarray(array).dtype

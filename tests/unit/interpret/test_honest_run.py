@@ -1,0 +1,143 @@
+"""What --run says: both errors against f64, decisions, results that show nothing, references of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from shardc.cli.shardc import main
+
+Say = Callable[..., tuple[str, int]]
+
+GPT = """mesh pod[data=2, model=2]
+
+size B = 2, S = 8, D = 32, H = 4, K = 8, F = 64, V = 32, L = 4
+
+def norm(x: f32[B, S, D]) -> f32[B, S, D]:
+    centred = x - mean(x, axis=-1, keepdims=True)
+    return centred * rsqrt(mean(centred * centred, axis=-1, keepdims=True) + 1e-5)
+
+def attention(
+    x: f32[B, S, D], wq: f32[D, H, K], wk: f32[D, H, K], wv: f32[D, H, K], wo: f32[H, K, D]
+) -> f32[B, S, D]:
+    q = einsum("bsd,dhk->bshk", x, wq)
+    k = einsum("bsd,dhk->bshk", x, wk)
+    v = einsum("bsd,dhk->bshk", x, wv)
+    scores = einsum("bqhk,bshk->bhqs", q, k) * 0.35
+    weights = softmax(where(tril(ones((S, S), bool)), scores, -1e9), axis=-1)
+    mixed = einsum("bhqs,bshk->bqhk", weights, v)
+    return einsum("bqhk,hkd->bqd", mixed, wo)
+
+def main(
+    x: f32[B@data, S, D], wq: f32[L, D, H@model, K], wk: f32[L, D, H@model, K], wv: f32[L, D, H@model, K],
+    wo: f32[L, H@model, K, D], w1: f32[L, D, F@model], w2: f32[L, F@model, D], unembed: f32[D, V@model],
+) -> f32[B@data, S, V]:
+    for i in range(L) carrying x:
+        x = x + attention(norm(x), wq[i], wk[i], wv[i], wo[i])
+        x = x + gelu(norm(x) @ w1[i]) @ w2[i]
+    return norm(x) @ unembed
+"""
+GPT_SHAPES = {
+    "x": (2, 8, 32),
+    "wq": (4, 32, 4, 8),
+    "wk": (4, 32, 4, 8),
+    "wv": (4, 32, 4, 8),
+    "wo": (4, 4, 8, 32),
+    "w1": (4, 32, 64),
+    "w2": (4, 64, 32),
+    "unembed": (32, 32),
+}
+RING = """mesh pod[m=4]
+
+@shard_map
+def local(q: f32[8@m, 4], k: f32[8@m, 4]) -> f32[8@m, 8]:
+    return q @ {keys}.T
+
+def plain(q: f32[8, 4], k: f32[8, 4]) -> f32[8, 8]:
+    return q @ k.T
+"""
+
+
+@pytest.fixture
+def say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Say:
+    monkeypatch.chdir(tmp_path)
+
+    def run(text: str, *arguments: str, **arrays: np.ndarray) -> tuple[str, int]:
+        Path("prog.shard").write_text(text)
+        if arrays:
+            np.savez("in.npz", allow_pickle=False, **arrays)
+            arguments = (*arguments, "--inputs", "in.npz")
+        code = main(["prog.shard", "--run", *arguments])
+        captured = capsys.readouterr()
+        return captured.out + captured.err, code
+
+    return run
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_an_unscaled_gpt_is_right(say: Say, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    arrays = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in GPT_SHAPES.items()}
+    text, code = say(GPT, **arrays)
+    assert code == 0 and "one device by" in text and "DIFFERS" not in text
+
+
+def test_random_weights_are_scaled_by_their_fan_in(say: Say) -> None:
+    """Unscaled, a product of eight such matrices has elements of 1e19, and its square is infinite."""
+    layers = "\n".join("    x = x @ w" for _ in range(40))
+    text, code = say(
+        f"mesh pod[m=2]\ndef main(x: f32[4@m, 64], w: f32[64, 64]) -> f32[4@m, 64]:\n{layers}\n    return x\n"
+    )
+    assert code == 0 and "NaN" not in text and "off by" in text
+
+
+@pytest.mark.parametrize(
+    ("value", "said"), [("x * 0.0", "all 8 elements are 0"), ("log(-1.0 - x * x)", "all 8 elements are NaN")]
+)
+def test_results_that_show_nothing(say: Say, value: str, said: str) -> None:
+    text, code = say(f"mesh pod[m=2]\ndef main(x: f32[8@m]) -> f32[8@m]:\n    return {value}\n")
+    assert code == 0 and said in text
+
+
+def test_a_decision_that_falls_otherwise(say: Say) -> None:
+    """The sum is 1/2 in f64; in f32 its terms are rounded, so the devices and one device round both ways."""
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((64, 256)).astype(np.float32)
+    x[:, -1] = 0.5 - x[:, :-1].astype(np.float64).sum(1)
+    text, code = say(
+        "mesh pod[m=8]\ndef main(x: f32[64, 256@m]) -> f32[64]:\n    return round(sum(x, axis=1))\n", x=x
+    )
+    assert code == 0 and "DIFFERS" not in text
+    assert "falls otherwise in f64 in" in text and "line 3" in text
+
+
+def test_a_function_of_the_program(say: Say) -> None:
+    right = RING.format(keys="all_gather(k, m, axis=0, tiled=True)")
+    assert say(right, "--entry", "local", "--against", "plain")[1] == 0
+    text, code = say(RING.format(keys="concatenate([k, k, k, k], axis=0)"), "--entry", "local")
+    assert code == 0 and "nothing to compare it with" in text and "equal" not in text
+    text, code = say(
+        RING.format(keys="concatenate([k, k, k, k], axis=0)"), "--entry", "local", "--against", "plain"
+    )
+    assert code == 1 and "48 of" not in text and "DIFFERS" in text
+
+
+@pytest.mark.parametrize("module", ["numpy", "jax.numpy"])
+def test_a_function_of_python(say: Say, module: str) -> None:
+    Path("plain.py").write_text(
+        f"import {module} as np\n\ndef good(q, k):\n    return np.matmul(q, k.T)\n\n"
+        "def bad(q, k):\n    return np.matmul(q, k[::-1].T)\n\ndef small(q, k):\n    return q\n"
+    )
+    program = RING.format(keys="all_gather(k, m, axis=0, tiled=True)")
+    text, code = say(program, "--entry", "local", "--against", "plain.py:good")
+    assert code == 0 and "off by" in text
+    assert say(program, "--entry", "local", "--against", "plain.py:bad")[1] == 1
+    text, code = say(program, "--entry", "local", "--against", "plain.py:small")
+    assert code == 1 and "gives arrays of shapes [(8, 4)]" in text
+    text, code = say(program, "--entry", "local", "--against", "plain.py:none")
+    assert code == 1 and "has no function none" in text
+    text, code = say(program, "--entry", "local", "--against", "other.py:none")
+    assert code == 1 and "no Python file other.py" in text

@@ -1,0 +1,113 @@
+"""Processes start together and end together, whatever happens to one of them or to who started them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from shardc.launch.cluster import starter
+from shardc.launch.processes import TIMED_OUT, Command, run
+
+SLEEP = "import os, sys, time; open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(60)"
+
+
+def command(number: int, code: str, *arguments: str) -> Command:
+    return Command(f"process {number}", f"[{number}] ", [sys.executable, "-c", code, *arguments])
+
+
+def alive(folder: Path) -> list[int]:
+    """The processes that noted themselves in the folder and still run."""
+    return [int(path.name) for path in folder.iterdir() if running(int(path.name))]
+
+
+def running(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
+
+
+def wait_for(condition) -> bool:
+    """Whether something becomes true."""
+    for _ in range(500):
+        if condition():
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_output_has_prefixes(capfdbinary):
+    code = "import sys; print('one'); print('two', end=''); print('bad', file=sys.stderr)"
+    assert run([command(0, code), command(1, "print('three')")]) == 0
+    out, err = capfdbinary.readouterr()
+    assert sorted(out.splitlines()) == [b"[0] one", b"[0] two", b"[1] three"]
+    assert err == b"[0] bad\n"
+
+
+def test_noise_is_not_shown(capfdbinary):
+    code = "print('[Gloo] Rank 0'); print('result')"
+    assert run([Command("process 0", "", [sys.executable, "-c", code], noise="[Gloo]")]) == 0
+    assert capfdbinary.readouterr().out == b"result\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "expected", "message"),
+    [
+        ("raise SystemExit(7)", 7, "process 1 ended with code 7"),
+        ("import os; os.kill(os.getpid(), 9)", 137, "process 1 was ended by signal SIGKILL"),
+    ],
+)
+def test_the_first_that_fails_ends_the_others(tmp_path: Path, code: str, expected: int, message: str):
+    said: list[str] = []
+    commands = [command(0, SLEEP, f"{tmp_path}/"), command(1, code), command(2, SLEEP, f"{tmp_path}/")]
+    assert run(commands, say=said.append) == expected
+    assert said == [message]
+    assert alive(tmp_path) == []
+
+
+def test_what_processes_started_ends_too(tmp_path: Path):
+    inner = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {SLEEP!r}, sys.argv[1]])"
+    late = "import os, sys, time\nwhile not os.listdir(sys.argv[1]): time.sleep(0.01)\nsys.exit(3)"
+    assert (
+        run([command(0, inner, f"{tmp_path}/"), command(1, late, str(tmp_path))], say=lambda text: None) == 3
+    )
+    assert wait_for(lambda: not alive(tmp_path))
+
+
+def test_a_limit(tmp_path: Path):
+    said: list[str] = []
+    commands = [command(0, "pass"), command(1, SLEEP, f"{tmp_path}/")]
+    assert run(commands, limit=0.5, say=said.append) == TIMED_OUT
+    assert said == ["process 1 did not end within the limit"]
+    assert alive(tmp_path) == []
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_processes_end_with_who_started_them(tmp_path: Path, number: signal.Signals):
+    if number == signal.SIGKILL and sys.platform != "linux":
+        pytest.skip("only Linux tells a process that its parent ended")
+    code = (
+        "import sys; from shardc.launch.processes import Command, run\n"
+        f"run([Command(str(i), '', [sys.executable, '-c', {SLEEP!r}, sys.argv[1]]) for i in range(3)])"
+    )
+    starter = subprocess.Popen([sys.executable, "-c", code, f"{tmp_path}/"], stderr=subprocess.DEVNULL)
+    assert wait_for(lambda: len(alive(tmp_path)) == 3)
+    starter.send_signal(number)
+    starter.wait(20)
+    assert wait_for(lambda: not alive(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("environment", "who"),
+    [({}, None), ({"PMI_RANK": ""}, None), ({"SLURM_STEP_ID": "0"}, "Slurm"), ({"PMI_RANK": "3"}, "mpiexec")],
+)
+def test_who_started_this_process(environment: dict[str, str], who: str | None):
+    assert starter(environment) == who
+    assert os.environ is not environment

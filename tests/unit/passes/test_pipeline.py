@@ -1,0 +1,128 @@
+"""The pipeline: one table, one graph shared by passes, verification; each pass alone on text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
+from xdsl.rewriter import Rewriter
+
+from shardc.backend.jax import emit
+from shardc.diagnostics import ShardcError, collecting
+from shardc.dialects import shared_graph, wellformed
+from shardc.dialects.context import make_context
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import snapshot
+from shardc.dialects.text import print_module
+from shardc.frontend.mlir import read as read_mlir
+from shardc.frontend.text import read
+from shardc.passes import pipeline
+from shardc.passes.graph_pass import GraphPass
+from shardc.passes.pipeline import PASSES, PIPELINE, STAGES, run_to
+
+ROOT = Path(__file__).parents[3]
+PROGRAMS = ["megatron_mlp", "transformer_layer", "layers"]
+
+
+def program(name: str) -> ModuleOp:
+    """An example, as the reader makes it."""
+    path = ROOT / "examples" / name / f"{name}.shard"
+    return read(path.read_text(encoding="utf-8"), path.name)
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_is_called_as_the_table_says(name: str) -> None:
+    found = PASSES[name]()
+    assert found.name == name and issubclass(found, GraphPass)
+
+
+def test_stages_have_every_pass() -> None:
+    assert [name for names in STAGES.values() for name in names] == [entry.name for entry in PIPELINE]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_each_pass_works_alone_on_text(name: str) -> None:
+    """Passes with text between them come to what passes that share a graph come to."""
+    with collecting():
+        alone, together = program(name), program(name)
+        for entry in PIPELINE:
+            if not entry.by_option:
+                alone = read_mlir(print_module(alone, locations=True), f"{name}.shard")
+                entry.load()().apply(make_context(), alone)
+        run_to(make_context(), together, "local")
+    assert emit(snapshot(alone).graph) == emit(snapshot(together).graph)
+
+
+def test_passes_share_graphs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the 22 passes that run, each would read one; the module is verified once, where it comes out."""
+    graphs, verified = Counted(shared_graph.snapshot), Counted(wellformed.verify)
+    every = Counted(ModuleOp.verify)
+    monkeypatch.setattr(shared_graph, "snapshot", graphs)
+    monkeypatch.setattr(pipeline, "verify", verified)
+    module = program("megatron_mlp")
+    monkeypatch.setattr(ModuleOp, "verify", lambda *args, **named: every(*args, **named))
+    run_to(make_context(), module, "local", verify_each=False)
+    assert graphs.count <= 7 and verified.count == 1 and every.count == 0
+
+
+@dataclass
+class Counted:
+    """A function that counts its calls."""
+
+    function: Callable[..., object]
+    count: int = 0
+
+    def __call__(self, *args: object, **named: object) -> object:
+        self.count += not named  # wellformed.verify asks operation by operation
+        return self.function(*args, **named)
+
+
+def test_every_pass_is_verified_if_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    every = Counted(ModuleOp.verify)
+    module = program("megatron_mlp")
+    monkeypatch.setattr(ModuleOp, "verify", lambda *args, **named: every(*args, **named))
+    run_to(make_context(), module, "sharded", verify_each=True)
+    assert every.count == len(STAGES["sharded"])
+
+
+@dataclass(frozen=True)
+class _Silent(GraphPass):
+    """Erases the last operation before the return, and does not say so."""
+
+    name = "silent"
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        snap = shared.snapshot()
+        op = snap.ops[-2]
+        Rewriter.replace_op(op, [], [op.operands[0]])
+        return False
+
+
+def test_a_change_that_is_not_said_is_found() -> None:
+    source = "def main(x: f32[4]) -> f32[4]:\n    return tanh(-x)\n"
+    shared = SharedGraph(read(source, "p.shard"), checked=True)
+    shared.snapshot()
+    assert not _Silent().rewrite(shared)
+    with pytest.raises(AssertionError, match="did not say so"):
+        shared.snapshot()
+    shared.drop()
+    assert len(shared.snapshot().ops) == 2
+
+
+def test_what_comes_out_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A module that a pass broke is an error with a place, though nothing was verified in between."""
+    module = read("def main(x: f32[4]) -> f32[4]:\n    return tanh(x)\n", "p.shard")
+    tanh = next(op for op in module.walk() if op.name == "stablehlo.tanh")
+    _retype(tanh)
+    with pytest.raises(ShardcError, match=r"p\.shard:2:12: error: .*tanh"):
+        run_to(make_context(), module, "ir", verify_each=False)
+
+
+def _retype(op: Operation) -> None:
+    other = read("def main(x: f32[8]) -> f32[8]:\n    return tanh(x)\n", "other.shard")
+    type = next(o for o in other.walk() if o.name == "stablehlo.tanh").results[0].type
+    Rewriter.replace_value_with_new_type(op.results[0], type)

@@ -1,0 +1,230 @@
+"""Proofs of small programs, of programs with faults, and certificates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.dialects.text import print_module
+from shardc.frontend.mlir import read as read_mlir
+from shardc.frontend.text import read
+from shardc.graph import Graph, Node, Region, walk
+from shardc.ops import hlo, spmd
+from shardc.passes.pipeline import run_to
+from shardc.proof.certificate import certificate
+from shardc.proof.check import Refused, check
+from shardc.proof.prove import Verdict, prove
+from shardc.proof.report import lines
+
+MLP = """
+mesh pod[data=2, model=4]
+size B = 512, D = 1024, F = 4096
+def mlp(x: f32[B@data, D], w1: f32[D, F@model], w2: f32[F@model, D]) -> f32[B@data, D]:
+    return relu(x @ w1) @ w2
+"""
+NORM = """
+mesh m[x=4]
+size B = 64, D = 256
+def norm(x: f32[B, D@x]) -> f32[B, D@x]:
+    e = exp(x)
+    return e / sum(e, 1, keepdims=True)
+"""
+CUMULATIVE = """
+mesh m[x=4]
+def f(x: f32[64@x, 32]) -> f32[64@x, 32]:
+    return cumsum(x, 0)
+"""
+TAKE = """
+mesh m[x=4]
+def f(t: f32[64@x, 128], i: i32[8]) -> f32[8, 128]:
+    return take(t, i, 0)
+"""
+UNEVEN = """
+mesh m[x=4]
+def f(x: f32[30@x, 128]) -> f32[128]:
+    return max(x, 0) + sum(x, 0)
+"""
+COMPLEX = """
+func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
+  %0 = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
+  return %0 : tensor<4xcomplex<f32>>
+}
+"""
+PROGRAMS = {"mlp": MLP, "norm": NORM, "cumulative": CUMULATIVE, "take": TAKE, "uneven": UNEVEN}
+
+
+def _compiled(text: str) -> tuple[Graph, Graph, list[str]]:
+    module = read(text, "test.shard", {}, None)
+    texts, whole = [print_module(module)], snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    return whole, snapshot(module).graph, [*texts, print_module(module)]
+
+
+def _changed(graph: Graph, name: str, **attrs: object) -> None:
+    """Change the first operation of that name."""
+
+    def change(region: Region) -> bool:
+        for place, node in enumerate(region.nodes):
+            if node.name == name:
+                region.nodes[place] = replace(node, attrs={**node.attrs, **attrs})
+                return True
+            if any(map(change, node.regions)):
+                return True
+        return False
+
+    assert any(change(function.body) for function in graph.functions.values())
+
+
+def _first(graph: Graph, name: str) -> Node:
+    nodes = (node for function in graph.functions.values() for node in walk(function.body))
+    return next(node for node in nodes if node.name == name)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_compiled_is_proved(name: str) -> None:
+    whole, local, _ = _compiled(PROGRAMS[name])
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED, lines(proof)
+    assert proof.chance < 1e-12
+
+
+def test_sizes_shrink_to_blocks_of_a_few() -> None:
+    whole, local, _ = _compiled(MLP)
+    shapes = prove(whole, local).shapes
+    assert shapes is not None
+    body = shapes.whole.main.body
+    assert [shapes.whole.type(arg).shape for arg in body.args] == [(6, 3), (3, 12), (12, 3)]
+
+
+def test_sums_count_the_elements_that_are_left_out() -> None:
+    """A mean by the global size is equal, one by the size of a block is not."""
+    right = (
+        "mesh m[x=4]\n"
+        "def f(x: f32[4096@x]) -> f32[]:\n"
+        "    return sum(x) * 0.25 + 4096.0 * sum(x * 0.0 + 1.0)\n"
+    )
+    whole, local, _ = _compiled(right)
+    assert prove(whole, local).verdict is Verdict.PROVED
+    other, _, _ = _compiled(right.replace("4096.0 *", "1024.0 *"))
+    assert prove(other, local).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "attrs"),
+    [
+        (MLP, spmd.all_reduce.name, {"kind": "max"}),
+        (NORM, spmd.all_reduce.name, {"kind": "min"}),
+        (UNEVEN, spmd.all_reduce.name, {"kind": "min"}),
+    ],
+)
+def test_a_fault_is_found(text: str, name: str, attrs: dict[str, Any]) -> None:
+    whole, local, _ = _compiled(text)
+    _changed(local, name, **attrs)
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.DIFFERS
+    report = "\n".join(lines(proof))
+    assert report.startswith("DIFFERS from the global program")
+    assert "test.shard:" in report
+
+
+def test_the_way_back_to_the_first_wrong_value() -> None:
+    whole, local, _ = _compiled(MLP)
+    _changed(local, spmd.all_reduce.name, kind="max")
+    found = prove(whole, local).difference
+    assert found is not None
+    assert found.path[0].name == spmd.all_reduce.name
+    assert found.whole.line == 5
+
+
+def test_a_wrong_constant_is_found() -> None:
+    whole, _, _ = _compiled(NORM)
+    _, local, _ = _compiled(NORM.replace("exp(x)", "exp(x * 1.001)"))
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+def test_laws_of_functions_are_not_proved_and_not_refuted() -> None:
+    """exp(x) / sum(exp(x)) with and without its maximum is equal by a law of exp."""
+    whole, _, _ = _compiled(NORM)
+    _, local, _ = _compiled(NORM.replace("exp(x)", "exp(x - max(x, 1, keepdims=True))"))
+    assert prove(whole, local).verdict is Verdict.NOT_PROVED
+
+
+def test_complex_numbers_are_beyond() -> None:
+    graph = snapshot(read_mlir(COMPLEX, "complex.mlir")).graph
+    proof = prove(graph, graph)
+    assert proof.verdict is Verdict.NOT_PROVED
+    assert lines(proof) == ["not proved: numbers of type c64 are beyond the proof"]
+
+
+def test_decisions_and_sampled_arguments_are_named() -> None:
+    whole, local, _ = _compiled(TAKE)
+    (line,) = lines(prove(whole, local))
+    assert "i32 arguments as drawn" in line
+    whole, local, _ = _compiled(MLP)
+    (line,) = lines(prove(whole, local))
+    assert "decisions on data" in line
+
+
+MANUAL = """
+mesh m[x=4]
+
+def plain(x: f32[64@x, 128], w: f32[128, 32]) -> f32[32]:
+    return sum(tanh(x @ w), 0)
+
+@shard_map
+def manual(x: f32[64@x, 128], w: f32[128, 32]) -> f32[32]:
+    return psum(sum(tanh(x @ w), 0), x)
+"""
+
+
+def _entry(text: str, name: str) -> Graph:
+    return snapshot(read(text, "manual.shard", {}, name)).graph
+
+
+def test_per_device_code_alone_has_nothing_to_be_compared_with() -> None:
+    manual = _entry(MANUAL, "manual")
+    proof = prove(manual, manual)
+    assert proof.verdict is Verdict.NOT_PROVED
+    assert "nothing to compare it with" in proof.reason
+
+
+@pytest.mark.parametrize(("reduction", "verdict"), [("psum", Verdict.PROVED), ("pmax", Verdict.DIFFERS)])
+def test_per_device_code_against_a_function(reduction: str, verdict: Verdict) -> None:
+    text = MANUAL.replace("psum", reduction)
+    assert prove(_entry(text, "plain"), _entry(text, "manual")).verdict is verdict
+
+
+def test_a_certificate_is_replayed() -> None:
+    whole, local, texts = _compiled(MLP)
+    claimed = certificate(prove(whole, local), texts)
+    assert check(texts[0], texts[1], claimed).chance < 1e-12
+
+
+def test_an_altered_certificate_is_refused() -> None:
+    whole, local, texts = _compiled(NORM)
+    claimed = certificate(prove(whole, local), texts)
+    for place in range(0, len(claimed), 37):
+        byte = "7" if claimed[place] != "7" else "8"
+        with pytest.raises(Refused):
+            check(texts[0], texts[1], claimed[:place] + byte + claimed[place + 1 :])
+
+
+def test_a_certificate_is_of_its_programs() -> None:
+    whole, local, texts = _compiled(NORM)
+    claimed = certificate(prove(whole, local), texts)
+    wrong = texts[1].replace('kind = "sum"', 'kind = "max"')
+    assert wrong != texts[1]
+    with pytest.raises(Refused, match="differs"):
+        check(texts[0], wrong, claimed)
+
+
+def test_the_graphs_stay_as_they_are() -> None:
+    whole, local, _ = _compiled(MLP)
+    before = [value.type for value in local.values]
+    prove(whole, local)
+    assert [value.type for value in local.values] == before
+    assert _first(whole, hlo.dot_general.name).attrs
