@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,8 @@ def _inputs(program: Path, folder: Path) -> str:
     graph = snapshot(load(str(program), {}, None)).graph
     given = graph.main.body.args
     names = [str(graph.values[value].loc.name) for value in given]
-    np.savez(folder / "inputs.npz", **dict(zip(names, random_inputs(graph.types(given)), strict=True)))
+    arrays: dict[str, Any] = dict(zip(names, random_inputs(graph.types(given)), strict=True))
+    np.savez(folder / "inputs.npz", **arrays)
     return str(folder / "inputs.npz")
 
 
