@@ -11,30 +11,15 @@ from shardc.check.state import AxisParts, State
 from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis
-from shardc.ops import Trait, find, has, hlo, op_of, spmd
-
-CALLED = {
-    spmd.all_slice.name: "block",
-    spmd.collective_broadcast.name: "pbroadcast",
-    spmd.collective_permute.name: "ppermute",
-    spmd.vary.name: "pcast",
-    hlo.case.name: "switch",
-    hlo.compare.name: "a comparison",
-    hlo.convert.name: "astype",
-    hlo.dot_general.name: "a product",
-    hlo.if_.name: "cond",
-    hlo.power.name: "a power",
-    hlo.select.name: "where",
-    hlo.while_.name: "the loop",
-}
-"""What messages call operations that have another name in StableHLO, and are no function of the language."""
+from shardc.ops import Trait, find, has, hlo, op_of
 
 
 def called(name: str) -> str:
     """What a program calls an operation: its function in the language, else its name without dialect."""
     definition = find(name)
-    language = definition.spelling.language if definition else None
-    return language or CALLED.get(name) or name.partition(".")[2]
+    if definition is None:
+        return name.partition(".")[2]
+    return definition.spelling.language or definition.spelling.called or definition.short
 
 
 @dataclass(frozen=True)

@@ -133,7 +133,8 @@ class Spelling:
     language: the built-in of the .shard language, and what it takes. numpy, jax: None where a printer of the
     backend says more; numpy is `ops.name` where a function of shardc.semantics is called. Operands are the
     arguments, unless the text says where they and attributes stand: `np.broadcast_to({0}, {sizes})`. strict:
-    the function wants operands of one dtype and shape, as those of `ops` always do.
+    the function wants operands of one dtype and shape, as those of `ops` always do. called: what messages
+    call it where it is no built-in. variable: what emitted code calls a result that has no name.
     """
 
     language: str | None = None
@@ -141,6 +142,8 @@ class Spelling:
     numpy: str | None = None
     jax: str | None = None
     strict: bool = False
+    called: str | None = None
+    variable: str = "t"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, slots=True)
@@ -150,7 +153,8 @@ class OpDef:
     infer is None for operations that are never checked (tokens, tuples); rule for those whose sharding
     something else decides (constants, loops, calls); meaning for those that an interpreter runs itself
     (control flow, communication). sends: bytes that a device sends, from the bytes of its operand and the
-    number of positions in the group, for collectives. title: what people call it, where that is not its
+    number of positions in the group, for collectives; steps: messages of the ring one after the other, from
+    the number of positions. title: what people call it, where that is not its
     name. example: one operation of this kind, which pages show.
     """
 
@@ -164,6 +168,7 @@ class OpDef:
     syntax: Syntax | None = None
     spelling: Spelling = Spelling()
     sends: Callable[[int, int], int] | None = None
+    steps: Callable[[int], int] | None = None
     title: str | None = None
     example: Op | None = None
 

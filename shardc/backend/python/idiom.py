@@ -6,24 +6,33 @@ no types of their own, no rule and no meaning.
 
 from __future__ import annotations
 
-from shardc.ops import OpDef
+from shardc.ops import OpDef, Spelling
 
 
-def _idiom(name: str, doc: str) -> OpDef:
-    return OpDef(name=f"idiom.{name}", doc=doc)
+def _idiom(name: str, doc: str, variable: str = "t") -> OpDef:
+    return OpDef(name=f"idiom.{name}", doc=doc, spelling=Spelling(variable=variable))
 
 
 argmax = _idiom("argmax", "Where the greatest along `axis` is, as the result's dtype.")
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
-einsum = _idiom("einsum", "A dot_general whose result's dimensions are in another order, `permutation`.")
+einsum = _idiom(
+    "einsum",
+    "A dot_general whose result's dimensions are in another order, `permutation`.",
+    variable="product",
+)
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
-keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.")
+keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
 layer = _idiom("layer", "stack[i] along the first dimension; `counter`: i is a loop's, and inside.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 same = _idiom("same", "The operand.")
 take = _idiom(
-    "take", "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1."
+    "take",
+    "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1.",
+    variable="rows",
 )
+
+VARIABLES = {definition.name: definition.spelling.variable for definition in (einsum, keepdims, take)}
+"""What a result is called that has no name in the source, for the idioms that say it."""

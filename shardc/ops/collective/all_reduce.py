@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.ops.collective.blocks import combined, per_device
-from shardc.ops.definition import Trait
+from shardc.ops.definition import Spelling, Trait
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import pointwise
 
@@ -24,6 +24,8 @@ all_reduce = per_device(
     doc="Combines the group's blocks elementwise by `kind` (sum, max, min); every device gets the result.",
     attrs={"kind": "str"},
     sends=lambda b, n: -(-2 * b * (n - 1) // n),
+    steps=lambda n: 2 * (n - 1),
     kind="sum",
     traits=(Trait.COMBINES,),
+    spelling=Spelling(variable="total"),
 )

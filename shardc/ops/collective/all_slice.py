@@ -5,6 +5,7 @@ from __future__ import annotations
 from shardc.graph import Op
 from shardc.layout.axes import size_of
 from shardc.ops.collective.blocks import BLOCK, per_device, resizing
+from shardc.ops.definition import Spelling
 from shardc.ops.result_types import resized
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import integer
@@ -31,4 +32,5 @@ all_slice = per_device(
     attrs={"dim": "int"},
     result=BLOCK.with_shape((2, 4)),
     dim=0,
+    spelling=Spelling(called="block", variable="block"),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from shardc.graph import Op
 from shardc.layout.axes import size_of
 from shardc.ops.collective.blocks import BLOCK, per_device, resizing
+from shardc.ops.definition import Spelling
 from shardc.ops.result_types import resized
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import integer
@@ -32,7 +33,9 @@ all_to_all = per_device(
     doc="Sends part i of `split_dim` to position i; concatenates what arrives along `concat_dim`.",
     attrs={"split_dim": "int", "concat_dim": "int"},
     sends=lambda b, n: -(-b * (n - 1) // n),
+    steps=lambda n: n - 1,
     result=BLOCK.with_shape((2, 16)),
     split_dim=0,
     concat_dim=1,
+    spelling=Spelling(variable="exchanged"),
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis
 from shardc.layout.sharding import KINDS
-from shardc.ops.definition import Infer, Meaning, OpDef, RuleFunction, Syntax, Trait
+from shardc.ops.definition import Infer, Meaning, OpDef, RuleFunction, Spelling, Syntax, Trait
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, pointwise
@@ -28,8 +28,10 @@ def per_device(
     result: TensorType | None = None,
     meaning: Meaning | None = None,
     sends: Callable[[int, int], int] | None = None,
+    steps: Callable[[int], int] | None = None,
     traits: tuple[Trait, ...] = (),
     title: str | None = None,
+    spelling: Spelling = Spelling(),
     **example: object,
 ) -> OpDef:
     """An operation of one block; a collective if it sends. `example` are the attributes of its example."""
@@ -43,7 +45,9 @@ def per_device(
             traits=frozenset((Trait.ALONG_AXES, *traits, *((Trait.COLLECTIVE,) if sends else ()))),
             syntax=Syntax(("operand",), attrs={"axes": "text", **(attrs or {})}),
             sends=sends,
+            steps=steps,
             title=title,
+            spelling=spelling,
             example=Op(name, (BLOCK,), (BLOCK if result is None else result,), {"axes": GROUP, **example}),
         )
     )

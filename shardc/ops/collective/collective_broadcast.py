@@ -10,6 +10,7 @@ from __future__ import annotations
 from shardc.layout.axes import size_of
 from shardc.ops.collective.all_reduce import all_reduce
 from shardc.ops.collective.blocks import per_device
+from shardc.ops.definition import Spelling
 from shardc.ops.elementwise.rules import identity as passes
 from shardc.ops.untyped import Types, UntypedOp
 
@@ -29,5 +30,7 @@ collective_broadcast = per_device(
     doc="Gives the block of position `root` to every device of the group.",
     attrs={"root": "int"},
     sends=all_reduce.sends,
+    steps=all_reduce.steps,
     root=0,
+    spelling=Spelling(called="pbroadcast"),
 )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shardc.layout.axes import size_of
 from shardc.ops.collective.blocks import moved, per_device
+from shardc.ops.definition import Spelling
 from shardc.ops.untyped import Types, UntypedOp
 
 
@@ -26,5 +27,7 @@ collective_permute = per_device(
     doc="Sends the block from position a to position b for every pair (a, b); others get zeros.",
     attrs={"pairs": "pairs"},
     sends=lambda b, n: b,
+    steps=lambda n: 1,
     pairs=((0, 1), (1, 0)),
+    spelling=Spelling(called="ppermute", variable="received"),
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op, TensorType
 from shardc.ops.collective.blocks import GROUP, grouped, per_device
-from shardc.ops.definition import OpDef, Syntax, Trait, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, of
 from shardc.ops.elementwise.rules import identity as passes
 from shardc.ops.meanings import identity
 from shardc.ops.registry import define
@@ -35,6 +35,7 @@ axis_index = define(
         syntax=Syntax(attrs={"axes": "text"}),
         example=of("spmd.axis_index", [], _POSITION, axes=GROUP),
         traits=frozenset((Trait.ALONG_AXES,)),
+        spelling=Spelling(variable="position"),
     )
 )
 vary = per_device(
@@ -44,4 +45,5 @@ vary = per_device(
     doc="The same block, typed as differing between the devices of the group.",
     meaning=identity,
     traits=(Trait.IDENTITY,),
+    spelling=Spelling(called="pcast"),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from shardc.graph import Op
 from shardc.ops.collective.all_slice import parts
 from shardc.ops.collective.blocks import BLOCK, check_kind, per_device, resizing
-from shardc.ops.definition import Trait
+from shardc.ops.definition import Spelling, Trait
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import integer
 from shardc.ops.untyped import Types, UntypedOp
@@ -29,8 +29,10 @@ reduce_scatter = per_device(
     doc="Combines the group's blocks by `kind`; each device keeps its part of dimension `dim`.",
     attrs={"dim": "int", "kind": "str"},
     sends=lambda b, n: -(-b * (n - 1) // n),
+    steps=lambda n: n - 1,
     result=BLOCK.with_shape((2, 4)),
     dim=0,
     kind="sum",
     traits=(Trait.COMBINES,),
+    spelling=Spelling(variable="block"),
 )

@@ -7,7 +7,7 @@ from typing import cast
 
 from shardc.graph import DotDims, Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, Work, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -112,5 +112,6 @@ dot_general = define(
             TensorType((2, 8, 6), "f32"),
             dot_dimension_numbers=DotDims((0,), (0,), (2,), (1,)),
         ),
+        spelling=Spelling(called="a product", variable="product"),
     )
 )

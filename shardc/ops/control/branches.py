@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from shardc.graph import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
 from shardc.ops.registry import define
 from shardc.ops.result_types import stated
 from shardc.ops.untyped import Types, UntypedOp
@@ -29,6 +29,7 @@ case = define(
         infer=partial(_types, TensorType((), "i32")),
         traits=frozenset((Trait.REGION, Trait.BRANCH)),
         syntax=Syntax(("index",), ("*outputs",), regions=("*branches",), tensors=False),
+        spelling=Spelling(called="switch"),
     )
 )
 if_ = define(
@@ -38,5 +39,6 @@ if_ = define(
         infer=partial(_types, TensorType((), "bool")),
         traits=frozenset((Trait.REGION, Trait.BRANCH)),
         syntax=Syntax(("pred",), ("*outputs",), regions=("true_branch", "false_branch"), tensors=False),
+        spelling=Spelling(called="cond"),
     )
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import TensorType
-from shardc.ops.definition import OpDef, Trait
+from shardc.ops.definition import OpDef, Spelling, Trait
 from shardc.ops.registry import define
 from shardc.ops.untyped import Types, UntypedOp
 
@@ -27,5 +27,6 @@ while_ = define(
                 Trait.SAME_LAYOUT,
             )
         ),
+        spelling=Spelling(called="the loop"),
     )
 )

@@ -77,7 +77,7 @@ or_ = binary(
     language="logical_or",
     takes=Takes.TRUTHS,
 )
-power = binary("stablehlo.power", NUMBER, kernels.power, doc="x to the y.")
+power = binary("stablehlo.power", NUMBER, kernels.power, doc="x to the y.", called="a power")
 remainder = binary(
     "stablehlo.remainder",
     NUMBER,

@@ -54,6 +54,7 @@ compare = structured(
     ),
     example=of("stablehlo.compare", [_X, _X], _X.with_dtype("bool"), comparison_direction="LT"),
     work=COMPUTES,
+    spelling=Spelling(called="a comparison", variable="mask"),
 )
 complex_ = structured(
     "stablehlo.complex",
@@ -83,6 +84,7 @@ convert = structured(
         Trait.VIEW,
         Trait.EXCERPT,
     ),
+    spelling=Spelling(called="astype"),
 )
 map_ = structured(
     "stablehlo.map",
@@ -127,4 +129,5 @@ select = structured(
     ),
     example=of("stablehlo.select", [_X.with_dtype("bool"), _X, _X], _X),
     work=FREE,
+    spelling=Spelling(called="where", variable="chosen"),
 )

@@ -59,6 +59,7 @@ exponential = unary(
     array="exp",
     language="exp",
     accuracy=True,
+    variable="exps",
 )
 exponential_minus_one = unary(
     "stablehlo.exponential_minus_one",

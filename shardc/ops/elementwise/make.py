@@ -78,27 +78,23 @@ def unary(
     numpy: str | None = None,
     language: str | None = None,
     takes: Takes = Takes.FLOATS,
+    variable: str = "t",
     accuracy: bool = False,
     syntax: Syntax | None = None,
     work: Work = COMPUTES,
     dtype: str | None = None,
 ) -> OpDef:
     """An operation of one operand; `dtype` is that of its example, f32 or i32 if None."""
-    inferred = infer or partial(same, 1, classes)
-    ours = _CHLO_UNARY if name.startswith("chlo.") else _ACCURATE if accuracy else _UNARY
-    return define(
-        OpDef(
-            name=name,
-            doc=doc,
-            infer=inferred,
-            rule=flow,
-            meaning=meaning_of(kernel),
-            work=work,
-            traits=frozenset((Trait.ELEMENTWISE,)),
-            syntax=syntax or ours,
-            spelling=_spelling(kernel, array, jax, numpy, language, takes, strict=False),
-            example=_example(name, 1, inferred, dtype or _DTYPE[classes]),
-        )
+    return _elementwise(
+        name,
+        kernel,
+        flow,
+        infer or partial(same, 1, classes),
+        doc=doc,
+        work=work,
+        syntax=syntax or (_CHLO_UNARY if name.startswith("chlo.") else _ACCURATE if accuracy else _UNARY),
+        spelling=_spelling(kernel, array, jax, numpy, language, takes, variable=variable),
+        operands=(TensorType((8, 4), dtype or _DTYPE[classes]),),
     )
 
 
@@ -115,22 +111,19 @@ def binary(
     language: str | None = None,
     takes: Takes = Takes.FLOATS,
     strict: bool = False,
+    called: str | None = None,
 ) -> OpDef:
     """An operation of two operands of one type."""
-    inferred = partial(same, 2, classes)
-    return define(
-        OpDef(
-            name=name,
-            doc=doc,
-            infer=inferred,
-            rule=flow,
-            meaning=meaning_of(kernel),
-            work=COMPUTES,
-            traits=frozenset((Trait.ELEMENTWISE,)),
-            syntax=_CHLO_BINARY if name.startswith("chlo.") else _BINARY,
-            spelling=_spelling(kernel, array, jax, numpy, language, takes, strict),
-            example=_example(name, 2, inferred, _DTYPE[classes]),
-        )
+    return _elementwise(
+        name,
+        kernel,
+        flow,
+        partial(same, 2, classes),
+        doc=doc,
+        work=COMPUTES,
+        syntax=_CHLO_BINARY if name.startswith("chlo.") else _BINARY,
+        spelling=_spelling(kernel, array, jax, numpy, language, takes, strict, called),
+        operands=(TensorType((8, 4), _DTYPE[classes]),) * 2,
     )
 
 
@@ -173,15 +166,37 @@ def _spelling(
     numpy: str | None,
     language: str | None,
     takes: Takes,
-    strict: bool,
+    strict: bool = False,
+    called: str | None = None,
+    variable: str = "t",
 ) -> Spelling:
     operator = array is not None and not array.isidentifier()
     both = {xp: array if operator or array is None else f"{xp}.{array}" for xp in ("jnp", "np")}
-    return Spelling(
-        language, takes, numpy or both["np"] or f"ops.{kernel.__name__}", jax or both["jnp"], strict
+    numpy = numpy or both["np"] or f"ops.{kernel.__name__}"
+    return Spelling(language, takes, numpy, jax or both["jnp"], strict, called, variable)
+
+
+def _elementwise(
+    name: str,
+    kernel: Kernel,
+    flow: RuleFunction,
+    infer: Infer,
+    *,
+    doc: str,
+    work: Work,
+    syntax: Syntax,
+    spelling: Spelling,
+    operands: tuple[TensorType, ...],
+) -> OpDef:
+    """An operation whose example has these operands."""
+    return structured(
+        name,
+        kernel,
+        flow,
+        infer,
+        doc=doc,
+        work=work,
+        syntax=syntax,
+        spelling=spelling,
+        example=Op(name, operands, infer(UntypedOp(name, operands, {})), {}),
     )
-
-
-def _example(name: str, arity: int, infer: Infer, dtype: str) -> Op:
-    operands = (TensorType((8, 4), dtype),) * arity
-    return Op(name, operands, infer(UntypedOp(name, operands, {})), {})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import Op
-from shardc.ops.definition import OpDef, Syntax, Work, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.indexing.indices import PLACE, ROWS, check_starts
 from shardc.ops.meanings import kernel
@@ -60,5 +60,6 @@ dynamic_slice = define(
         example=of(
             "stablehlo.dynamic_slice", [ROWS, PLACE, PLACE], ROWS.with_shape((2, 4)), slice_sizes=(2, 4)
         ),
+        spelling=Spelling(variable="part"),
     )
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from shardc.graph import GatherDims, Op
-from shardc.ops.definition import OpDef, Syntax, Work, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Work, of
 from shardc.ops.indexing.indices import (
     PLACES,
     ROWS,
@@ -109,5 +109,6 @@ gather = define(
             ),
             slice_sizes=(1, 4),
         ),
+        spelling=Spelling(variable="rows"),
     )
 )

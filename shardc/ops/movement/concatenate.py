@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -65,5 +65,6 @@ concatenate = define(
             TensorType((14, 4), "f32"),
             dimension=0,
         ),
+        spelling=Spelling(variable="joined"),
     )
 )

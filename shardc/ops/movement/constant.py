@@ -6,7 +6,7 @@ import numpy as np
 
 from shardc.graph.attrs import Dense
 from shardc.graph.types import DTYPES, TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, of
 from shardc.ops.elementwise.types import check_class
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -43,6 +43,7 @@ constant = define(
         traits=frozenset((Trait.SOURCE,)),
         syntax=Syntax((), ("output",), attrs={"value": "dense"}),
         example=of("stablehlo.constant", [], _X, value=Dense(np.zeros((), np.float32), _X.shape)),
+        spelling=Spelling(variable="table"),
     )
 )
 iota = define(
@@ -59,5 +60,6 @@ iota = define(
             format="`dim` `=` $iota_dimension attr-dict `:` type($output)",
         ),
         example=of("stablehlo.iota", [], _X, iota_dimension=0),
+        spelling=Spelling(variable="places"),
     )
 )

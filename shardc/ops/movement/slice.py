@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, Work, of
+from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -74,5 +74,6 @@ slice_ = define(
             limit_indices=(8, 3),
             strides=(1, 1),
         ),
+        spelling=Spelling(variable="part"),
     )
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import READS, OpDef, Syntax, of
+from shardc.ops.definition import READS, OpDef, Spelling, Syntax, of
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, ints, partial_kind
@@ -87,5 +87,6 @@ reduce = define(
             combiner="sum",
             dimensions=(1,),
         ),
+        spelling=Spelling(variable="reduced"),
     )
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import READS, OpDef, Syntax, of
+from shardc.ops.definition import READS, OpDef, Spelling, Syntax, of
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, integer
@@ -63,5 +63,6 @@ sort = define(
             regions=("comparator",),
         ),
         example=of("stablehlo.sort", [_X], _X, dimension=1),
+        spelling=Spelling(variable="ordered"),
     )
 )

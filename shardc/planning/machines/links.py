@@ -13,7 +13,6 @@ shared   as a ring, with the bandwidth divided among all devices: they copy thro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -24,12 +23,13 @@ from numpy.typing import NDArray
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN
 from shardc.layout import Axis, Mesh
+from shardc.ops import definitions
 from shardc.planning.machines.machine import Link, Machine
 
 
 class Sent(Protocol):
-    """A collective, as far as its time goes: `op` is a key of STEPS; the group's axes and positions; what a
-    device sends, and its operand, in bytes; a permute's (from, to)."""
+    """A collective, as far as its time goes: `op` is its definition's title; the group's axes and
+    positions; what a device sends, and its operand, in bytes; a permute's (from, to)."""
 
     @property
     def op(self) -> str: ...
@@ -91,18 +91,11 @@ def seconds(machine: Machine, link: Link, mesh: Mesh, collective: Sent) -> float
         bandwidth /= mesh.size
     else:
         bandwidth = _through(machine, link, mesh, collective.over)
-    return STEPS[collective.op](collective.group) * link.latency + collective.bytes / bandwidth
+    return _STEPS[collective.op](collective.group) * link.latency + collective.bytes / bandwidth
 
 
-STEPS: dict[str, Callable[[int], int]] = {
-    "all-reduce": lambda n: 2 * (n - 1),
-    "all-gather": lambda n: n - 1,
-    "reduce-scatter": lambda n: n - 1,
-    "all-to-all": lambda n: n - 1,
-    "broadcast": lambda n: 2 * (n - 1),
-    "permute": lambda n: 1,
-}
-"""Steps of the ring over n positions."""
+_STEPS = {definition.title: definition.steps for definition in definitions() if definition.steps}
+"""Steps of the ring over n positions, by title."""
 
 
 def _through(machine: Machine, link: Link, mesh: Mesh, axes: tuple[Axis, ...]) -> float:

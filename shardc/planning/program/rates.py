@@ -19,7 +19,7 @@ from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
-from shardc.ops import Trait, find, has
+from shardc.ops import Trait, find, has, spmd
 from shardc.planning.machines import Exchange, Machine, link_of, seconds
 from shardc.planning.program.fusion import Traffic
 from shardc.planning.reshard import ReshardStep
@@ -159,11 +159,14 @@ class Rates:
 
 
 OPS = {
-    "all_gather": "all-gather",
-    "all_to_all": "all-to-all",
-    "collective_permute": "permute",
-    "all_reduce": "all-reduce",
-    "reduce_scatter": "reduce-scatter",
+    collective.short: collective.title or ""
+    for collective in (
+        spmd.all_gather,
+        spmd.all_to_all,
+        spmd.collective_permute,
+        spmd.all_reduce,
+        spmd.reduce_scatter,
+    )
 }
 """The collectives of reshards, as machines know them."""
 
