@@ -91,6 +91,20 @@ def as_partial(site: CheckedOp) -> list[State]:
     return [State(state.varies - axes, state.partial | axes, kind, state.zero)]
 
 
+def assume_equal(site: CheckedOp) -> list[State]:
+    """Varying over the axes -> the same over them."""
+    axes = site.axes()
+    (state,) = site.states
+    mixed = state.partial & axes
+    if mixed:
+        over = site.parts.text(mixed)
+        raise site.error(
+            f"check=False says that a partial {state.kind} over {over} is equal there: {site.operands()}",
+            f"{REDUCERS[state.kind]} over {over} first",
+        )
+    return [State(state.varies - axes, state.partial, state.kind, state.zero)]
+
+
 def reduced(site: CheckedOp, axes: frozenset[Axis], kind: str) -> State:
     """The operand combined over the axes by `kind`; warns where it is the same over all of them already."""
     (state,) = site.states
@@ -140,6 +154,7 @@ COMMUNICATION: dict[str, TypingRule] = {
     spmd.all_slice.name: exchange,
     spmd.all_to_all.name: exchange,
     spmd.as_partial.name: as_partial,
+    spmd.assume_equal.name: assume_equal,
     spmd.axis_index.name: axis_index,
     spmd.collective_broadcast.name: broadcast,
     spmd.collective_permute.name: exchange,

@@ -17,7 +17,7 @@ from shardc.graph.program import Op
 from shardc.layout import Axis, LayoutError, Mesh
 from shardc.ops import hlo, spmd
 from shardc.semantics.arrays import Array, Body
-from shardc.semantics.blocks import combine, groups, identity_array, positions
+from shardc.semantics.blocks import check_copies, combine, groups, identity_array, positions
 from shardc.semantics.reduction import UFUNCS
 
 Blocks = list[Array]
@@ -221,6 +221,12 @@ def _collective_broadcast(op: Op, values: Sequence[Blocks], place: Place) -> lis
     return [blocks]
 
 
+def _assume_equal(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
+    for group in place.groups(_axes(op)):
+        check_copies(place.mesh, group, values[0])
+    return [values[0]]
+
+
 def _partition_id(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
     return [[np.asarray(device, np.uint32) for device in place.devices]]
 
@@ -238,6 +244,7 @@ EXCHANGES: dict[str, Exchange] = {
     spmd.collective_broadcast.name: _spmd_collective_broadcast,
     spmd.all_slice.name: _spmd_all_slice,
     spmd.to_partial.name: _spmd_to_partial,
+    spmd.assume_equal.name: _assume_equal,
     spmd.axis_index.name: _spmd_axis_index,
     hlo.all_reduce.name: _all_reduce,
     hlo.all_gather.name: _all_gather,

@@ -22,7 +22,7 @@ from shardc.layout.groups import position_over
 from shardc.ops import Trait, func, has, hlo, meaning, op_of, sdy
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array, Body, quiet
-from shardc.semantics.blocks import BlockError, assemble, cut, same
+from shardc.semantics.blocks import BlockError, BrokenPromise, assemble, cut, same
 from shardc.semantics.lapack import is_known
 
 Trace = Callable[[Node, list[Blocks]], None]
@@ -83,6 +83,8 @@ class Lockstep:
                 return EXCHANGES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
             if self.meanings(node.name) is not None and _is_known(node):
                 return self._everywhere(node, values, env)
+        except BrokenPromise as error:
+            raise ShardcError(str(error), node.loc) from error
         except (BlockError, LayoutError) as error:
             raise ShardcError(f"{node.name}: {error}", node.loc) from error
         except MemoryError as error:

@@ -6,6 +6,7 @@ from shardc.ops.collective.all_slice import all_slice as all_slice
 from shardc.ops.collective.all_to_all import all_to_all as all_to_all
 from shardc.ops.collective.collective_broadcast import collective_broadcast as collective_broadcast
 from shardc.ops.collective.collective_permute import collective_permute as collective_permute
+from shardc.ops.collective.device import assume_equal as assume_equal
 from shardc.ops.collective.device import axis_index as axis_index
 from shardc.ops.collective.device import vary as vary
 from shardc.ops.collective.partial import as_partial as as_partial

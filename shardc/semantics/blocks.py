@@ -13,6 +13,7 @@ from math import prod
 from typing import Any, Protocol
 
 import numpy as np
+from ml_dtypes import finfo
 
 from shardc.graph.types import identity
 from shardc.layout import Axis, Mesh, Sharding
@@ -22,6 +23,10 @@ from shardc.semantics.reduction import UFUNCS, dtype_name
 
 class BlockError(ValueError):
     """Blocks that don't form one array: devices disagree where they must hold copies."""
+
+
+class BrokenPromise(BlockError):
+    """Devices disagree where the program says that they hold copies."""
 
 
 class Numbers(Protocol):
@@ -151,6 +156,36 @@ def _disagreement(sharding: Sharding, where: tuple[int, int], arrays: tuple[Arra
         f"{left} and {right} hold different values where {sharding} says they hold copies: "
         f"{arrays[0][index]} and {arrays[1][index]} at {list(index)} of their blocks"
     )
+
+
+def check_copies(mesh: Mesh, group: Sequence[int], blocks: Sequence[Array]) -> None:
+    """BrokenPromise unless the blocks at the positions of the group are copies, as a program says they are.
+
+    Floats may be off by the square root of the unit roundoff, as a part of the largest element: devices that
+    add the same terms in different orders differ by far less, those that add others by far more.
+    """
+    first = blocks[group[0]]
+    for position in group[1:]:
+        other = blocks[position]
+        if same(first, other) or _close(first, other):
+            continue
+        index = tuple(np.argwhere(~_equal(first, other))[0].tolist())
+        left, right = (_coordinates(mesh, p) for p in (group[0], position))
+        values = "" if first.dtype in NUMBERS else f"{first[index]} and {other[index]} "
+        raise BrokenPromise(
+            f"{left} and {right} hold different values, and check=False promises that they are equal: "
+            f"{values}at {list(index)} of their blocks"
+        )
+
+
+@quiet
+def _close(left: Array, right: Array) -> bool:
+    """Whether floats agree in half of their digits."""
+    if left.dtype in NUMBERS or left.dtype.kind in "biu":
+        return False
+    unit = float(finfo(left.dtype).eps) / 2
+    scale = np.max(np.abs(np.where(np.isfinite(left), left, 0)), initial=0.0)
+    return bool(np.all((np.abs(left - right) <= unit**0.5 * scale) | _equal(left, right)))
 
 
 def _coordinates(mesh: Mesh, position: int) -> str:

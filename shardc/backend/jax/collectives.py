@@ -129,9 +129,9 @@ def vary(scope: Scope, node: Node) -> Term | Expr:
     return cast_value if cast_value != scope.expr(value) else scope.term(value)
 
 
-@JAX.prints(spmd.as_partial)
-def as_partial(scope: Scope, node: Node) -> Term:
-    """Of no meaning to JAX's types."""
+@JAX.prints(spmd.as_partial, spmd.assume_equal)
+def same_block(scope: Scope, node: Node) -> Term:
+    """Of no meaning to JAX's types; where equality is assumed, shard_map does not check it."""
     return scope.term(node.operands[0])
 
 

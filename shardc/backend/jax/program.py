@@ -143,6 +143,7 @@ def _shard_map(program: PerDeviceProgram) -> Expr:
         mesh="mesh()",
         in_specs=tuple_of(in_specs),
         out_specs=out_specs[0] if len(out_specs) == 1 else tuple_of(out_specs),
+        check_vma="False" if program.promises else None,
     )
 
 

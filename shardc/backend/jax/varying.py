@@ -101,7 +101,7 @@ def _makes_equal(node: Node) -> bool:
     """Whether all devices of the group get the same."""
     if node.name == spmd.all_gather.name:
         return bool(node.attrs.get("invariant"))
-    return node.name in (spmd.all_reduce.name, spmd.collective_broadcast.name)
+    return node.name in (spmd.all_reduce.name, spmd.assume_equal.name, spmd.collective_broadcast.name)
 
 
 _SPECIAL: dict[str, Callable[[_Inference, Node], list[Axes]]] = {

@@ -79,7 +79,7 @@ def to_partial(scope: Scope, node: Node) -> Expr:
     return _comm(scope, node, "partial", kind=None if kind == "sum" else f'"{kind}"')
 
 
-@NUMPY.prints(spmd.as_partial, spmd.vary)
+@NUMPY.prints(spmd.as_partial, spmd.assume_equal, spmd.vary)
 def same_block(scope: Scope, node: Node) -> Term:
-    """vary, as_partial: of no meaning without types of blocks."""
+    """as_partial, assume_equal, vary: of no meaning without types of blocks."""
     return scope.term(node.operands[0])

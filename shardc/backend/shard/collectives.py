@@ -102,6 +102,12 @@ def as_partial(scope: Scope, node: Node) -> Term:
     return Term(scope.expr(node.operands[0]), scope.type(value).shape, own_line=True)
 
 
+@SHARD.prints(spmd.assume_equal)
+def assume_equal(scope: Scope, node: Node) -> Term:
+    """The same block: the decorator says check=False."""
+    return scope.term(node.operands[0])
+
+
 @SHARD.prints(spmd.vary)
 def vary(scope: Scope, node: Node) -> Expr:
     return call("pcast", *_operands(scope, node), to='"varying"')

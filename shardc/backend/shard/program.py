@@ -104,7 +104,8 @@ def _entry(emission: ShardEmission, program: PerDeviceProgram) -> str:
     writer = emission.writer
     uneven = any(any(array.padding) for array in (*program.params, *program.results))
     mapped = program.mesh is not None and program.mesh.axes
-    decorator = None if not mapped else "shard_map(uneven=True)" if uneven else "shard_map"
+    options = ["uneven=True"] * uneven + ["check=False"] * program.promises
+    decorator = None if not mapped else f"shard_map({', '.join(options)})" if options else "shard_map"
     with definition(writer, emission.functions[program.function.name], typed, results, decorator):
         for name, param in zip(params, program.params, strict=True):
             if param.local != param.type:

@@ -15,7 +15,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Uneven
 from shardc.frontend.text.fitting import Misfit, fit
 from shardc.frontend.text.generic import Binder, Bound, called_from, check_known
-from shardc.frontend.text.manual import allows_uneven, device_scope, manual_of, names_axes
+from shardc.frontend.text.manual import allows_uneven, device_scope, manual_of, names_axes, promises
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.signature import Signature
 from shardc.frontend.text.statements import results_of, run
@@ -35,6 +35,8 @@ from shardc.frontend.text.typed import (
 )
 from shardc.frontend.text.values import Tensor, Value
 from shardc.graph.types import TensorType
+from shardc.layout import Axis
+from shardc.ops import spmd
 
 if TYPE_CHECKING:
     from shardc.frontend.text.program import ProgramReader
@@ -337,7 +339,11 @@ class Functions:
             why = [partial(manual.misfit, i, result.type) for i, result in enumerate(results)]
             values_given = _valued(typed, tensors)
             made = self._body(function, values_given, outs, scope, why, bound)
-            return [tensor.value for value in made for tensor in tensors_of(value)]
+            made = [tensor for value in made for tensor in tensors_of(value)]
+            if promises(self.e, function):
+                with self.e.at(_end(function)):
+                    made = [self._promised(tensor, manual.unmentioned(i)) for i, tensor in enumerate(made)]
+            return [tensor.value for tensor in made]
 
         values = self.builder.manual_computation(
             [arg.value for arg in args],
@@ -348,13 +354,22 @@ class Functions:
             results=[result.type for result in results],
             manual_axes=manual.axes,
         )
-        end = function.body[-1]
-        if isinstance(end, s.Return):
-            self.builder.place_return(
-                values[0], Location(self.e.loc.file, end.value.pos.line, end.value.pos.col)
-            )
+        if isinstance(function.body[-1], s.Return):
+            self.builder.place_return(values[0], Location(self.e.loc.file, *_end(function)))
         made = [Tensor(value, r.type) for value, r in zip(values, results, strict=True)]
         return _valued(result_types, made)
+
+    def _promised(self, tensor: Tensor, axes: tuple[Axis, ...]) -> Tensor:
+        """A result that check=False says is the same over the axes."""
+        if not axes:
+            return tensor
+        return self.e.op(spmd.assume_equal.name, tensor, result=tensor.type, axes=axes)
+
+
+def _end(function: s.Function) -> Pos:
+    """Where the result stands."""
+    end = function.body[-1]
+    return end.value.pos if isinstance(end, s.Return) else function.pos
 
 
 def _valued(typed: Sequence[Typed], tensors: Sequence[Tensor]) -> list[Value]:

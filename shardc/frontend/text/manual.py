@@ -13,7 +13,8 @@ from shardc.frontend.text.annotations import Annotated, dims_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.scope import DeviceScope
 from shardc.graph.types import TensorType
-from shardc.layout import Mesh, Sharding
+from shardc.layout import Axis, Mesh, Sharding
+from shardc.layout.difference import subtract
 from shardc.layout.sharding import Dim
 
 
@@ -32,6 +33,11 @@ class Manual:
             Dim(tuple(axis for axis in dim.axes if axis.name in self.axes)).parts for dim in sharding.dims
         ]
         return type.with_shape(tuple(-(-n // p) for n, p in zip(type.shape, parts, strict=True)))
+
+    def unmentioned(self, index: int) -> tuple[Axis, ...]:
+        """The axes over which the type of result `index` says that all devices have the same."""
+        sharding = self.out_shardings[index]
+        return subtract(tuple(map(self.mesh.axis, self.axes)), sharding.axes())
 
     def misfit(self, index: int, type: TensorType, found: TensorType) -> tuple[str, str]:
         """Why a block of result `index`, of that global type, cannot be of the type found, and what helps."""
@@ -115,11 +121,20 @@ def names_axes(e: Emitter, function: s.Function) -> bool:
 
 def allows_uneven(e: Emitter, function: s.Function) -> bool:
     """Whether the decorator says uneven=True: the last blocks of a dimension may hold padding."""
-    value = None if function.decorator is None else _option(e, function.decorator, "uneven")
+    return _flag(e, function.decorator, "uneven", default=False)
+
+
+def promises(e: Emitter, function: s.Function) -> bool:
+    """Whether the decorator says check=False: results are the same where their types say so, on its word."""
+    return not _flag(e, function.decorator, "check", default=True)
+
+
+def _flag(e: Emitter, decorator: s.Decorator | None, name: str, *, default: bool) -> bool:
+    value = None if decorator is None else _option(e, decorator, name)
     if value is None:
-        return False
+        return default
     if not isinstance(value, s.Name) or value.id not in ("True", "False"):
-        raise e.error("uneven= is True or False", pos=value.pos)
+        raise e.error(f"{name}= is True or False", pos=value.pos)
     return value.id == "True"
 
 
@@ -128,7 +143,8 @@ def _option(e: Emitter, decorator: s.Decorator, name: str) -> s.Expr | None:
     known = OPTIONS[decorator.name]
     unknown = [keyword for keyword in decorator.keywords if keyword.name not in known]
     if decorator.args or unknown:
-        takes = " and ".join(f"{option}=…" for option in known)
+        *most, last = [f"{option}=…" for option in known]
+        takes = f"{', '.join(most)} and {last}" if most else last
         hint = next((INSTEAD[keyword.name] for keyword in unknown if keyword.name in INSTEAD), None)
         if unknown and hint is None:
             hint = did_you_mean(unknown[0].name, known)
@@ -137,7 +153,7 @@ def _option(e: Emitter, decorator: s.Decorator, name: str) -> s.Expr | None:
     return next((keyword.value for keyword in decorator.keywords if keyword.name == name), None)
 
 
-OPTIONS = {"shard_map": ("axes", "uneven"), "per_device": ("axes",)}
+OPTIONS = {"shard_map": ("axes", "uneven", "check"), "per_device": ("axes",)}
 """The decorators of the language, and what they take."""
 
 INSTEAD = {
@@ -145,7 +161,8 @@ INSTEAD = {
     "in_specs": "the types of the parameters say it: x: f32[8@i, 16]",
     "out_specs": "the types of the results say it: -> f32[8@i, 16]",
     "axis_names": "axes=(i,) names the axes that the function is written per device of",
-    "check_vma": "what the types promise is always checked; psum makes a value the same",
+    "check_rep": "check=False promises what the types of the results say",
+    "check_vma": "check=False promises what the types of the results say",
 }
 """What jax.shard_map is told otherwise."""
 

@@ -1,4 +1,4 @@
-"""Which device it is, and whether a block differs between devices: nothing is sent."""
+"""Which device it is, and whether a block is typed as differing between devices: nothing is sent."""
 
 from __future__ import annotations
 
@@ -46,4 +46,12 @@ vary = per_device(
     meaning=identity,
     traits=(Trait.IDENTITY,),
     spelling=Spelling(called="pcast"),
+)
+assume_equal = per_device(
+    "spmd.assume_equal",
+    grouped,
+    passes,
+    doc="The same block, typed as equal in the group: a promise of the program, which running it checks.",
+    traits=(Trait.IDENTITY,),
+    spelling=Spelling(called="check=False"),
 )

@@ -31,7 +31,7 @@ INDEX = 8
 """NumPy takes elements by 64-bit indices."""
 
 
-@allocates(hlo.optimization_barrier, idiom.same, spmd.to_partial, spmd.vary)
+@allocates(hlo.optimization_barrier, idiom.same, spmd.assume_equal, spmd.to_partial, spmd.vary)
 def operand(it: Evaluation) -> Allocation:
     return Allocation(it.operands[0])
 
