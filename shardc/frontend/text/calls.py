@@ -9,6 +9,7 @@ from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.fitting import as_type
+from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import MESH_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import DeviceScope, Scope
@@ -69,14 +70,11 @@ _ELSEWHERE = {
 
 
 def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
-    """x.sum(axis=0) is sum(x, axis=0)."""
-    module = function.value
-    if isinstance(module, s.Attribute | s.Name) and _root(module) in ("jnp", "np", "jax", "lax", "numpy"):
-        if _root(module) not in scope.names:
-            raise scope.e.error(
-                f"functions have no module in front: write {function.name}(…)", pos=module.pos
-            )
-    value = scope.value(module)
+    """x.sum(axis=0) is sum(x, axis=0), and jnp.sum(x, axis=0) too."""
+    name = from_module(scope, function)
+    if name is not None:
+        return _builtin(scope, name, expr, ())
+    value = scope.value(function.value)
     if not isinstance(value, Tensor):
         raise scope.e.error(f"{describe(value)} has no function {function.name}", pos=function.pos)
     if function.name not in BUILTINS:
@@ -84,12 +82,6 @@ def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
             f"unknown function {function.name}", did_you_mean(function.name, BUILTINS), function.pos
         )
     return _builtin(scope, function.name, expr, (value,))
-
-
-def _root(expr: s.Expr) -> str:
-    while isinstance(expr, s.Attribute):
-        expr = expr.value
-    return expr.id if isinstance(expr, s.Name) else ""
 
 
 def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -> Value:
@@ -139,24 +131,21 @@ def mesh_axes(scope: Scope, name: str, expr: s.Expr) -> tuple[Axis, ...]:
     mesh, manual = scope.manual
     axes: list[Axis] = []
     for item in expr.items if isinstance(expr, s.Sequence) else (expr,):
-        if not isinstance(item, s.Name):
+        if not isinstance(item, s.Name | s.String):
+            raise scope.e.error(f"{name}: axis_name is an axis or a tuple of them", pos=item.pos)
+        axis = item.id if isinstance(item, s.Name) else item.value
+        if axis not in mesh.sizes:
+            hint = listed(axis, mesh.sizes, f"the axes of {mesh.name} are")
+            raise scope.e.error(f"mesh {mesh.name} has no axis {axis}", hint, item.pos)
+        if axis not in manual:
             raise scope.e.error(
-                f"{name}: axis_name is a bare axis name or a tuple of them",
-                f"without quotes: {item.value}" if isinstance(item, s.String) else None,
+                f"axis {axis} is not manual in this function",
+                f"@shard_map(axes=({', '.join((*manual, axis))})) makes it so",
                 item.pos,
             )
-        if item.id not in mesh.sizes:
-            hint = listed(item.id, mesh.sizes, f"the axes of {mesh.name} are")
-            raise scope.e.error(f"mesh {mesh.name} has no axis {item.id}", hint, item.pos)
-        if item.id not in manual:
-            raise scope.e.error(
-                f"axis {item.id} is not manual in this function",
-                f"@shard_map(axes=({', '.join((*manual, item.id))})) makes it so",
-                item.pos,
-            )
-        if any(axis.name == item.id for axis in axes):
-            raise scope.e.error(f"axis {item.id} stands twice", pos=item.pos)
-        axes.append(mesh.axis(item.id))
+        if any(chosen.name == axis for chosen in axes):
+            raise scope.e.error(f"axis {axis} stands twice", pos=item.pos)
+        axes.append(mesh.axis(axis))
     if not axes:
         raise scope.e.error(f"{name} over no axis", pos=expr.pos)
     return tuple(axes)

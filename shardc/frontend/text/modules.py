@@ -1,0 +1,66 @@
+"""Functions with a module in front: `jnp.dot`, `lax.psum`, `jax.nn.relu`, where they mean what they mean here."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shardc.diagnostics import did_you_mean
+from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.scope import Scope
+
+_OTHERWISE = {"block"}
+"""Built-ins that mean something else in NumPy."""
+
+_NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
+
+_LAX = frozenset(
+    """
+    abs all_gather all_to_all axis_index axis_size cbrt ceil cond cos erf exp exp2 expm1 floor log log1p
+    pbroadcast pcast pmax pmean pmin ppermute psum psum_scatter reciprocal rsqrt sign sin sqrt square switch tan
+    tanh top_k while_loop
+    """.split()
+)
+"""Others (max, argmax, sort, pad, concatenate) have other parameters in jax.lax."""
+
+_NN = frozenset("gelu log_softmax logsumexp one_hot relu sigmoid silu softmax softplus tanh".split())
+
+_MODULES = {
+    "jnp": _NUMPY,
+    "jax.numpy": _NUMPY,
+    "np": _NUMPY,
+    "numpy": _NUMPY,
+    "lax": _LAX,
+    "jax.lax": _LAX,
+    "jax.nn": _NN,
+    "nn": _NN,
+}
+
+
+def from_module(scope: Scope, function: s.Attribute) -> str | None:
+    """The built-in that `jnp.dot` is; None if no module stands in front. ShardcError if it means another."""
+    module = _path(function.value)
+    if module is None or module.partition(".")[0] in scope.names:
+        return None
+    if module not in _MODULES:
+        return None
+    name = function.name
+    if name in _MODULES[module] & BUILTINS.keys():
+        return name
+    if name in BUILTINS:
+        raise scope.e.error(
+            f"{module}.{name} is not {name} of this language", f"write {name}(…)", function.value.pos
+        )
+    raise scope.e.error(
+        f"unknown function {module}.{name}", did_you_mean(name, _MODULES[module]), function.value.pos
+    )
+
+
+def _path(expr: s.Expr) -> str | None:
+    """`jax.lax` as text."""
+    if isinstance(expr, s.Name):
+        return expr.id
+    if isinstance(expr, s.Attribute):
+        left = _path(expr.value)
+        return None if left is None else f"{left}.{expr.name}"
+    return None
