@@ -1,4 +1,4 @@
-"""Functions with a module in front: `jnp.dot`, `lax.psum`, `jax.nn.relu`, as far as they mean the same here."""
+"""Functions with a module in front: `jnp.dot`, `lax.psum`, `jax.nn.relu`, where they are the same here."""
 
 from __future__ import annotations
 
