@@ -10,7 +10,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.fitting import as_type
 from shardc.frontend.text.modules import from_module
-from shardc.frontend.text.parameters import MESH_AXES, bind, convert, kind_of, signature
+from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.signature import Signature
@@ -113,22 +113,28 @@ def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> o
     if isinstance(given, Tensor):
         return convert(scope.e, name, parameter, given)
     expr = cast(s.Expr, given)
-    if kind_of(parameter) == MESH_AXES:
-        return mesh_axes(scope, name, expr)
+    kind = kind_of(parameter)
+    if kind in (MESH_AXES, NAMED_AXES):
+        return mesh_axes(scope, name, expr, outside=kind == NAMED_AXES)
     value = scope.value(expr)
     with scope.e.at(expr.pos):
         return convert(scope.e, name, parameter, value)
 
 
-def mesh_axes(scope: Scope, name: str, expr: s.Expr) -> tuple[Axis, ...]:
-    """An axis_name argument: axes of the mesh that this per-device code is manual over."""
-    if scope.manual is None:
+def mesh_axes(scope: Scope, name: str, expr: s.Expr, *, outside: bool = False) -> tuple[Axis, ...]:
+    """An axis_name argument: axes of the mesh that this per-device code is manual over.
+
+    `outside`: the axes of the program's mesh may be named in all code.
+    """
+    if scope.manual is None and not (outside and scope.program.meshes):
         raise scope.e.error(
             f"{name} is per-device code, and this function is not",
             "put @shard_map above the function; outside, the compiler finds the communication",
             expr.pos,
         )
-    mesh, manual = scope.manual
+    mesh, manual = scope.manual or _whole_mesh(scope, expr)
+    if outside:
+        manual = tuple(mesh.sizes)
     axes: list[Axis] = []
     for item in expr.items if isinstance(expr, s.Sequence) else (expr,):
         if not isinstance(item, s.Name | s.String):
@@ -149,6 +155,16 @@ def mesh_axes(scope: Scope, name: str, expr: s.Expr) -> tuple[Axis, ...]:
     if not axes:
         raise scope.e.error(f"{name} over no axis", pos=expr.pos)
     return tuple(axes)
+
+
+def _whole_mesh(scope: Scope, expr: s.Expr) -> DeviceScope:
+    """The mesh that the axes are of, and all of its axes; the first mesh if none has them."""
+    items = expr.items if isinstance(expr, s.Sequence) else (expr,)
+    named = {item.id for item in items if isinstance(item, s.Name)}
+    named |= {item.value for item in items if isinstance(item, s.String)}
+    meshes = list(scope.program.meshes.values())
+    mesh = next((mesh for mesh in meshes if named <= set(mesh.sizes)), meshes[0])
+    return mesh, tuple(mesh.sizes)
 
 
 def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:

@@ -12,7 +12,10 @@ from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Tensor, Value, describe
 
 MESH_AXES = "MeshAxes"
-"""The kind of an argument that is a bare axis name or a tuple of them, and is never evaluated."""
+"""The kind of an argument that is an axis or a tuple of them, of per-device code; it is never evaluated."""
+
+NAMED_AXES = "NamedAxes"
+"""The same in any code."""
 
 
 @cache

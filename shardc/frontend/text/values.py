@@ -86,6 +86,9 @@ Operand: TypeAlias = Tensor | bool | int | float
 MeshAxes: TypeAlias = tuple[Axis, ...]
 """An axis_name argument: mesh axes, major to minor."""
 
+NamedAxes: TypeAlias = tuple[Axis, ...]
+"""The same, of a function that may stand outside of per-device code."""
+
 Dims: TypeAlias = int | tuple[int, ...] | None
 """An axis argument: one dimension, several, or all."""
 

@@ -11,7 +11,7 @@ from shardc.frontend.text.builtins.elementwise import numeric
 from shardc.frontend.text.builtins.reductions import axis_of
 from shardc.frontend.text.builtins.shapes import expand_dims
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.values import BlockTree, MeshAxes, Placed, Tensor, Value, describe
+from shardc.frontend.text.values import BlockTree, MeshAxes, NamedAxes, Placed, Tensor, Value, describe
 from shardc.graph.types import TensorType
 from shardc.layout.axes import size_of
 from shardc.layout.sharding import KINDS
@@ -195,7 +195,7 @@ def axis_index(e: Emitter, axis_name: MeshAxes) -> Tensor:
     return e.op(spmd.axis_index.name, result=TensorType((), "i32"), axes=axis_name)
 
 
-def axis_size(e: Emitter, axis_name: MeshAxes) -> int:
+def axis_size(e: Emitter, axis_name: NamedAxes) -> int:
     """The number of devices along the axes, known while compiling."""
     return size_of(axis_name)
 
