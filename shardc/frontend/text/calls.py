@@ -9,6 +9,7 @@ from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.fitting import as_type
+from shardc.frontend.text.manual import device_scope
 from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
@@ -232,8 +233,6 @@ def _construct(scope: Scope, record: s.RecordDef, expr: s.Call) -> RecordValue:
 
 def check_callable(scope: Scope, name: str, callee: Signature, pos: s.Pos) -> None:
     """An error if this place is no place to call the function."""
-    if callee.manual is not None:
-        _check_per_device(scope, name, callee.manual, pos)
     if scope.manual is not None:
         check_shardings(scope, scope.manual, name, callee, pos)
     scope.program.named.update(callee.axes)
@@ -263,8 +262,11 @@ def check_shardings(scope: Scope, manual: DeviceScope, name: str, callee: Signat
     )
 
 
-def _check_per_device(scope: Scope, name: str, callee: DeviceScope, pos: s.Pos) -> None:
-    """An error unless this place is per-device code over all axes that the callee may use."""
+def check_per_device(scope: Scope, function: s.Function, pos: s.Pos) -> None:
+    """An error if a function is @per_device, and this place no per-device code over all axes it may use."""
+    if function.decorator is None or function.decorator.name != "per_device":
+        return
+    name, callee = function.name, device_scope(scope.e, function, scope.program.meshes)
     if scope.manual is None:
         raise scope.e.error(
             f"{name} is per-device code, and this function is not", "call it in a @shard_map function", pos

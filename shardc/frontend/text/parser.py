@@ -171,8 +171,9 @@ def _wanted(expected: set[str]) -> str | None:
     if rest >= _EXPRESSION:
         words.append("an expression")
         rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}
-    if rest & _OPERATORS:
-        rest -= _OPERATORS
+    operators = rest & _OPERATORS
+    rest -= operators
+    if operators - {"STAR"}:  # alone, it begins a dimension: *B
         rest -= {"DOT", "LPAR", "LSQB"}
         if "_NL" in rest:
             rest = {"_NL"}

@@ -10,7 +10,7 @@ from shardc.diagnostics import Location, ShardcError, listed
 from shardc.dialects.wellformed import verify
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder
-from shardc.frontend.text.calls import check_callable, check_shardings
+from shardc.frontend.text.calls import check_callable, check_per_device, check_shardings
 from shardc.frontend.text.declarations import Declarations
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
@@ -113,6 +113,7 @@ class ProgramReader:
         self, scope: Scope, function: s.Function, values: Sequence[Value], places: Sequence[Pos], pos: Pos
     ) -> Value:
         """A call of a function with these arguments, one for each parameter."""
+        check_per_device(scope, function, pos)
         if any(map(has_function, values)):
             return self.built.inlined(scope, function, values, places, pos)
         callee, fitted = self.built.fitting(scope, function, values, places, pos)
