@@ -1,7 +1,7 @@
 """README.md, docs/ and the pages of examples/ are true: programs compile, commands print what stands below.
 
 A `shard` or `mlir` block is a program that compiles; the commands of `console` blocks after it find it as
-prog.shard or prog.mlir. `shard error` is a wrong one. A `python` block is the `device_main` of the last
+prog.shard or prog.mlir, and under the name that it begins with (# layers.shard). `shard error` is a wrong one. A `python` block is the `device_main` of the last
 program, or runs by itself. Blocks that begin with `>>>` are one doctest. The sections of passes.md are the
 docstrings of passes/.
 
@@ -117,7 +117,9 @@ def _section(match: re.Match[str]) -> str:
 
 def _program(name: str, code: int) -> Callable[[str], str]:
     def block(body: str) -> str:
-        Path(name).write_text(body, encoding="utf-8")
+        titled = re.match(r"# (\w+\.shard)\n", body)
+        for file in (name, titled[1]) if titled else (name,):
+            Path(file).write_text(body, encoding="utf-8")
         assert _run(["shardc", name, "--check"])[1] == code, f"exit code of\n{body}"
         return body
 

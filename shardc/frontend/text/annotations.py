@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from shardc.diagnostics import Location, listed, warn
+from shardc.diagnostics import listed, warn
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.emitter import Emitter
@@ -275,7 +275,7 @@ class Types:
             warn(
                 f"{uneven}: blocks have size {block},"
                 f" and {block * parts - size} of {block * parts} places are padding",
-                Location(self.e.loc.file, *pos),
+                self.e.place(pos),
             )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from inspect import Parameter
 from typing import NamedTuple, cast
 
@@ -24,7 +25,11 @@ def call(scope: Scope, expr: s.Call) -> Value:
     """The value of a call. Raises ShardcError at the argument or name that is wrong."""
     function = expr.function
     if isinstance(function, s.Attribute):
-        return _method(scope, expr, function)
+        imported = scope.imported(function)
+        if imported is None:
+            return _method(scope, expr, function)
+        expr = replace(expr, function=imported)
+        function = imported
     if not isinstance(function, s.Name):
         raise scope.e.error("this is no function", pos=expr.pos)
     name = function.id
@@ -38,7 +43,7 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _scalar(scope, name, expr)
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
-        hint = did_you_mean(name, known, _ELSEWHERE.get(name))
+        hint = did_you_mean(name, known, _ELSEWHERE.get(name) or scope.program.elsewhere(name))
         raise scope.e.error(f"unknown function {name}", hint, expr.pos)
     return _builtin(scope, name, expr, ())
 
@@ -170,14 +175,14 @@ def _whole_mesh(scope: Scope, expr: s.Expr) -> DeviceScope:
 
 def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     """A call of a function of the program."""
-    function = scope.program.functions[name]
+    function, owner = scope.program.functions[name], scope.program.owner(name)
     given = _arguments(scope, function, expr)
     values = [
-        (scope if parameter.name in given.written else scope.program.scope()).value(given.all[parameter.name])
+        (scope if parameter.name in given.written else owner.scope()).value(given.all[parameter.name])
         for parameter in function.parameters
     ]
     places = [given.all[parameter.name].pos for parameter in function.parameters]
-    return scope.program.call(scope, function, values, places, expr.function.pos)
+    return owner.call(scope, function, values, places, expr.function.pos)
 
 
 class _Given(NamedTuple):
@@ -235,7 +240,7 @@ def check_callable(scope: Scope, name: str, callee: Signature, pos: s.Pos) -> No
     """An error if this place is no place to call the function."""
     if scope.manual is not None:
         check_shardings(scope, scope.manual, name, callee, pos)
-    scope.program.named.update(callee.axes)
+    scope.program.shared.named.update(callee.axes)
 
 
 def check_shardings(scope: Scope, manual: DeviceScope, name: str, callee: Signature, pos: s.Pos) -> None:

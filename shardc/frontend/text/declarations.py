@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from shardc.diagnostics import Location, ShardcError, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Types
-from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.depth import children
-from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.imports import Shared
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.statements import check
@@ -18,6 +19,9 @@ from shardc.frontend.text.values import Value
 from shardc.layout import Mesh
 from shardc.layout.mesh import LayoutError
 
+if TYPE_CHECKING:
+    from shardc.frontend.text.program import ProgramReader
+
 MAX_DEVICES = 2**20
 """The largest mesh."""
 
@@ -25,17 +29,20 @@ MAX_DEVICES = 2**20
 class Declarations:
     """The declarations of one program: `known` are its sizes and constants by name."""
 
-    def __init__(self, program: s.Program, builder: SourceBuilder, e: Emitter) -> None:
-        self.program, self.builder, self.e = program, builder, e
-        self.meshes: dict[str, Mesh] = {}
+    def __init__(self, program: s.Program, shared: Shared) -> None:
+        self.program, self.shared, self.e = program, shared, shared.e
         self.sizes: dict[str, int] = {}
         self.known: dict[str, Value] = {}
         self.records: dict[str, s.RecordDef] = {}
         self.functions: dict[str, s.Function] = {}
-        self.types = Types(e, self.meshes, self.sizes)
+        self.owners: dict[str, ProgramReader] = {}
+        """Whose the functions are that other files declare."""
+        self.modules: dict[str, str] = {}
+        """What stands in front of a dot -> the file that is imported under this name."""
+        self.types = Types(self.e, shared.meshes, self.sizes)
 
     def declare(self, defines: Mapping[str, int], scope: Callable[[], Scope]) -> None:
-        """Everything, in this order; `scope` makes one without names, for the values of constants."""
+        """All but imports and meshes; `scope` makes one without names, for the values of constants."""
         self._check_defines(defines)
         for declared in sorted((*self.program.sizes, *self.program.constants), key=lambda one: one.pos):
             self.check_free(declared.name, declared.pos)
@@ -46,7 +53,6 @@ class Declarations:
         for assertion in self.program.assertions:
             self._check_known(assertion.condition)
             check(scope(), assertion)
-        self._declare_meshes()
         self._declare_records()
 
     def check_free(self, name: str, pos: Pos) -> None:
@@ -61,6 +67,8 @@ class Declarations:
             raise self.e.error(f"{name} is a function of this program", "choose another name", pos)
         if name in self.records:
             raise self.e.error(f"{name} is a record of this program", "choose another name", pos)
+        if name in self.modules:
+            raise self.e.error(f"{name} is the file {self.modules[name]}", "choose another name", pos)
 
     def _check_defines(self, defines: Mapping[str, int]) -> None:
         names = tuple(size.name for size in self.program.sizes)
@@ -101,32 +109,53 @@ class Declarations:
             for i, field in enumerate(record.fields):
                 if field.name in names[:i]:
                     raise self.e.error(f"{record.name} has two fields {field.name}", pos=field.pos)
-            self.records[record.name] = record
+            self.records[record.name] = replace(record, name=self._class(record.name))
 
-    def _declare_meshes(self) -> None:
+    def _class(self, name: str) -> str:
+        """What the record is called in the compiled program: those of its own file keep their names."""
+        own = record_names(self.program) if self.program.file == self.e.file else set[str]()
+        taken, unique, number = {*(self.shared.reserved - own), *self.shared.classes}, name, 0
+        while unique in taken:
+            number += 1
+            unique = f"{name}_{number}"
+        self.shared.classes.add(unique)
+        return unique
+
+    def declare_meshes(self) -> None:
+        """The meshes, which all files of a program have in common."""
+        own: set[str] = set()
         for mesh in self.program.meshes:
-            if mesh.name in self.meshes:
+            if mesh.name in own:
                 raise self.e.error(f"mesh {mesh.name} is declared twice", pos=mesh.pos)
+            own.add(mesh.name)
             if not mesh.axes:
                 raise self.e.error(f"mesh {mesh.name} has no axes", pos=mesh.pos)
             axes = tuple((name, self.types.size(size)) for name, size in mesh.axes)
             try:
-                symbol = self._mesh_symbol(mesh.name)
+                other = self.shared.meshes.get(mesh.name)
+                symbol = self._mesh_symbol(mesh.name) if other is None else other.name
                 declared = Mesh(symbol, axes, processes=mesh.processes or 1)
                 if declared.size > MAX_DEVICES:
                     raise LayoutError(f"mesh {mesh.name} has more than 2^20 devices")
                 declared = Mesh(symbol, axes, mesh.devices, 1 if mesh.processes is None else mesh.processes)
             except (LayoutError, ArithmeticError) as error:
                 raise self.e.error(str(error), pos=mesh.pos) from None
-            self.meshes[mesh.name] = declared
-            with self.e.at(mesh.pos):
-                self.builder.mesh(declared)
+            if other is not None and other != declared:
+                hint = "all files of a program have their meshes in common"
+                raise self.e.error(f"mesh {mesh.name} is declared twice, and differently", hint, mesh.pos)
+            if other is None:
+                self.shared.meshes[mesh.name] = declared
+                with self.e.at(mesh.pos):
+                    self.shared.builder.mesh(declared)
 
     def _mesh_symbol(self, name: str) -> str:
         """What the module calls a mesh: there, unlike here, meshes and functions share one name space."""
-        taken = {function.name for function in self.program.functions} | {
-            m.name for m in self.meshes.values()
-        }
+        taken = {*self.shared.reserved, *(mesh.name for mesh in self.shared.meshes.values())}
         while name in taken:
             name += "_mesh"
         return name
+
+
+def record_names(program: s.Program) -> set[str]:
+    """The names of the records that a file declares."""
+    return {record.name for record in program.records}

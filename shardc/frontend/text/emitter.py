@@ -36,6 +36,7 @@ class Emitter:
 
     def __init__(self, builder: SourceBuilder, file: str) -> None:
         self.builder = builder
+        self.file = file
         self.loc: Location = Location(file)
         self._groups = 0
         self._in_group = False
@@ -46,7 +47,7 @@ class Emitter:
     def at(self, pos: Pos) -> Generator[None]:
         """Operations and errors inside belong to this place."""
         previous = self.loc
-        self.loc = Location(previous.file, pos.line, pos.col)
+        self.loc = self.place(pos)
         with self.builder.at(self.loc):
             try:
                 yield
@@ -55,8 +56,11 @@ class Emitter:
 
     def error(self, message: str, hint: str | None = None, pos: Pos | None = None) -> ShardcError:
         """An error at the current place, or at `pos`."""
-        loc = self.loc if pos is None else Location(self.loc.file, pos.line, pos.col)
-        return ShardcError(message, loc, hint)
+        return ShardcError(message, self.loc if pos is None else self.place(pos), hint)
+
+    def place(self, pos: Pos, name: str | None = None) -> Location:
+        """A place of the program or of a file that it imports, and what is called `name` there."""
+        return Location(pos.file or self.file, pos.line, pos.col, name)
 
     @contextmanager
     def apart(self) -> Generator[None]:

@@ -61,7 +61,11 @@ def _name(scope: Scope, expr: s.Name) -> Value:
         )
     if name in BUILTINS:
         raise scope.e.error(f"{name} is a function; call it: {name}(…)", pos=expr.pos)
-    raise scope.e.error(f"unknown name {name}", did_you_mean(name, known), expr.pos)
+    if name in scope.program.modules:
+        hint = f"one of what it declares is {name}.…"
+        raise scope.e.error(f"{name} is the file {scope.program.modules[name]}, and no value", hint, expr.pos)
+    hint = did_you_mean(name, known, scope.program.elsewhere(name))
+    raise scope.e.error(f"unknown name {name}", hint, expr.pos)
 
 
 def _number(scope: Scope, expr: s.Number) -> Value:
@@ -140,6 +144,9 @@ def _comparable(value: Value) -> bool:
 
 
 def _attribute(scope: Scope, expr: s.Attribute) -> Value:
+    imported = scope.imported(expr)
+    if imported is not None:
+        return evaluate(scope, imported)
     value = evaluate(scope, expr.value)
     if isinstance(value, Tensor) and expr.name in _ATTRIBUTES:
         with scope.e.at(expr.pos):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from shardc.diagnostics import Location, ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Uneven
 from shardc.frontend.text.fitting import Misfit, fit
@@ -76,7 +76,7 @@ class Functions:
                     f"parameter {p.name} of the entry {function.name} has no type", hint, p.pos
                 )
             typed.append(self._resolved(p.type, uneven, f"parameter {p.name}: " if mapped else ""))
-        self._signatures[function.name] = self._define(function, function.name, typed, public)
+        self._signatures[function.name] = self._define(function, self._symbol(function.name), typed, public)
 
     def fitting(
         self, scope: Scope, function: s.Function, values: Sequence[Value], places: Sequence[Pos], pos: Pos
@@ -178,11 +178,11 @@ class Functions:
         """The function for one form of its arguments, in a place of its own."""
         self._check_names(function)
         with self._called(function, typed, pos), self.e.apart():
-            old, self.program.named = self.program.named, set()
+            old, self.program.shared.named = self.program.shared.named, set()
             try:
                 return self._define(function, self._symbol(function.name), typed, False, bound)
             finally:
-                self.program.named = old
+                self.program.shared.named = old
 
     @contextmanager
     def _called(self, function: s.Function, typed: Sequence[Typed], pos: Pos) -> Generator[None]:
@@ -195,16 +195,21 @@ class Functions:
             ) from None
 
     def _place(self, pos: Pos) -> str:
-        return str(Location(self.e.loc.file, *pos))
+        return str(self.e.place(pos))
 
     def _symbol(self, name: str) -> str:
-        taken = {*self.program.functions} - {name}
-        taken |= {one.symbol for instances in self._instances.values() for one in instances.values()}
-        taken |= {mesh.name for mesh in self.program.meshes.values()}
-        symbol, number = name, 0
+        """What a function is called in the module: those of the program's own file keep their names."""
+        shared, symbol, number = self.program.shared, name, 0
+        own = set[str]() if self.program.imported else {name}
+        taken = {
+            *(shared.reserved - own),
+            *shared.symbols,
+            *(mesh.name for mesh in shared.meshes.values()),
+        }
         while symbol in taken:
             number += 1
             symbol = f"{name}_{number}"
+        shared.symbols.add(symbol)
         return symbol
 
     # ---- one function
@@ -239,13 +244,13 @@ class Functions:
         if manual is not None:
             self._check_blocks([*parameters, *outs])
         types = [*parameters, *outs]
-        self.program.named = {a.name for type in types if type.sharding for a in type.sharding.axes()}
+        self.program.shared.named = {a.name for type in types if type.sharding for a in type.sharding.axes()}
         with (
             self.e.at(function.pos),
             self.builder.func(
                 symbol,
                 [parameter.type for parameter in parameters],
-                locs=[Location(self.e.loc.file, *pos, name) for name, pos in zip(names, places, strict=True)],
+                locs=[self.e.place(pos, name) for name, pos in zip(names, places, strict=True)],
                 shardings=[parameter.sharding for parameter in parameters] if stated else None,
                 result_shardings=[r.sharding for r in outs] if outs and stated else None,
                 public=public,
@@ -259,7 +264,7 @@ class Functions:
             self.builder.document(function.doc)
             self.builder.ret([tensor.value for value in returned for tensor in tensors_of(value)])
         annotated = mapped or any(x.sharding for x in types)
-        axes = frozenset(self.program.named)
+        axes = frozenset(self.program.shared.named)
         return Signature(symbol, tuple(typed), tuple(returned), annotated, manual, axes, mapped)
 
     def _results(self, function: s.Function, uneven: Uneven, mapped: bool) -> list[Typed] | None:
@@ -330,7 +335,7 @@ class Functions:
         returned = [manual.local(r.type, sh) for r, sh in zip(results, manual.out_shardings, strict=True)]
         outs = _of_types(result_types, returned)
 
-        self.program.named.update(manual.axes)
+        self.program.shared.named.update(manual.axes)
         scope = manual.mesh, manual.axes
 
         def body(_: object, *values: SSAValue) -> list[SSAValue]:
@@ -355,7 +360,7 @@ class Functions:
             manual_axes=manual.axes,
         )
         if isinstance(function.body[-1], s.Return):
-            self.builder.place_return(values[0], Location(self.e.loc.file, *_end(function)))
+            self.builder.place_return(values[0], self.e.place(_end(function)))
         made = [Tensor(value, r.type) for value, r in zip(values, results, strict=True)]
         return _valued(result_types, made)
 

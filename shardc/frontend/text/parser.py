@@ -16,12 +16,17 @@ from shardc.frontend.text.depth import check_depth
 from shardc.frontend.text.indentation import INSTEAD, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
+from shardc.frontend.text.tree_expressions import reading
 
 
-def parse(text: str, file: str) -> Program:
-    """The syntax tree of a .shard program. Raises ShardcError, with the place in `file`."""
+def parse(text: str, file: str, imported: bool = False) -> Program:
+    """The syntax tree of a .shard program. Raises ShardcError, with the place in `file`.
+
+    The places of an imported text name its file.
+    """
     text = text.removeprefix("\ufeff")
     register_source(file, text)
+    token = reading.set(file if imported else None)
     try:
         _check_tabs(text)
         program = replace(_parse(text), file=file)
@@ -31,7 +36,9 @@ def parse(text: str, file: str) -> Program:
         problem = _problem(error, text)
     except SyntaxProblem as error:
         problem = error
-    raise ShardcError(problem.message, Location(file, *problem.pos), problem.hint)
+    finally:
+        reading.reset(token)
+    raise ShardcError(problem.message, Location(file, problem.pos.line, problem.pos.col), problem.hint)
 
 
 def _parse(text: str) -> Program:
@@ -131,7 +138,7 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     return SyntaxProblem("the file ends too early", pos)
 
 
-_DECLARATIONS = "mesh, size, const, record, assert and def do; values are computed in functions"
+_DECLARATIONS = "import, mesh, size, const, record, assert and def do; values are computed in functions"
 
 _CHARACTERS = {
     "!": "~ is elementwise not, != compares",
@@ -191,6 +198,8 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return "comparisons cannot be chained: write (a < b) & (b < c)"
     if str(token) in INSTEAD:
         return INSTEAD[str(token)]
+    if token.type == "NAME" and expected == {"STRING"}:
+        return 'a file is named in quotes: import "layers.shard"'
     if token.type == "STRING" and "NAME" in expected:
         return "names are written without quotes"
     if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:

@@ -11,14 +11,15 @@ from shardc.dialects.wellformed import verify
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.calls import check_callable, check_per_device, check_shardings
-from shardc.frontend.text.declarations import Declarations
+from shardc.frontend.text.declarations import Declarations, record_names
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate
+from shardc.frontend.text.files import SourceFile, load
 from shardc.frontend.text.functions import Functions
 from shardc.frontend.text.generic import is_generic
+from shardc.frontend.text.imports import Shared, import_names
 from shardc.frontend.text.manual import OPTIONS
 from shardc.frontend.text.order import ordered
-from shardc.frontend.text.parser import parse
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.trees import has_function, rebuilt, tensors_of
@@ -36,67 +37,130 @@ def read(
     otherwise it is main, or the last one. Functions it doesn't need are checked and left out. Raises
     ShardcError with the place in `file`.
     """
-    program = parse(text, file)
-    module = ProgramReader(program, dict(defines or {})).module(entry)
+    sources = load(text, file)
+    readers = _readers(sources, dict(defines or {}))
+    module = readers[-1].module(entry, readers)
     verify(module)
     return module
 
 
+def _readers(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[ProgramReader]:
+    """A reader for each file, with what it declares; `defines` are for the last one, the program's own."""
+    own = sources[-1].program
+    builder = SourceBuilder()
+    reserved = frozenset(function.name for function in own.functions) | record_names(own)
+    shared = Shared(builder, Emitter(builder, own.file), reserved)
+    readers: dict[str, ProgramReader] = {}
+    for source in sources:
+        readers[source.name] = ProgramReader(
+            source, shared, readers, defines if source is sources[-1] else {}
+        )
+    for reader in readers.values():
+        reader.declared.declare_meshes()
+    return list(readers.values())
+
+
 class ProgramReader:
-    """Builds the functions of one program."""
+    """Builds the functions of one file."""
 
     evaluate = staticmethod(evaluate)
 
-    def __init__(self, program: s.Program, defines: Mapping[str, int]) -> None:
-        self.program = program
-        self.builder = SourceBuilder()
-        self.e = Emitter(self.builder, program.file)
-        self.declared = Declarations(program, self.builder, self.e)
-        self.known, self.meshes, self.records = (
+    def __init__(
+        self,
+        source: SourceFile,
+        shared: Shared,
+        readers: Mapping[str, ProgramReader],
+        defines: Mapping[str, int],
+    ) -> None:
+        self.program, self.file, self.shared = source.program, source.name, shared
+        self.builder, self.e, self.meshes = shared.builder, shared.e, shared.meshes
+        self.declared = Declarations(self.program, shared)
+        self.known, self.records, self.modules = (
             self.declared.known,
-            self.declared.meshes,
             self.declared.records,
+            self.declared.modules,
         )
         self.types, self.functions = self.declared.types, self.declared.functions
         self.check_free = self.declared.check_free
-        self.named: set[str] = set()
-        """The axes that the shardings of the function being built name, and those of functions it calls."""
         self.built = Functions(self)
+        for written in self.program.imports:
+            import_names(self.declared, written, readers[source.imports[written.path].name])
         self.declared.declare(defines, self.scope)
         self._declare_functions()
+
+    @property
+    def imported(self) -> bool:
+        """Whether this is not the program's own file."""
+        return self.file != self.e.file
 
     def scope(self) -> Scope:
         """A scope outside of all functions."""
         return Scope(self, self.e)
 
-    def module(self, entry: str | None) -> ModuleOp:
-        """Build every function, callees first; keep those that the entry needs."""
-        if not self.functions:
+    def module(self, entry: str | None, readers: Sequence[ProgramReader]) -> ModuleOp:
+        """Build every function of the files, callees first; keep those that the entry needs."""
+        own = {function.name: function for function in self.program.functions}
+        if not own:
             raise self.e.error("the program has no function", "def main(x: f32[4]) -> f32[4]:", Pos(1, 1))
-        chosen = self._entry(entry)
-        for function in ordered(self.functions, self.e):
-            if function.name == chosen or not self.is_generic(function):
-                self.built.build(function, function.name == chosen)
-        self.builder.keep_reachable(chosen, self.built.symbols(self.functions))
+        chosen = self._entry(entry, own)
+        for reader in readers:
+            reader.build(chosen)
+        symbols = [symbol for reader in readers for symbol in reader.built.symbols(reader.functions)]
+        self.builder.keep_reachable(chosen, symbols)
         return self.builder.module
+
+    def build(self, entry: str) -> None:
+        """Build the functions that are built once; the entry of the program is public."""
+        own = {name: function for name, function in self.functions.items() if self.owner(name) is self}
+        for function in ordered(own, self.e):
+            public = function.name == entry and not self.imported
+            if public or not self.is_generic(function):
+                self.built.build(function, public)
+
+    def owner(self, name: str) -> ProgramReader:
+        """The reader of the file that declares a function."""
+        return self.declared.owners.get(name, self)
+
+    def check_imported(self, name: str, pos: Pos) -> None:
+        """An error if an imported file does not have what `layers.norm` names."""
+        if name not in {*self.known, *self.functions, *self.records}:
+            module, _, own = name.partition(".")
+            known = [
+                key.partition(".")[2]
+                for key in (*self.known, *self.functions, *self.records)
+                if key.startswith(f"{module}.")
+            ]
+            raise self.e.error(f"{self.modules[module]} has no {own}", listed(own, known, "it has"), pos)
+
+    def elsewhere(self, name: str) -> str | None:
+        """A hint for a name that an imported file has."""
+        found = next(
+            (
+                module
+                for module in self.modules
+                if f"{module}.{name}" in {*self.known, *self.functions, *self.records}
+            ),
+            None,
+        )
+        return None if found is None else f"the file {self.modules[found]} has it: {found}.{name}"
 
     def is_generic(self, function: s.Function) -> bool:
         """Whether a function is built for each form of its arguments."""
         return is_generic(function, self.records, {**self.types.sizes, **self.types.constants})
 
-    def _entry(self, entry: str | None) -> str:
-        chosen = self._chosen(entry)
+    def _entry(self, entry: str | None, own: Mapping[str, s.Function]) -> str:
+        chosen = self._chosen(entry, own)
         decorator = self.functions[chosen].decorator
         if decorator is not None and decorator.name == "per_device":
             hint = "the entry takes whole tensors: a @shard_map function, or one without decorator"
             raise self.e.error(f"the entry {chosen} is per-device code", hint, self.functions[chosen].pos)
         return chosen
 
-    def _chosen(self, entry: str | None) -> str:
+    def _chosen(self, entry: str | None, own: Mapping[str, s.Function]) -> str:
         if entry is None:
-            return "main" if "main" in self.functions else list(self.functions)[-1]
-        if entry not in self.functions:
-            hint = listed(entry, self.functions, "the functions are")
+            return "main" if "main" in own else list(own)[-1]
+        if entry not in own:
+            hint = listed(entry, own, "the functions are")
             raise ShardcError(f"the program has no function {entry}", Location(), hint)
         return entry
 
@@ -128,7 +192,9 @@ class ProgramReader:
 
     def function_value(self, scope: Scope, name: str, pos: Pos) -> FunctionName:
         """A function as an argument of op(…, body=…), cond, …; one with @shard_map is called there."""
-        function = self.functions[name]
+        function, owner = self.functions[name], self.owner(name)
+        if owner is not self:
+            return owner.function_value(scope, function.name, pos)
         if self.is_generic(function):
             return FunctionName(name, None, self._caller(scope, function, pos))
         signature = self.built.signature(name)

@@ -51,6 +51,15 @@ class Scope:
         """The value of an expression here."""
         return self.program.evaluate(self, expr)
 
+    def imported(self, expr: s.Attribute) -> s.Name | None:
+        """The name that `layers.norm` is, if the program imports a file as layers."""
+        module = expr.value.id if isinstance(expr.value, s.Name) else None
+        if module not in self.program.modules or module in self.names:
+            return None
+        name = f"{module}.{expr.name}"
+        self.program.check_imported(name, expr.pos)
+        return s.Name(expr.pos, name)
+
     def inner(self) -> Scope:
         """The scope of a loop's body: what is assigned there stays there."""
         return Scope(self.program, self.e, dict(self.names), dict(self.lost), self.manual)

@@ -121,7 +121,7 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
         return tensor
     if scope.manual is not None and not leaves(scope.manual, sharding):
         return _declared_partial(scope, target, annotated, tensor, sharding)
-    scope.program.named.update(axis.name for axis in sharding.axes())
+    scope.program.shared.named.update(axis.name for axis in sharding.axes())
     with scope.e.at(target.pos):
         result = scope.e.op(sdy.sharding_constraint.name, tensor, sharding=sharding)
         scope.e.builder.name([result.value], [target.name])

@@ -26,8 +26,6 @@ _Split = tuple[tuple[s.AxisRef, ...], bool, int | None]
 class TreeBuilder(ExpressionBuilder):
     """Called bottom-up while parsing, so nothing here recurses."""
 
-    # ---- meshes and sizes
-
     def start(self, *items: object) -> s.Program:
         declared: list[object] = []
         for item in items:
@@ -44,7 +42,26 @@ class TreeBuilder(ExpressionBuilder):
             of(s.ConstDef),
             of(s.RecordDef),
             of(s.Assert),
+            of(s.Import),
         )
+
+    # ---- imports
+
+    def import_file(self, path: Token, module: Token | None) -> s.Import:
+        target = None if module is None else s.Target(pos_of(module), str(module))
+        return s.Import(pos_of(path), str(path)[1:-1], target)
+
+    def import_names(self, path: Token, *names: tuple[s.Target, s.Target]) -> s.Import:
+        return s.Import(pos_of(path), str(path)[1:-1], None, names)
+
+    def imported(self, name: Token, alias: Token | None) -> tuple[s.Target, s.Target]:
+        own = s.Target(pos_of(name), str(name))
+        return own, own if alias is None else s.Target(pos_of(alias), str(alias))
+
+    def dotted(self, module: Token, name: Token) -> Token:
+        return Token.new_borrow_pos(module.type, f"{module}.{name}", module)
+
+    # ---- meshes and sizes
 
     def mesh(
         self,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from itertools import pairwise
 from typing import TypeVar, cast
 
@@ -16,13 +17,16 @@ _T = TypeVar("_T")
 MAX_DIGITS = 400
 """How long a number may be written; longer ones are a mistake, and slow to read."""
 
+reading: ContextVar[str | None] = ContextVar("shardc_reading", default=None)
+"""The file of the text that is being parsed, if it is imported."""
+
 Arguments = tuple[tuple[s.Expr, ...], tuple[s.Keyword, ...]]
 """Positional and keyword arguments."""
 
 
 def pos_of(token: Token) -> Pos:
     """Where a token begins."""
-    return Pos(token.line or 1, token.column or 1)
+    return Pos(token.line or 1, token.column or 1, reading.get())
 
 
 def present(items: Sequence[_T | None]) -> tuple[_T, ...]:

@@ -57,17 +57,18 @@ def _resolved(
     name = written.dtype if isinstance(written, s.Type) else written.name
     if name not in records:
         raise types.e.error(*_no_type(name, records), written.pos)
-    if name in outer:
-        raise types.e.error(f"record {name} contains itself", pos=written.pos)
+    record = records[name]
+    if record.name in outer:
+        raise types.e.error(f"record {record.name} contains itself", pos=written.pos)
     dims = written.dims if isinstance(written, s.Type) else ()
     if isinstance(written, s.Type) and written.suffixes:
         raise types.e.error("what stands after a type is said of the fields of a record", pos=written.pos)
     fields: list[tuple[str, Typed]] = []
-    for field in records[name].fields:
+    for field in record.fields:
         assert field.type is not None
         inner = stacked(field.type, dims)
-        fields.append((field.name, _resolved(types, records, inner, uneven, (*outer, name))))
-    return TypedRecord(name, tuple(fields))
+        fields.append((field.name, _resolved(types, records, inner, uneven, (*outer, record.name))))
+    return TypedRecord(record.name, tuple(fields))
 
 
 def _no_type(name: str, records: Records) -> tuple[str, str | None]:
