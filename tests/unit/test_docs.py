@@ -1,9 +1,9 @@
 """README.md, docs/ and the pages of examples/ are true: programs compile, commands print what stands below.
 
 A `shard` or `mlir` block is a program that compiles; the commands of `console` blocks after it find it as
-prog.shard or prog.mlir, and under the name that it begins with (# layers.shard). `shard error` is a wrong one. A `python` block is the `device_main` of the last
-program, or runs by itself. Blocks that begin with `>>>` are one doctest. The sections of passes.md are the
-docstrings of passes/.
+prog.shard or prog.mlir, and under the name that it begins with (# layers.shard). `shard error` is a wrong
+one. A `python` block is the `device_main` of the last program, or runs by itself. Blocks that begin with
+`>>>` are one doctest. The sections of passes.md are the docstrings of passes/.
 
 `python tests/unit/test_docs.py` writes what the commands print now into the pages.
 """

@@ -14,6 +14,7 @@ from shardc.diagnostics import listed, warn
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.logical import Logical, physical
 from shardc.frontend.text.notations import named_axes, read_notation
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.syntax import Pos
@@ -50,6 +51,7 @@ class Types:
         self.constants: dict[str, int] = {}
         self.bound: dict[str, int] = self.constants
         """What else a dimension may name: constants, and what the call of a function binds."""
+        self.logical: Logical = {}
         self.rests: dict[str, tuple[int, ...]] = {}
         """The sizes that the call binds *names to."""
 
@@ -61,7 +63,7 @@ class Types:
                 listed(written.dtype, DTYPES, "the dtypes are"),
                 written.pos,
             )
-        written = self._expanded(written)
+        written = physical(self.e, self._expanded(written), self.logical)
         shape = tuple(self.size(dim.size) for dim in dims_of(written))
         type = TensorType(shape, written.dtype)
         with self.e.at(written.pos):

@@ -10,6 +10,7 @@ from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.fitting import as_type
+from shardc.frontend.text.logical import items_of
 from shardc.frontend.text.manual import device_scope
 from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
@@ -142,7 +143,7 @@ def mesh_axes(scope: Scope, name: str, expr: s.Expr, *, outside: bool = False) -
     if outside:
         manual = tuple(mesh.sizes)
     axes: list[Axis] = []
-    for item in expr.items if isinstance(expr, s.Sequence) else (expr,):
+    for item in items_of(scope.e, expr, scope.program.types.logical):
         if not isinstance(item, s.Name | s.String):
             raise scope.e.error(f"{name}: axis_name is an axis or a tuple of them", pos=item.pos)
         axis = item.id if isinstance(item, s.Name) else item.value
@@ -165,7 +166,7 @@ def mesh_axes(scope: Scope, name: str, expr: s.Expr, *, outside: bool = False) -
 
 def _whole_mesh(scope: Scope, expr: s.Expr) -> DeviceScope:
     """The mesh that the axes are of, and all of its axes; the first mesh if none has them."""
-    items = expr.items if isinstance(expr, s.Sequence) else (expr,)
+    items = tuple(items_of(scope.e, expr, scope.program.types.logical))
     named = {item.id for item in items if isinstance(item, s.Name)}
     named |= {item.value for item in items if isinstance(item, s.String)}
     meshes = list(scope.program.meshes.values())
@@ -271,7 +272,8 @@ def check_per_device(scope: Scope, function: s.Function, pos: s.Pos) -> None:
     """An error if a function is @per_device, and this place no per-device code over all axes it may use."""
     if function.decorator is None or function.decorator.name != "per_device":
         return
-    name, callee = function.name, device_scope(scope.e, function, scope.program.meshes)
+    logical = scope.program.owner(function.name).types.logical
+    name, callee = function.name, device_scope(scope.e, function, scope.program.meshes, logical)
     if scope.manual is None:
         raise scope.e.error(
             f"{name} is per-device code, and this function is not", "call it in a @shard_map function", pos

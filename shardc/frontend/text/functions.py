@@ -235,7 +235,9 @@ class Functions:
     ) -> Signature:
         decorator = None if function.decorator is None else function.decorator.name
         mapped = decorator == "shard_map"
-        manual = device_scope(self.e, function, self.program.meshes) if decorator == "per_device" else None
+        manual = None
+        if decorator == "per_device":
+            manual = device_scope(self.e, function, self.program.meshes, self.types.logical)
         stated = public or not (mapped and names_axes(self.e, function))
         parameters = [leaf for one in typed for leaf in annotated_leaves(one)]
         names, places = _leaves_named(function, typed)
@@ -330,7 +332,7 @@ class Functions:
                 "they say how the devices' blocks make up the result",
             )
         results = [leaf for one in result_types for leaf in annotated_leaves(one)]
-        manual = manual_of(self.e, function, self.program.meshes, parameters, results)
+        manual = manual_of(self.e, function, self.program.meshes, self.types.logical, parameters, results)
         blocks = [manual.local(p.type, sh) for p, sh in zip(parameters, manual.in_shardings, strict=True)]
         returned = [manual.local(r.type, sh) for r, sh in zip(results, manual.out_shardings, strict=True)]
         outs = _of_types(result_types, returned)

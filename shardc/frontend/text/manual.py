@@ -11,6 +11,7 @@ from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, dims_of
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.logical import Logical, items_of
 from shardc.frontend.text.scope import DeviceScope
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
@@ -57,6 +58,7 @@ def manual_of(
     e: Emitter,
     function: s.Function,
     meshes: dict[str, Mesh],
+    logical: Logical,
     parameters: list[Annotated],
     results: list[Annotated],
 ) -> Manual:
@@ -64,7 +66,7 @@ def manual_of(
     decorator = function.decorator
     assert decorator is not None
     mesh = _mesh(e, function, meshes, [*parameters, *results])
-    axes = _axes(e, decorator, mesh)
+    axes = _axes(e, decorator, mesh, logical)
     whole = len(axes) == len(mesh.axes)
     specs = [_spec(e, mesh, axes, whole, annotated) for annotated in (*parameters, *results)]
     count = len(parameters)
@@ -98,12 +100,12 @@ def _mesh(e: Emitter, function: s.Function, meshes: dict[str, Mesh], types: list
     )
 
 
-def device_scope(e: Emitter, function: s.Function, meshes: dict[str, Mesh]) -> DeviceScope:
+def device_scope(e: Emitter, function: s.Function, meshes: dict[str, Mesh], logical: Logical) -> DeviceScope:
     """The mesh and axes of a @per_device function: those it names, or all of the only mesh."""
     decorator = function.decorator
     assert decorator is not None
     value = _option(e, decorator, "axes")
-    items = value.items if isinstance(value, s.Sequence) else () if value is None else (value,)
+    items = () if value is None else tuple(items_of(e, value, logical))
     named = {item.id for item in items if isinstance(item, s.Name)}
     fitting = [mesh for mesh in meshes.values() if named <= set(mesh.sizes)]
     if len(fitting) != 1:
@@ -111,7 +113,7 @@ def device_scope(e: Emitter, function: s.Function, meshes: dict[str, Mesh]) -> D
             "name its axes: @per_device(axes=(i,))" if fitting else "declare one: mesh pod[data=2, model=4]"
         )
         raise e.error(f"on which mesh {function.name} runs is not clear", hint, decorator.pos)
-    return fitting[0], _axes(e, decorator, fitting[0])
+    return fitting[0], _axes(e, decorator, fitting[0], logical)
 
 
 def names_axes(e: Emitter, function: s.Function) -> bool:
@@ -167,13 +169,13 @@ INSTEAD = {
 """What jax.shard_map is told otherwise."""
 
 
-def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh) -> tuple[str, ...]:
+def _axes(e: Emitter, decorator: s.Decorator, mesh: Mesh, logical: Logical) -> tuple[str, ...]:
     """axes=(i,) in mesh order; all axes by default."""
     value = _option(e, decorator, "axes")
     if value is None:
         return tuple(mesh.sizes)
     chosen: list[str] = []
-    for item in value.items if isinstance(value, s.Sequence) else (value,):
+    for item in items_of(e, value, logical):
         if not isinstance(item, s.Name) or item.id not in mesh.sizes:
             hint = listed(item.id if isinstance(item, s.Name) else "", mesh.sizes, "they are")
             raise e.error(f"axes= names axes of mesh {mesh.name}", hint, item.pos)

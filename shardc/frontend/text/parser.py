@@ -138,7 +138,7 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     return SyntaxProblem("the file ends too early", pos)
 
 
-_DECLARATIONS = "import, mesh, size, const, record, assert and def do; values are computed in functions"
+_DECLARATIONS = "import, mesh, axes, size, const, record, assert and def do; values are computed in functions"
 
 _CHARACTERS = {
     "!": "~ is elementwise not, != compares",

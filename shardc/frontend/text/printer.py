@@ -14,6 +14,8 @@ def print_ast(program: s.Program) -> str:
         devices = f" devices {list(mesh.devices)}" if mesh.devices is not None else ""
         processes = f" processes {mesh.processes}" if mesh.processes is not None else ""
         lines.append(f"mesh {mesh.name}[{axes}]{devices}{processes}{_at(mesh.pos)}")
+    for declared in program.logical:
+        lines.append(f"axes {declared.name} = ({', '.join(map(_axis, declared.axes))}){_at(declared.pos)}")
     for size in program.sizes:
         lines.append(f"size {size.name} = {_inline(size.value)}{_at(size.pos)}")
     for constant in program.constants:

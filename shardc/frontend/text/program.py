@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import Location, ShardcError, listed
 from shardc.dialects.wellformed import verify
+from shardc.frontend.text import logical
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.calls import check_callable, check_per_device, check_shardings
@@ -57,6 +58,8 @@ def _readers(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[
         )
     for reader in readers.values():
         reader.declared.declare_meshes()
+    for reader in readers.values():
+        logical.declare(shared.e, reader.program, shared.meshes, reader.types.logical)
     return list(readers.values())
 
 

@@ -243,6 +243,15 @@ class Function:
 
 
 @dataclass(frozen=True, slots=True)
+class LogicalDef:
+    """`axes embed = (x, y)`."""
+
+    pos: Pos
+    name: str
+    axes: tuple[AxisRef, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """A file: its declarations by kind, each in the order of the text."""
 
@@ -254,3 +263,4 @@ class Program:
     records: tuple[RecordDef, ...] = ()
     assertions: tuple[Assert, ...] = ()
     imports: tuple[Import, ...] = ()
+    logical: tuple[LogicalDef, ...] = ()

@@ -43,6 +43,7 @@ class TreeBuilder(ExpressionBuilder):
             of(s.RecordDef),
             of(s.Assert),
             of(s.Import),
+            of(s.LogicalDef),
         )
 
     # ---- imports
@@ -89,6 +90,12 @@ class TreeBuilder(ExpressionBuilder):
 
     def size(self, name: Token, value: s.Expr) -> s.SizeDef:
         return s.SizeDef(pos_of(name), str(name), value)
+
+    def logical(self, *declared: s.LogicalDef) -> tuple[s.LogicalDef, ...]:
+        return declared
+
+    def logical_axes(self, name: Token, axes: tuple[s.AxisRef, ...]) -> s.LogicalDef:
+        return s.LogicalDef(pos_of(name), str(name), axes)
 
     def constants(self, *constants: s.ConstDef) -> tuple[s.ConstDef, ...]:
         return constants
