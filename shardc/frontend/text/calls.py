@@ -44,7 +44,7 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _scalar(scope, name, expr)
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
-        hint = did_you_mean(name, known, _ELSEWHERE.get(name) or scope.program.elsewhere(name))
+        hint = _ELSEWHERE.get(name) or did_you_mean(name, known, scope.program.elsewhere(name))
         raise scope.e.error(f"unknown function {name}", hint, expr.pos)
     return _builtin(scope, name, expr, ())
 
@@ -72,6 +72,11 @@ def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
 _ELSEWHERE = {
     "range": "range(N) stands in loops and lists: for i in range(N) carrying x:",
     "len": "x.shape[0] is the size of the first dimension",
+    "dynamic_index_in_dim": "x[i] is a part along the first dimension; take(x, i, axis) along another",
+    "dynamic_slice_in_dim": "x[i : i + 4] has a size known while compiling; dynamic_slice(x, starts, sizes)",
+    "fori_loop": "for i in range(n) carrying x: and below it what a turn does",
+    "scan": "for x in xs carrying h: and below it what a turn does",
+    "vmap": "functions work on whole arrays: write the dimension",
     "print": "programs print nothing; --run --outputs saves the results",
 }
 

@@ -13,7 +13,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
-from shardc.frontend.text.indentation import INSTEAD, Indentation
+from shardc.frontend.text.indentation import INSTEAD, NESTED, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
@@ -140,6 +140,8 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
 
 _DECLARATIONS = "import, mesh, axes, size, const, record, assert and def do; values are computed in functions"
 
+_VALUES = "values are computed in functions; an array from outside is a parameter without annotation"
+
 _CHARACTERS = {
     "!": "~ is elementwise not, != compares",
     ";": "one statement per line",
@@ -153,16 +155,27 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
         pos = Pos(token.end_line or pos.line, len(token) + 1)
         return SyntaxProblem("this line is indented, and the line above it begins no block", pos)
     if "DEF" in expected and "RETURN" not in expected and token.type == "NAME":
-        hint = _near_keyword(token, expected) or _DECLARATIONS
+        hint = _near_keyword(token, expected) or _declaration(token, text)
         return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
     found = _found(token)
     if token.type in _ENDS:
         pos = _end_of_line(token, text)
+    if token.type == "AT" and "RETURN" in expected:
+        return SyntaxProblem("a function cannot stand in another one", pos, NESTED)
     hint = _misspelt_statement(token, expected, text) or _hint(token, expected)
     wanted = _wanted(expected)
     if wanted is None:
         return SyntaxProblem(f"{found} has no place here", pos, hint)
     return SyntaxProblem(f"expected {wanted}, found {found}", pos, hint)
+
+
+def _declaration(token: Token, text: str) -> str:
+    """What can stand where a word begins no declaration."""
+    line = text.split("\n")[(token.line or 1) - 1]
+    given = line.partition("=")[2].strip()
+    if given and (given[0].isdigit() or given[0] in "-(["):
+        return f"const {token} = {given} names what is known while compiling"
+    return _VALUES if given else _DECLARATIONS
 
 
 def _found(token: Token) -> str:
