@@ -50,12 +50,18 @@ def _named(
         if name not in given:
             have = ", ".join(given) or "nothing"
             raise ShardcError(f"{source} has no array {name}; it has {have}")
-        array = given[name]
+        array = saved_as(given[name], type)
         if array.shape != type.shape or array.dtype != type.numpy:
             dims = ", ".join(map(str, array.shape))
             raise ShardcError(f"{name} in {source} is {array.dtype}[{dims}], but the program wants {type}")
         arrays.append(array)
     return arrays
+
+
+def saved_as(array: Array, type: TensorType) -> Array:
+    """An array out of a .npz file, where NumPy keeps the bytes of bf16 and fp8 and forgets their dtype."""
+    forgotten = array.dtype.kind == "V" and array.dtype.names is None
+    return array.view(type.numpy) if forgotten and array.dtype.itemsize == type.numpy.itemsize else array
 
 
 def random_inputs(types: Sequence[TensorType], seed: int = 0) -> list[Array]:

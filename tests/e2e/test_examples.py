@@ -13,7 +13,8 @@ import pytest
 from shardc.cli.driver import load
 from shardc.cli.shardc import main as shardc
 from shardc.dialects.snapshot import snapshot
-from shardc.interpret.arguments import random_inputs
+from shardc.graph import TensorType
+from shardc.interpret.arguments import random_inputs, saved_as
 from shardc.interpret.compare import TOLERANCE, distance
 from shardc.interpret.run import run
 
@@ -23,14 +24,17 @@ PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))
 RUN_ALL = """
 import importlib.util, sys
 import jax
+import ml_dtypes
 import numpy as np
+def typed(array):
+    return array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
 jax.config.update("jax_num_cpu_devices", 8)
 for name in sys.argv[1:]:
     spec = importlib.util.spec_from_file_location(name, name + ".py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     inputs = np.load(name + ".npz")
-    results = jax.tree.leaves(module.main(*(inputs[key] for key in inputs.files)))
+    results = jax.tree.leaves(module.main(*(typed(inputs[key]) for key in inputs.files)))
     np.savez(name + "_out.npz", *map(np.asarray, results))
 """
 
@@ -56,7 +60,8 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
 def test_jax_output(path: Path, compiled: Path) -> None:
     with np.load(compiled / f"{path.stem}_out.npz") as archive:
-        got = [archive[key] for key in archive.files]
+        types = _result_types(path)
+        got = [saved_as(archive[key], type) for key, type in zip(archive.files, types, strict=True)]
     _compare(path, got)
     imported = _imports((compiled / f"{path.stem}.py").read_text())
     assert imported <= {"jax", "numpy", "functools", "os", "sys", "math"}, imported
@@ -98,6 +103,11 @@ def test_every_example_has_a_line_about_it() -> None:
 def _inputs(path: Path) -> list[np.ndarray]:
     graph = snapshot(load(str(path), {}, None)).graph
     return random_inputs(graph.types(graph.main.body.args))
+
+
+def _result_types(path: Path) -> tuple[TensorType, ...]:
+    graph = snapshot(load(str(path), {}, None)).graph
+    return graph.types(graph.main.body.results)
 
 
 def _compare(path: Path, got: list[np.ndarray]) -> None:

@@ -36,7 +36,7 @@ PROGRAMS = {
     )
 }
 BY_HAND = re.compile(r"q_wi_out = matmul_reduce_scatter\(.*\)")
-AUTOMATIC = 'q_wi_out: f32[B, T, H@(y, z, x), Q] = einsum("bte,hed->bthd", xnorm, q_wi[layer])'
+AUTOMATIC = 'q_wi_out: bf16[B, T, H@heads, Q] = einsum("bte,hed->bthd", xnorm, q_wi[layer])'
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
