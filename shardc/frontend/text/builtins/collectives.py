@@ -65,10 +65,31 @@ def scattered(kind: str) -> Callable[..., Tensor]:
     """psum_scatter, pmax_scatter, pmin_scatter: combine, and keep the device's own part of a dimension."""
 
     def lower(
-        e: Emitter, x: Tensor, axis_name: MeshAxes, scatter_dimension: int = 0, tiled: bool = False
+        e: Emitter,
+        x: Tensor,
+        axis_name: MeshAxes,
+        scatter_dimension: int | tuple[int, ...] = 0,
+        tiled: bool = False,
     ) -> Tensor:
-        """Untiled, scatter_dimension has the size of the axes and is dropped."""
+        """Untiled, scatter_dimension has the size of the axes and is dropped.
+
+        Of several dimensions each is split over the axis of the same number.
+        """
         x = numeric(e, x) if kind == "sum" else x
+        if isinstance(scatter_dimension, int):
+            return part(e, x, axis_name, scatter_dimension, tiled)
+        dims = tuple(axis_of(e, dim, x.rank) for dim in scatter_dimension)
+        if len(dims) != len(axis_name) or not tiled:
+            over, whole = ", ".join(axis.name for axis in axis_name), "" if tiled else " without tiled=True"
+            raise e.error(
+                f"p{kind}_scatter over {over} into {len(dims)} dimensions{whole}",
+                "as many axes as dimensions, and tiled=True: psum_scatter(x, (i, j), (0, 2), tiled=True)",
+            )
+        for axis, dim in zip(axis_name, dims, strict=True):
+            x = part(e, x, (axis,), dim, tiled)
+        return x
+
+    def part(e: Emitter, x: Tensor, axis_name: MeshAxes, scatter_dimension: int, tiled: bool) -> Tensor:
         dim, parts = axis_of(e, scatter_dimension, x.rank), size_of(axis_name)
         _check_parts(e, f"p{kind}_scatter", x, axis_name, dim, tiled)
         result = e.op(
