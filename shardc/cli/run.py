@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import shutil
 import socket
 import subprocess
@@ -16,11 +17,15 @@ from shardc.cli.ending import run_to_end
 from shardc.diagnostics import ShardcError, collecting
 from shardc.launch.cluster import starter
 from shardc.launch.mpi_process import split
+from shardc.launch.noise import GlooLines
 from shardc.launch.processes import Command, run
 from shardc.options import Options
 
 _PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
 """How an mpiexec that says such a word of itself is asked to put the rank before every line."""
+
+_SHARING = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "32"}
+"""For more processes than cores: who waits for a message lets the others work (MPICH)."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -131,7 +136,7 @@ def _jax(count: int, devices: int, command: Sequence[str]) -> list[Command]:
                 *("--", *rest),
             ],
             environment,
-            noise="[Gloo] Rank",
+            noise=GlooLines,
         )
         for process in range(count)
     ]
@@ -153,7 +158,8 @@ def _mpi(count: int, command: Sequence[str]) -> Command:
         raise ShardcError("there is no mpiexec", hint="pip install mpich")
     said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
     flags = next((flags for word, flags in _PREFIXES.items() if word in said), ())
-    return Command("mpiexec", "", [mpiexec, *flags, "-n", str(count), *command])
+    environment = _SHARING if count > (os.cpu_count() or 1) else {}
+    return Command("mpiexec", "", [mpiexec, *flags, "-n", str(count), *command], environment)
 
 
 def _parser() -> argparse.ArgumentParser:

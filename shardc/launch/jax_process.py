@@ -23,6 +23,9 @@ from shardc.launch.mpi_process import arguments, show_lines
 from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
 from shardc.runtime import Mesh
 
+SLOWEST_START = 600
+"""Seconds until all processes have to be there: a busy machine starts them slowly, and who fails is seen."""
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Join the others, and run the program with them."""
@@ -64,8 +67,7 @@ def _join(jax: Any, given: argparse.Namespace) -> None:
         given.coordinator,
         given.processes,
         given.process,
-        heartbeat_timeout_seconds=20,
-        initialization_timeout=60,
+        initialization_timeout=SLOWEST_START,
     )
 
 

@@ -1,22 +1,25 @@
 """Starts processes on this machine, shows what they print, and ends all of them together.
 
-The first that fails ends the others: asked first, killed GRACE seconds later. On Linux they end with this
-process, however it ends.
+The first that fails ends the others: asked first, killed GRACE seconds later. Which one was first is what the
+kernel says, since others fail because of it within moments. On Linux they end with this process, however it
+ends.
 """
 
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
+import select
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO
+from typing import IO, Any
 
 GRACE = 5.0
 """Seconds that a process has to end when it is asked to."""
@@ -27,6 +30,14 @@ LATE = 300.0
 TIMED_OUT = 124
 """The exit code after a limit, as timeout(1) has it."""
 
+LAST_WORDS = 30.0
+"""Seconds that the output of a process that has ended may take to be shown."""
+
+_INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+_MOMENT = 0.1
+"""Seconds between looks at the clock."""
+
 _PDEATHSIG = 1
 
 
@@ -34,14 +45,14 @@ _PDEATHSIG = 1
 class Command:
     """One process to start: its name in messages, what stands before its lines, and how it is run.
 
-    Lines that begin with `noise` are not shown.
+    `noise` makes for each of its streams what says which lines are not shown.
     """
 
     name: str
     prefix: str
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
-    noise: str | None = None
+    noise: Callable[[], Callable[[bytes], bool]] | None = None
 
 
 @dataclass
@@ -60,10 +71,15 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
     running: list[_Running] = []
     with _interruptible():
         try:
-            running += [_start(command) for command in commands]
+            with _uninterrupted():
+                for command in commands:
+                    running.append(_start(command))
+            for one in running:
+                _show_output(one)
             return _watch(running, limit, say)
         finally:
-            _end(running)
+            with _uninterrupted():
+                _end(running)
 
 
 @contextmanager
@@ -84,7 +100,28 @@ def _interruptible() -> Generator[None]:
             signal.signal(number, handler)
 
 
+@contextmanager
+def _uninterrupted() -> Generator[None]:
+    """Signals that would interrupt wait until this is done."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _INTERRUPTS)
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _start(command: Command) -> _Running:
+    """Start a process. No thread may run yet: of those a new process could find a lock held for ever."""
+    libc, parent = _libc(), os.getpid()
+
+    def begin() -> None:
+        """In the new process: be killed when the thread that started it ends, and take signals again."""
+        if libc is not None:
+            libc.prctl(_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
+
     process = subprocess.Popen(
         command.argv,
         env={**os.environ, **command.environment},
@@ -92,31 +129,34 @@ def _start(command: Command) -> _Running:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
-        preexec_fn=_end_with_parent,
+        preexec_fn=begin,
     )
-    assert process.stdout is not None and process.stderr is not None
+    return _Running(command, process, [])
+
+
+@functools.cache
+def _libc() -> Any:
+    """What has prctl; None where there is none."""
+    library = ctypes.CDLL(None)
+    return library if hasattr(library, "prctl") else None
+
+
+def _show_output(one: _Running) -> None:
+    assert one.process.stdout is not None and one.process.stderr is not None
     pairs: list[tuple[IO[bytes], IO[bytes]]] = [
-        (process.stdout, sys.stdout.buffer),
-        (process.stderr, sys.stderr.buffer),
+        (one.process.stdout, sys.stdout.buffer),
+        (one.process.stderr, sys.stderr.buffer),
     ]
-    threads = [
-        threading.Thread(target=_show, args=(source, target, command), daemon=True)
-        for source, target in pairs
-    ]
-    for thread in threads:
+    for source, target in pairs:
+        thread = threading.Thread(target=_show, args=(source, target, one.command), daemon=True)
         thread.start()
-    return _Running(command, process, threads)
-
-
-def _end_with_parent() -> None:
-    """In the new process: be killed when the thread that started it ends."""
-    with suppress(OSError, AttributeError):
-        ctypes.CDLL(None).prctl(_PDEATHSIG, signal.SIGKILL)
+        one.threads.append(thread)
 
 
 def _show(source: IO[bytes], target: IO[bytes], command: Command) -> None:
+    hidden = None if command.noise is None else command.noise()
     for line in source:
-        if command.noise is not None and line.startswith(command.noise.encode()):
+        if hidden is not None and hidden(line):
             continue
         with suppress(OSError, ValueError):
             target.write(command.prefix.encode() + line.removesuffix(b"\n") + b"\n")
@@ -126,26 +166,51 @@ def _show(source: IO[bytes], target: IO[bytes], command: Command) -> None:
 def _watch(running: Sequence[_Running], limit: float | None, say: Callable[[str], object]) -> int:
     ends = None if limit is None else time.monotonic() + limit
     waiting = list(running)
-    while waiting:
-        for one in waiting:
-            code = one.process.poll()
-            if code:
-                _finish_output(one)
+    with _ending(running) as next_to_end:
+        while waiting:
+            if ends is not None and time.monotonic() > ends:
+                names = ", ".join(one.command.name for one in waiting)
+                say(f"{names} did not end within the limit")
+                return TIMED_OUT
+            one = next_to_end(waiting)
+            if one is None:
+                continue
+            if code := _ended(one):
                 say(f"{one.command.name} {_how(code)}")
                 return code if code > 0 else 128 - code
-        done = [one for one in waiting if one.process.poll() == 0]
-        waiting = [one for one in waiting if one not in done]
-        if done and waiting:
+            waiting.remove(one)
             late = time.monotonic() + LATE
             ends = late if ends is None else min(ends, late)
-        if waiting and ends is not None and time.monotonic() > ends:
-            names = ", ".join(one.command.name for one in waiting)
-            say(f"{names} did not end within the limit")
-            return TIMED_OUT
-        time.sleep(0.02)
-    for one in running:
-        _finish_output(one)
     return 0
+
+
+@contextmanager
+def _ending(running: Sequence[_Running]) -> Generator[Callable[[list[_Running]], _Running | None]]:
+    """What waits a moment for a process to end. On Linux they come in the order in which they ended."""
+    if sys.platform != "linux":
+        yield _one_that_ended
+        return
+    with ExitStack() as opened:
+        queue = opened.enter_context(select.epoll())
+        by_descriptor: dict[int, _Running] = {}
+        for one in running:
+            descriptor = os.pidfd_open(one.process.pid)
+            opened.callback(os.close, descriptor)
+            queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
+            by_descriptor[descriptor] = one
+
+        def first(waiting: list[_Running]) -> _Running | None:
+            found = queue.poll(_MOMENT, 1)
+            return by_descriptor[found[0][0]] if found else None
+
+        yield first
+
+
+def _one_that_ended(waiting: list[_Running]) -> _Running | None:
+    found = next((one for one in waiting if not _runs(one)), None)
+    if found is None:
+        time.sleep(_MOMENT)
+    return found
 
 
 def _how(code: int) -> str:
@@ -157,21 +222,30 @@ def _how(code: int) -> str:
         return f"was ended by signal {-code}"
 
 
-def _finish_output(one: _Running) -> None:
+def _ended(one: _Running) -> int:
+    """The code of a process that has ended. What it started and left ends too, so its output ends."""
+    with suppress(ProcessLookupError, PermissionError):
+        if one.process.returncode is None:
+            os.killpg(one.process.pid, signal.SIGKILL)
+    code = one.process.wait()
     for thread in one.threads:
-        thread.join(1.0)
+        thread.join(LAST_WORDS)
+    return code
 
 
 def _end(running: Sequence[_Running]) -> None:
     """End what still runs, with all that it started."""
-    for number, patience in ((signal.SIGTERM, GRACE), (signal.SIGKILL, GRACE)):
-        alive = [one for one in running if one.process.poll() is None]
-        for one in alive:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(one.process.pid, number)
-        ends = time.monotonic() + patience
-        for one in alive:
-            with suppress(subprocess.TimeoutExpired):
-                one.process.wait(max(0.0, ends - time.monotonic()))
-    for one in running:
-        _finish_output(one)
+    alive = [one for one in running if one.process.returncode is None]
+    for one in alive:
+        with suppress(ProcessLookupError, PermissionError):
+            os.killpg(one.process.pid, signal.SIGTERM)
+    ends = time.monotonic() + GRACE
+    while any(map(_runs, alive)) and time.monotonic() < ends:
+        time.sleep(0.01)
+    for one in alive:
+        _ended(one)
+
+
+def _runs(one: _Running) -> bool:
+    """Whether a process runs. It keeps its number, so that the number is no other's."""
+    return os.waitid(os.P_PID, one.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None

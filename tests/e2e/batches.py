@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import pickle
-from collections.abc import Callable, Iterator
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import prod
 from pathlib import Path
 
@@ -24,8 +27,19 @@ from shardc.passes.pipeline import run_to
 ROOT = Path(__file__).parents[2]
 EXAMPLES = sorted((ROOT / "examples").glob("*/*.shard"))
 PROGRAMS = sorted((ROOT / "tests/e2e/programs").glob("*.shard"))
+LIMIT = 1500
+"""Seconds of a start, for machines that are busy with other things."""
+
+UNOPTIMIZED = "--xla_backend_optimization_level=0"
+
 Programs = Iterator[tuple[str, str, Callable[[], str]]]
 """Name, file, and what gives the text."""
+
+Results = Mapping[str, Sequence[np.ndarray]]
+"""Program -> its results, whole."""
+
+Expected = dict[str, list[tuple[str, np.ndarray]]]
+"""Program -> dtype and value of each result."""
 
 
 def files(paths: list[Path]) -> Programs:
@@ -33,43 +47,91 @@ def files(paths: list[Path]) -> Programs:
         yield path.stem, path.name, path.read_text
 
 
-def measured() -> Programs:
-    for name, text in suites.texts():
+def measured(share: int = 0, shares: int = 1) -> Programs:
+    """The programs of bench, or every so many of them."""
+    for name, text in [*suites.texts()][share::shares]:
         yield name.replace("/", "_"), f"{name}.mlir", text
 
 
-def compare(
-    folder: Path, programs: Programs, target: str, sizes: range, start: Callable[[Path], None]
-) -> None:
-    """Compile the programs with as many devices as `sizes` has, start them, and compare the results."""
-    expected = {
-        name: results
-        for name, file, text in programs
-        if (results := _compiled(folder, name, file, text(), target, sizes)) is not None
-    }
-    start(folder)
-    found = pickle.loads((folder / "results").read_bytes())
-    wrong = [
-        f"{name}, result {number}"
-        for name, results in expected.items()
-        for number, ((dtype, want), got) in enumerate(zip(results, found[name], strict=True))
-        if distance(want, got) > TOLERANCE.get(dtype, 0)
-    ]
-    assert expected and not wrong
+def compiled(folder: Path, programs: Programs, targets: Sequence[str], sizes: range) -> Expected:
+    """Write the programs with as many devices as `sizes` has, and their inputs; what one device computes."""
+    found = {name: _compiled(folder, name, file, text(), targets, sizes) for name, file, text in programs}
+    return {name: results for name, results in found.items() if results is not None}
 
 
 def _compiled(
-    folder: Path, name: str, file: str, text: str, target: str, sizes: range
+    folder: Path, name: str, file: str, text: str, targets: Sequence[str], sizes: range
 ) -> list[tuple[str, np.ndarray]] | None:
-    """Write the program and its inputs; the dtypes and values of the single-device program."""
     with collecting():
         module = read(text, Options(file=file))
         whole = snapshot(module.clone()).graph
         if max((prod(mesh.sizes.values()) for mesh in whole.meshes.values()), default=1) not in sizes:
             return None
         run_to(make_context(), module, "local")
-        (folder / f"{name}.py").write_text(emit(snapshot(module).graph, target))
+        for target in targets:
+            (folder / f"{name}.{target}.py").write_text(emit(snapshot(module).graph, target))
     inputs = arguments(whole, None)
     (folder / f"{name}.in").write_bytes(pickle.dumps(inputs))
     dtypes = [whole.type(value).dtype for value in whole.main.body.results]
     return list(zip(dtypes, run(whole, inputs), strict=True))
+
+
+def on_gloo(folder: Path) -> Results:
+    """Run the programs of a folder on 4 processes of 2 devices; their results, joined.
+
+    XLA optimizes little: that takes half of the time, and is not what is tested.
+    """
+    batch = str(Path(__file__).with_name("gloo_batch.py"))
+    start = [sys.executable, "-m", "shardc.cli.shardc", "run", batch, "-n", "4", "--devices", "2"]
+    _started([*start, "--limit", str(LIMIT), "--", str(folder)], folder, XLA_FLAGS=UNOPTIMIZED)
+    made = [pickle.loads((folder / f"results-{process}").read_bytes()) for process in range(4)]
+    return {
+        name: [_joined(name, [of[name][number] for of in made]) for number in range(len(made[0][name]))]
+        for name in made[0]
+    }
+
+
+def _joined(
+    name: str, held: list[tuple[tuple[int, ...], list[tuple[tuple[slice, ...], np.ndarray]]]]
+) -> np.ndarray:
+    """A result from what all devices hold of it. Where several hold the same, it must be the same."""
+    shape, shards = held[0][0], [shard for _, of_process in held for shard in of_process]
+    whole, filled = np.empty(shape, shards[0][1].dtype), np.zeros(shape, bool)
+    for index, data in shards:
+        whole[index], filled[index] = data, True
+    assert filled.all(), f"{name}: nobody holds a part of a result"
+    assert all(whole[index].tobytes() == data.tobytes() for index, data in shards), f"{name}: copies differ"
+    return whole
+
+
+def on_mpi(folder: Path, count: int = 8) -> Results:
+    """Run them on processes of MPI, one a device; the results of process 0."""
+    mpiexec = str(Path(sys.executable).with_name("mpiexec"))
+    batch = str(Path(__file__).with_name("mpi_batch.py"))
+    words = [mpiexec, "-n", str(count), sys.executable, batch, str(folder)]
+    _started(words, folder, MPIR_CVAR_CH4_PROGRESS_THROTTLE="1")
+    return pickle.loads((folder / "results").read_bytes())
+
+
+def _started(words: list[str], folder: Path, **settings: str) -> None:
+    done = subprocess.run(
+        words,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(ROOT), **settings},
+        capture_output=True,
+        text=True,
+        timeout=LIMIT + 60,
+        check=False,
+    )
+    assert done.returncode == 0, f"{done.returncode}: {done.stdout[-2000:]}{done.stderr[-4000:]}"
+
+
+def assert_equal(expected: Expected, found: Results) -> None:
+    """Fail unless there are the results that one device computes."""
+    wrong = [
+        f"{name}, result {number}: off by {off:.1e}"
+        for name, wanted in expected.items()
+        for number, ((dtype, want), got) in enumerate(zip(wanted, found[name], strict=True))
+        if (off := distance(want, got)) > TOLERANCE.get(dtype, 0)
+    ]
+    assert expected and not wrong

@@ -14,7 +14,7 @@ from mpi4py import MPI
 
 def run(folder: Path, name: str, results: dict[str, list[np.ndarray]]) -> None:
     world = MPI.COMM_WORLD
-    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.py")
+    spec = importlib.util.spec_from_file_location(name, folder / f"{name}.mpi.py")
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

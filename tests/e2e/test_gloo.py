@@ -1,37 +1,49 @@
-"""JAX programs on four processes of two devices, equal to the single-device program: one start for all."""
+"""Programs on 8 devices, equal to the single-device program: on four processes of JAX, and on eight of MPI.
+
+Programs are compiled once for both, and started together.
+"""
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.e2e.batches import EXAMPLES, PROGRAMS, compare, files, measured
-
-pytestmark = pytest.mark.slow  # starts processes, some of which must fail: too uncertain for every run
+from tests.e2e.batches import (
+    EXAMPLES,
+    PROGRAMS,
+    Programs,
+    assert_equal,
+    compiled,
+    files,
+    measured,
+    on_gloo,
+    on_mpi,
+)
 
 pytest.importorskip("jax")
+pytest.importorskip("mpi4py")
+
+SHARES = 2
+"""Parts of the measured programs, for as many cores."""
 
 
-def start(folder: Path) -> None:
-    batch = str(Path(__file__).with_name("gloo_batch.py"))
-    command = [sys.executable, "-m", "shardc.cli.shardc", "run", batch, "-n", "4", "--devices", "2"]
-    words = [*command, "--limit", "280", "--", str(folder)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
-    assert done.returncode == 0, done.stderr[-4000:]
+def check(folder: Path, programs: Programs) -> None:
+    expected = compiled(folder, programs, ["jax", "mpi"], range(8, 9))
+    assert_equal(expected, on_gloo(folder))
+    assert_equal(expected, on_mpi(folder))
 
 
-def test_examples_on_four_processes(tmp_path: Path):
-    compare(tmp_path, files(EXAMPLES), "jax", range(8, 9), start)
+def test_examples(tmp_path: Path):
+    check(tmp_path, files(EXAMPLES))
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_measured_programs(tmp_path: Path, share: int, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.delenv("SHARDC_VERIFY_EACH")  # other tests compile these too
+    check(tmp_path, measured(share, SHARES))
 
 
 @pytest.mark.slow
-def test_programs_on_four_processes(tmp_path: Path):
-    compare(tmp_path, files(PROGRAMS), "jax", range(8, 9), start)
-
-
-@pytest.mark.slow
-def test_measured_programs_on_four_processes(tmp_path: Path):
-    compare(tmp_path, measured(), "jax", range(8, 9), start)
+def test_programs(tmp_path: Path):
+    check(tmp_path, files(PROGRAMS))
