@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from shardc.arrays import Group, Placed, save
+from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
 from shardc.launch.mpi_process import arguments, show_lines
@@ -89,7 +90,10 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
     numbers = {device: i for i, device in enumerate(_devices(module))}
     own = [number for device, number in numbers.items() if device.process_index == jax.process_index()]
-    blocks = inputs_of(given.inputs, params, own)
+    blocks: Blocks = {}
+    group.agree(
+        lambda: blocks.update(inputs_of(given.inputs, params, own))
+    )  # nobody leaves the others waiting
     local = [joined(held, params[name]) for name, held in blocks.items()]
     found = results_of(module.main_local(*local), results)
     if given.outputs:

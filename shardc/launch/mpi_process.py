@@ -14,6 +14,7 @@ from types import ModuleType
 from typing import Any
 
 from shardc.arrays import Group, save
+from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
 from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
 from shardc.runtime import Mesh
@@ -72,8 +73,8 @@ def _run(module: ModuleType, world: Any, given: argparse.Namespace) -> None:
     mesh = Mesh(module.AXES, module.DEVICES) if module.AXES else None
     params, results = placed(module.PARAMS, mesh), placed(module.RESULTS, mesh)
     group = Group(world.rank, world.size, world.allgather)
-    blocks = inputs_of(given.inputs, params, [world.rank])
-    group.agree(lambda: None)
+    blocks: Blocks = {}
+    group.agree(lambda: blocks.update(inputs_of(given.inputs, params, [world.rank])))
     found = results_of(module.main_local(*(held[world.rank] for held in blocks.values())), results)
     if given.outputs:
         save(given.outputs, {name: {world.rank: block} for name, block in found.items()}, results, group)

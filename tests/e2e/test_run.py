@@ -17,7 +17,8 @@ from shardc.interpret.arguments import argument_names, arguments
 from shardc.interpret.compare import distance
 from shardc.interpret.run import run as interpret
 
-pytestmark = pytest.mark.slow  # starts processes, some of which must fail: too uncertain for every run
+LIMIT = 600
+"""Seconds for everything that is started: nothing here takes long but on a machine busy with other things."""
 
 MPI = ["-n", "4", "--mpi"]
 JAX = ["-n", "2", "--devices", "2"]
@@ -33,7 +34,7 @@ def main(x: f32[10@data, 8], w: f32[8, 12@model], v: f32[13@model, 6]) -> (f32[1
 
 def command(*words: str, **options) -> subprocess.CompletedProcess[str]:
     start = [sys.executable, "-m", "shardc.cli.shardc", *words]
-    return subprocess.run(start, capture_output=True, text=True, timeout=120, **options)
+    return subprocess.run(start, capture_output=True, text=True, timeout=LIMIT, **options)
 
 
 @pytest.fixture(scope="module")
@@ -63,13 +64,21 @@ def test_inputs_to_outputs(program: Path, kind: list[str], tmp_path: Path):
         )
         for folder in folders(tmp_path)
     ]
-    for job, folder in zip(jobs, ("one", "two"), strict=True):
-        out, _ = job.communicate(timeout=120)
-        assert job.returncode == 0
+    outputs = [ended(job) for job in jobs]
+    for job, out, folder in zip(jobs, outputs, ("one", "two"), strict=True):
+        assert job.returncode == 0, out
         assert out.startswith("[0] result0: f32[10, 12] on ")
         found = load_file(tmp_path / folder / "out.safetensors")
         for number, want in enumerate(interpret(whole, arrays)):
             assert distance(want, found[f"result{number}"]) < 1e-5
+
+
+def ended(job: subprocess.Popen[str]) -> str:
+    """What it printed."""
+    try:
+        return job.communicate(timeout=LIMIT)[0]
+    finally:
+        job.kill()
 
 
 def folders(tmp_path: Path) -> list[str]:
@@ -151,7 +160,7 @@ def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str]
 
 
 def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
-    body = "if who()[0] == 1: raise RuntimeError('no')\nimport time; time.sleep(60)"
+    body = "if who()[0] == 1: raise RuntimeError('no')\nimport time; time.sleep(3600)"
     done = command("run", script(kind, tmp_path, body), *kind)
     assert done.returncode == 1
     assert "[1] RuntimeError: no" in done.stderr
@@ -187,7 +196,7 @@ def test_under_mpiexec_the_same_command_is_one_of_many(program: Path):
     pytest.importorskip("mpi4py")
     start = [str(Path(sys.executable).with_name("mpiexec")), "-n", "4"]
     words = [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), "--mpi"]
-    done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "result0: f32[10, 12] on 4 processes of MPI"
 
