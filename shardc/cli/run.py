@@ -24,8 +24,12 @@ from shardc.options import Options
 _PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
 """How an mpiexec that says such a word of itself is asked to put the rank before every line."""
 
-_SHARING = {"MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1", "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "32"}
-"""For more processes than cores: who waits for a message lets the others work (MPICH)."""
+_SHARING = {
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
+    "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "32",
+    "OPENBLAS_NUM_THREADS": "1",
+}
+"""For more processes than cores: who waits for a message (MPICH) or for a product lets the others work."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -158,7 +162,8 @@ def _mpi(count: int, command: Sequence[str]) -> Command:
         raise ShardcError("there is no mpiexec", hint="pip install mpich")
     said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
     flags = next((flags for word, flags in _PREFIXES.items() if word in said), ())
-    environment = _SHARING if count > (os.cpu_count() or 1) else {}
+    crowded = count > (os.cpu_count() or 1)
+    environment = {name: os.environ.get(name, value) for name, value in _SHARING.items() if crowded}
     return Command("mpiexec", "", [mpiexec, *flags, "-n", str(count), *command], environment)
 
 

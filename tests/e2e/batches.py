@@ -109,7 +109,7 @@ def on_mpi(folder: Path, count: int = 8) -> Results:
     mpiexec = str(Path(sys.executable).with_name("mpiexec"))
     batch = str(Path(__file__).with_name("mpi_batch.py"))
     words = [mpiexec, "-n", str(count), sys.executable, batch, str(folder)]
-    _started(words, folder, MPIR_CVAR_CH4_PROGRESS_THROTTLE="1")
+    _started(words, folder, MPIR_CVAR_CH4_PROGRESS_THROTTLE="1", OPENBLAS_NUM_THREADS="1")
     return pickle.loads((folder / "results").read_bytes())
 
 
