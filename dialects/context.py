@@ -1,8 +1,12 @@
-"""The dialects that shardc reads and writes, loaded when first used."""
+"""The dialects that shardc reads and writes, loaded when first used.
+
+Classes that follow from definitions are made when an operation of theirs is first met.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import Builtin
@@ -25,9 +29,8 @@ def _stablehlo() -> Dialect:
 
 def _chlo() -> Dialect:
     from shardc.dialects.chlo_attributes import ATTRIBUTES
-    from shardc.dialects.derive import operations
 
-    return Dialect("chlo", operations("chlo"), ATTRIBUTES)
+    return Dialect("chlo", [], ATTRIBUTES)
 
 
 def _sdy() -> Dialect:
@@ -36,30 +39,19 @@ def _sdy() -> Dialect:
     return SDY
 
 
-def _derived(dialect: str) -> Callable[[], Dialect]:
-    """A dialect all of whose classes follow from definitions."""
-
-    def load() -> Dialect:
-        from shardc.dialects.derive import operations
-
-        return Dialect(dialect, operations(dialect))
-
-    return load
-
-
 DIALECTS: dict[str, Callable[[], Dialect]] = {
     "func": _func,
     "stablehlo": _stablehlo,
     "chlo": _chlo,
     "sdy": _sdy,
-    "spmd": _derived("spmd"),
-    "shardc": _derived("shardc"),
+    "spmd": partial(Dialect, "spmd"),
+    "shardc": partial(Dialect, "shardc"),
 }
 """Dialect name -> a function that imports it."""
 
 
 class OpenContext(Context):
-    """A context that also knows operations that were defined after their dialect was loaded, or in none."""
+    """A context that derives classes of operations, of those in no dialect too, when they are asked for."""
 
     def get_optional_op(self, name: str, *, dialect_stack: Sequence[str] = ()) -> type[Operation] | None:
         known = super().get_optional_op(name, dialect_stack=dialect_stack)

@@ -16,13 +16,13 @@ Only operations that read, print or verify in a way that no `Syntax` says have a
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from types import ModuleType
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute
 from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
@@ -49,7 +49,7 @@ from shardc.dialects.base import HloOp
 from shardc.dialects.per_device import SpmdOp
 from shardc.dialects.sdy_collectives import CollectiveOp
 from shardc.dialects.stablehlo import syntax, type_syntax
-from shardc.ops import OpDef, Trait, definitions, spmd
+from shardc.ops import OpDef, Trait, spmd
 from shardc.ops.definition import Syntax
 
 OpClass = type[IRDLOperation]
@@ -74,17 +74,6 @@ def _base(definition: OpDef) -> OpClass:
     if definition.has(Trait.GLOBAL_COLLECTIVE):
         return CollectiveOp
     return SpmdOp if definition.dialect == _SPMD else HloOp
-
-
-def operations(dialect: str, written: Iterable[OpClass] = ()) -> list[type[Operation]]:
-    """The classes of a dialect's operations: those written by hand, and one for every other definition."""
-    by_hand = {cls.name: cls for cls in written}
-    derived = (
-        op_class(definition)
-        for definition in definitions()
-        if definition.dialect == dialect and definition.syntax and definition.name not in by_hand
-    )
-    return [*by_hand.values(), *derived]
 
 
 @cache

@@ -36,7 +36,6 @@ from xdsl.traits import Pure, SymbolOpInterface
 
 from shardc.dialects.bodies import parse_body, parse_operands, print_body, print_operands
 from shardc.dialects.dense import DenseAttr
-from shardc.dialects.derive import operations
 from shardc.dialects.sdy_attributes import (
     ATTRIBUTES,
     ManualAxesAttr,
@@ -225,18 +224,15 @@ class NamedComputationOp(BodyOp):
 
 SDY = Dialect(
     sdy.mesh.dialect,
-    operations(
-        sdy.mesh.dialect,
-        [
-            MeshOp,
-            ShardingConstraintOp,
-            ReshardOp,
-            DataFlowEdgeOp,
-            ShardingGroupOp,
-            ConstantOp,
-            ManualComputationOp,
-            NamedComputationOp,
-        ],
-    ),
+    [
+        MeshOp,
+        ShardingConstraintOp,
+        ReshardOp,
+        DataFlowEdgeOp,
+        ShardingGroupOp,
+        ConstantOp,
+        ManualComputationOp,
+        NamedComputationOp,
+    ],
     ATTRIBUTES,
 )

@@ -1,10 +1,12 @@
-"""The StableHLO dialect; classes are written by hand where no Syntax says how an operation is read."""
+"""The StableHLO dialect; classes are written by hand where no Syntax says how an operation is read.
+
+The context derives the others when they are first asked for.
+"""
 
 from __future__ import annotations
 
 from xdsl.ir import Dialect
 
-from shardc.dialects.derive import operations
 from shardc.dialects.stablehlo.attributes import ATTRIBUTES
 from shardc.dialects.stablehlo.calls import CompositeOp, CustomCallOp
 from shardc.dialects.stablehlo.constants import ConstantOp
@@ -13,4 +15,4 @@ from shardc.dialects.stablehlo.reduce import ReduceOp
 
 WRITTEN = [CompositeOp, ConstantOp, CustomCallOp, OptimizationBarrierOp, ReduceOp, WhileOp]
 
-STABLEHLO = Dialect("stablehlo", operations("stablehlo", WRITTEN), ATTRIBUTES)
+STABLEHLO = Dialect("stablehlo", WRITTEN, ATTRIBUTES)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import marshal
+import pickle
 import re
 from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import cast
+from io import BytesIO
+from typing import Any, cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
+from shardc import cache
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
 from shardc.frontend.text.indentation import INSTEAD, NESTED, Indentation
@@ -49,13 +53,17 @@ def _parse(text: str) -> Program:
 
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
-    return Lark(
-        files("shardc.grammar").joinpath("shard.lark").read_text(encoding="utf-8"),
-        parser="lalr",
-        postlex=Indentation(),
-        transformer=TreeBuilder(),
-        maybe_placeholders=True,
-    )
+    """The parser; its tables are those in the user's cache folder, if they are there."""
+    kept = cache.get("tables of the grammar")
+    options: dict[str, Any] = {"postlex": Indentation(), "transformer": TreeBuilder()}
+    if kept is not None:
+        return Lark._load_from_dict(**marshal.loads(kept), **options)  # pyright: ignore
+    grammar = files("shardc.grammar").joinpath("shard.lark").read_text(encoding="utf-8")
+    parser = Lark(grammar, parser="lalr", maybe_placeholders=True, **options)
+    tables = BytesIO()
+    parser.save(tables, exclude_options=options.keys())  # pyright: ignore
+    cache.put(marshal.dumps(pickle.loads(tables.getvalue())), "tables of the grammar")
+    return parser
 
 
 @lru_cache(maxsize=1)

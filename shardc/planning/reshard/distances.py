@@ -24,12 +24,12 @@ from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE
-from shardc.planning.solvers import Matrix, dijkstra, sparse
+from shardc.planning.solvers import Matrix, dijkstra
 
 AxisAtoms = tuple[Axis, ...]
 
 STEP = 1 / 1024  # what a collective counts, in bytes of the model tensor: it decides between equals
-TINY = STEP / 1024  # scipy drops edges that cost nothing
+TINY = STEP / 1024  # an edge that costs nothing is none to scipy
 
 
 @dataclass(frozen=True)
@@ -158,5 +158,4 @@ def _shortest(steps: _Steps, count: int, used: int, wanted: bool) -> Matrix:
         for (source, target, unreduces), cost in steps.edges.items()
         if inside[source] and inside[target] and (wanted or not unreduces)
     }
-    size = len(steps.masks)
-    return dijkstra(sparse([*kept.values()], [*kept], (size, size)), count)
+    return dijkstra(len(steps.masks), kept, count)
