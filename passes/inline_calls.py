@@ -21,15 +21,15 @@ its number in program order; outline-calls makes functions of them again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr, SymbolRefAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.diagnostics import Location, ShardcError
+from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
@@ -42,7 +42,7 @@ from shardc.passes.graph_pass import GraphPass
 CALL = "shardc.call"
 MOST = 100_000
 """How many operations a program may have once its calls are inlined."""
-DEEPEST = 200
+DEEPEST = 1000
 """How many calls may be open at once."""
 
 
@@ -58,7 +58,7 @@ class InlineCalls(GraphPass):
         public = [f for f in functions.values() if not _is_private(f)]
         for function in public:
             _check_size(function, functions)
-            inliner.inline(function.body.block, "", (function.sym_name.data,))
+            inliner.inline(function)
         for function in functions.values():
             if _is_private(function) and public:
                 _keep_doc(shared.module, function)
@@ -77,8 +77,7 @@ def _keep_doc(module: ModuleOp, function: FuncOp) -> None:
 
 def _check_size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> None:
     """ShardcError if inlining would make too many operations: functions that call each other double them."""
-    sizes: dict[str, int] = {}
-    size = _size(entry, functions, sizes)
+    size = _size(entry, functions)
     if size > MOST:
         name = entry.sym_name.data
         raise ShardcError(
@@ -88,18 +87,24 @@ def _check_size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> None:
         )
 
 
-def _size(function: FuncOp, functions: Mapping[str, FuncOp], sizes: dict[str, int]) -> int:
+def _size(entry: FuncOp, functions: Mapping[str, FuncOp]) -> int:
     """How many operations a function has once all its calls are inlined; a recursion counts as none."""
-    sizes[function.sym_name.data] = 0
-    count = 0
-    for op in function.body.walk():
-        count += 1
-        callee = functions.get(_symbol(op))
-        if callee is not None:
-            known = sizes.get(callee.sym_name.data)
-            count += _size(callee, functions, sizes) if known is None else known
-    sizes[function.sym_name.data] = count
-    return count
+    sizes: dict[FuncOp, int] = {}
+    callees: dict[FuncOp, list[FuncOp]] = {}
+    waiting = [entry]
+    while waiting:
+        function = waiting[-1]
+        if function not in callees:
+            ops = [*function.body.walk()]
+            called = (functions.get(_symbol(op)) for op in ops)
+            callees[function] = [callee for callee in called if callee is not None]
+            sizes[function] = -len(ops)  # until those of its callees are known
+            waiting += [callee for callee in callees[function] if callee not in callees]
+            continue
+        waiting.pop()
+        if sizes[function] < 0:
+            sizes[function] = -sizes[function] + sum(max(0, sizes[callee]) for callee in callees[function])
+    return sizes[entry]
 
 
 def _symbol(op: Operation) -> str:
@@ -110,108 +115,147 @@ def _symbol(op: Operation) -> str:
 
 
 @dataclass
+class _Named:
+    """What stands for the result of a call, and the name that the call gives it."""
+
+    value: SSAValue
+    name: str
+
+    def tell(self) -> None:
+        """Give the operation that makes the value the name."""
+        made = self.value.owner
+        if isinstance(made, Operation) and len(made.results) == 1:
+            locate(made, location_of(made.location).named(self.name))
+
+
+@dataclass
+class _Body:
+    """Operations that stand in their last place, but for the calls in them, which are still to be inlined."""
+
+    ops: Iterator[Operation]
+    path: str
+    stack: tuple[str, ...]
+    result: _Named | None = None
+
+
 class _Inliner:
-    functions: dict[str, FuncOp]
-    counts: dict[str, int] = field(default_factory=dict[str, int])
-    changed: bool = False
+    """Calls are inlined from the outside in, so that every operation is copied once, however deep it is."""
 
-    def inline(self, block: Block, path: str, stack: tuple[str, ...]) -> None:
-        """Inline the calls in a block and in the regions of its operations."""
-        for op in list(block.ops):
-            for region in op.regions:
-                for inner in region.blocks:
-                    self.inline(inner, path, stack)
-            if isinstance(op, CallOp):
-                self._call(op, op.callee, path, stack)
-            elif isinstance(op, CompositeOp):
-                self._call(op, op.decomposition, path, stack)
+    def __init__(self, functions: Mapping[str, FuncOp]) -> None:
+        self.functions = functions
+        self.counts: dict[str, int] = {}
+        self.named: dict[SSAValue, list[_Named]] = {}
+        self.changed = False
+
+    def inline(self, entry: FuncOp) -> None:
+        """Inline the calls in a function and in the regions of its operations."""
+        bodies = [_Body(iter([*entry.body.block.ops]), "", (entry.sym_name.data,))]
+        while bodies:
+            op = next(bodies[-1].ops, None)
+            here = bodies[-1]
+            if op is None:
+                if here.result:
+                    here.result.tell()
+                bodies.pop()
+                continue
+            if isinstance(op, CallOp | CompositeOp):
+                bodies.append(self._call(op, here))
             elif isinstance(op, NamedComputationOp):
-                _open(op)
-                self.changed = True
+                bodies.append(_Body(iter([*op.body.block.ops][:-1]), here.path, here.stack))
+                self._replaced(op, _open(op, here.path))
+            else:
+                inner = [block for region in op.regions for block in region.blocks]
+                bodies += [_Body(iter([*block.ops]), here.path, here.stack) for block in reversed(inner)]
 
-    def _call(
-        self, call: CallOp | CompositeOp, symbol: SymbolRefAttr, path: str, stack: tuple[str, ...]
-    ) -> None:
-        name = symbol.string_value()
+    def _call(self, call: CallOp | CompositeOp, here: _Body) -> _Body:
+        """Put the callee's body in the place of a call; it is what is to be inlined next."""
+        name = _symbol(call)
         callee = self.functions.get(name)
         loc = location_of(call.location)
         if callee is None or not callee.body.blocks:
             raise ShardcError(f"there is no function @{name} to call", loc)
-        if name in stack:
+        if name in here.stack:
             raise ShardcError(f"@{name} calls itself", loc, "a compiled program has no recursion")
-        if len(stack) > DEEPEST:
-            raise ShardcError(f"calls are nested more than {DEEPEST} deep: @{name} in @{stack[-1]}", loc)
-        self.changed = True
+        if len(here.stack) > DEEPEST:
+            raise ShardcError(f"calls are nested more than {DEEPEST} deep: @{name} in @{here.stack[-1]}", loc)
         number = self.counts[name] = self.counts.get(name, -1) + 1
-        inner = f"{path}/{name}#{number}" if path else f"{name}#{number}"
-        body = callee.body.clone()
-        block = body.block
-        self.inline(block, inner, (*stack, name))
+        inner = f"{here.path}/{name}#{number}" if here.path else f"{name}#{number}"
+        block = callee.body.clone().block
+        path = StringAttr(inner)
         for op in block.walk():
-            if CALL not in op.attributes:
-                op.attributes[CALL] = StringAttr(inner)
+            op.attributes.setdefault(CALL, path)
         point = InsertPoint.before(call)
         arguments = [
-            _constrained(value, attrs, point, arg.location)
+            _constrained(value, attrs, point, arg.location, here.path)
             for value, attrs, arg in zip(
                 call.operands, _dicts(callee.arg_attrs, len(call.operands)), block.args, strict=True
             )
         ]
-        end = block.last_op
+        *ops, end = block.ops
         assert isinstance(end, ReturnOp)
         Rewriter.inline_block(block, point, arguments)
         results = [
-            _constrained(value, attrs, point, call.location)
+            _constrained(value, attrs, point, call.location, here.path)
             for value, attrs in zip(end.operands, _dicts(callee.res_attrs, len(end.operands)), strict=True)
         ]
-        _name(results, loc)
+        result = None
+        if len(results) == 1 and loc.name and loc.name.isidentifier():
+            result = _Named(call.results[0], loc.name)
+            self.named.setdefault(call.results[0], []).append(result)
         Rewriter.erase_op(end)
-        Rewriter.replace_op(call, [], results)
+        self._replaced(call, results)
+        return _Body(iter(ops), inner, (*here.stack, name), result)
+
+    def _replaced(self, op: Operation, results: Sequence[SSAValue]) -> None:
+        """Let values stand for an operation's results."""
+        self.changed = True
+        for old, new in zip(op.results, results, strict=True):
+            for named in self.named.pop(old, ()):
+                named.value = new
+                self.named.setdefault(new, []).append(named)
+        Rewriter.replace_op(op, [], results)
 
 
-def _name(results: Sequence[SSAValue], loc: Location) -> None:
-    """Give the result of a call that the source names its name."""
-    if len(results) != 1 or not loc.name or not loc.name.isidentifier():
-        return
-    made = results[0].owner
-    if isinstance(made, Operation) and len(made.results) == 1:
-        locate(made, location_of(made.location).named(loc.name))
+def _open(computation: NamedComputationOp, path: str) -> list[SSAValue]:
+    """Put the body of a named computation before it; the shardings of its borders become constraints.
 
-
-def _open(computation: NamedComputationOp) -> None:
-    """Put the body of a named computation in its place; the shardings of its borders become constraints."""
+    What the computation's results are.
+    """
     point, block = InsertPoint.before(computation), computation.body.block
     end = block.last_op
     assert end is not None
-    arguments = _all_constrained(computation.operands, computation.in_shardings, point, computation.location)
+    arguments = _all_constrained(computation.operands, computation.in_shardings, point, computation, path)
     Rewriter.inline_block(block, point, arguments)
-    results = _all_constrained(end.operands, computation.out_shardings, point, computation.location)
+    results = _all_constrained(end.operands, computation.out_shardings, point, computation, path)
     Rewriter.erase_op(end)
-    Rewriter.replace_op(computation, [], results)
+    return results
 
 
 def _all_constrained(
     values: Sequence[SSAValue],
     shardings: ShardingPerValueAttr | None,
     point: InsertPoint,
-    location: LocationAttr,
+    computation: NamedComputationOp,
+    path: str,
 ) -> list[SSAValue]:
     if shardings is None:
         return list(values)
     return [
-        _constrained(value, {SHARDING: ShardingAttr(sharding)}, point, location)
+        _constrained(value, {SHARDING: ShardingAttr(sharding)}, point, computation.location, path)
         for value, sharding in zip(values, shardings.data, strict=True)
     ]
 
 
 def _constrained(
-    value: SSAValue, attrs: dict[str, Attribute], point: InsertPoint, location: LocationAttr
+    value: SSAValue, attrs: dict[str, Attribute], point: InsertPoint, location: LocationAttr, path: str
 ) -> SSAValue:
-    """`value`, behind a constraint if `attrs` states a sharding."""
+    """`value`, behind a constraint of the function at `path` if `attrs` states a sharding."""
     sharding = attrs.get(SHARDING)
     if not isinstance(sharding, ShardingAttr):
         return value
-    notes = {PARTIAL: attrs[PARTIAL]} if PARTIAL in attrs else {}
+    notes: dict[str, Attribute] = {PARTIAL: attrs[PARTIAL]} if PARTIAL in attrs else {}
+    if path:
+        notes[CALL] = StringAttr(path)
     constraint = ShardingConstraintOp.create(
         operands=[value],
         result_types=[value.type],

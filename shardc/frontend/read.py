@@ -7,10 +7,11 @@ from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.diagnostics import ShardcError, register_source
+from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.locations import location_of
 from shardc.ops import sdy
 from shardc.options import Options
+from shardc.passes.inline_calls import MOST
 
 _SINK = "shardc-opt -sdy-sink-data-flow-edges takes it away"
 
@@ -46,6 +47,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
         raise ShardcError(
             "--entry chooses a function of a .shard program; the entry of an .mlir module is @main"
         )
+    _check_length(text, options.file)
     module = mlir.read(text, options.file)
     for op in module.walk():
         if op.name == sdy.data_flow_edge.name:
@@ -55,6 +57,26 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
                 _SINK,
             )
     return module
+
+
+_OPERATION = re.compile(r'^[ \t]*(?:%[^=\n]*=|"?[\w.]*return\b|"?(func\.func)\b)', re.MULTILINE)
+"""A line that is an operation, or begins a function."""
+
+
+def _check_length(text: str, file: str) -> None:
+    """ShardcError for a module with a function that is too long, before anything of it is read."""
+    if text.count("\n") <= MOST:
+        return
+    count = 0
+    for found in _OPERATION.finditer(text):
+        count = 0 if found[1] else count + 1
+        if count > MOST:
+            place = Location(file, text.count("\n", 0, found.start()) + 1, 1)
+            raise ShardcError(
+                f"a function has more than {MOST} operations",
+                place,
+                "a loop over stacked layers stays a loop",
+            )
 
 
 _READERS: dict[str, Callable[[str, Options], ModuleOp]] = {"mlir": _read_mlir, "shard": _read_shard}

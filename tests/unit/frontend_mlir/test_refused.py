@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from shardc.compilation import lower
+from shardc.compilation import emit, lower
 from shardc.diagnostics import ShardcError
 from shardc.frontend.mlir import StrictLexer
 from shardc.frontend.read import read
@@ -53,16 +53,31 @@ def test_a_use_in_a_region_before_the_definition() -> None:
     assert refused(MESH + BODY.replace("LINE", lines)) == ("%z is used before its definition here", 7)
 
 
+def chain_of_calls(length: int) -> str:
+    """@main calls the first of a chain of functions; the last returns its argument's tanh."""
+    type = "tensor<8xf32>"
+    link = f"func.func private @f{{}}(%a: {type}) -> {type} {{{{\n  {{}}\n  return %0 : {type}\n}}}}\n"
+    call = "%0 = call @f{}(%a) : (tensor<8xf32>) -> tensor<8xf32>"
+    chain = "".join(link.format(i, call.format(i + 1)) for i in range(length - 1))
+    last = link.format(length - 1, "%0 = stablehlo.tanh %a : tensor<8xf32>")
+    return MESH + chain + last + BODY.replace("LINE", call.format(0)).replace("return %a", "return %0")
+
+
 def test_a_long_chain_of_calls() -> None:
-    link = (
-        "func.func private @fI(%a: tensor<8xf32>) -> tensor<8xf32> {{\n"
-        "  %0 = call @fJ(%a) : (tensor<8xf32>) -> tensor<8xf32>\n  return %0 : tensor<8xf32>\n}}\n"
-    ).format()
-    chain = "".join(link.replace("fI", f"f{i}").replace("fJ", f"f{i + 1}") for i in range(600))
-    last = "func.func private @f600(%a: tensor<8xf32>) -> tensor<8xf32> {\n  return %a : tensor<8xf32>\n}\n"
-    call = "%0 = call @f0(%a) : (tensor<8xf32>) -> tensor<8xf32>"
-    message, _ = refused(MESH + chain + last + BODY.replace("LINE", call))
-    assert "calls are nested more than 200 deep" in message
+    options = Options(file="prog.mlir", language="mlir")
+    text = emit(lower(read(chain_of_calls(600), options), options), "jax")
+    assert text.count("jnp.tanh(") == 1
+
+
+def test_a_chain_of_calls_that_is_too_long() -> None:
+    assert "calls are nested more than 1000 deep" in refused(chain_of_calls(1100))[0]
+
+
+def test_a_program_that_is_too_long_is_refused_before_it_is_read() -> None:
+    lines = "\n".join(f"%{i} = stablehlo.no_such_operation %a : tensor<8xf32>" for i in range(100_001))
+    message, number = refused(MESH + BODY.replace("LINE", lines))
+    assert message == "a function has more than 100000 operations"
+    assert number == 100_003
 
 
 @pytest.mark.parametrize("name", ["a\\0Ab", "a\\22", "a\\5C", "a b", "", "ä", "a]", '"'])
