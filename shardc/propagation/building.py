@@ -40,12 +40,13 @@ class _Value:
     """A value of one instance: its place, the link that made it, and the links that use it.
 
     `uses` is in the order in which the operations were built: the link, or None if the use propagates
-    nothing, and the id of the node.
+    nothing, and the id of the node. `staying` are those whose operation is not dead, once all are known.
     """
 
     place: int
     made_by: Link | None = None
     uses: list[_Use] = field(default_factory=list["_Use"])
+    staying: int = 0
 
 
 @dataclass(slots=True)
@@ -110,11 +111,13 @@ class _Builder:
     def _sharing(self, number: dict[Link, int]) -> Dead:
         """Find out which links share operands, and how the dead ones hang together."""
         dead = Dead({number[link]: set() for link in self._links if link.dead})
+        for value in {id(value): value for _, _, wide in self._reads for value in wide}.values():
+            value.staying = sum(user is None or not user.dead for user, _ in value.uses)
         for link, operands, wide in self._reads:
-            others = [user for value in wide for user in _others(value, link)]
-            link.shared = any(user is None or user is link or not user.dead for user in others)
-            until = [number[user] for user in others if user is not None and user.dead]
-            link.shared_until = () if link.shared else tuple(until)
+            link.shared = any(_is_shared(value, link, wide) for value in wide)
+            if not link.shared:
+                users = [user for value in wide for user, _ in value.uses if user is not link]
+                link.shared_until = tuple(number[user] for user in users if user is not None)
             for user in link.shared_until:
                 dead.frees.setdefault(user, []).append(number[link])
             if link.dead:
@@ -278,11 +281,11 @@ def _notified(values: list[_Value]) -> dict[Link, None]:
     return dict.fromkeys(link for link in links if link is not None)
 
 
-def _others(value: _Value, link: Link) -> list[Link | None]:
-    """The uses of a value but for one use by the link."""
-    others = [user for user, _ in value.uses]
-    others.remove(link)
-    return others
+def _is_shared(value: _Value, link: Link, operands: list[_Value]) -> bool:
+    """Whether a value is used by what stays, or by the link itself, besides one use by the link."""
+    if not link.dead:
+        return value.staying > 1
+    return value.staying > 0 or sum(other is value for other in operands) > 1
 
 
 def _other_users(value: _Value, link: Link, number: dict[Link, int]) -> tuple[int, set[int]]:
