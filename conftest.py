@@ -3,7 +3,8 @@
 The top folders are imported as shardc.dialects and so on, never by their own names. Random tests draw the
 same examples every time, so that a run says something about the change and not about luck; `make sweep` sets
 SHARDC_RANDOM=1 for new ones. JAX, where it is installed, has eight CPU devices.
-A module is verified after every pass, and a graph that passes share is compared with a fresh one.
+A module is verified after every pass, and a graph that passes share is compared with a fresh one. Nothing is
+kept between runs of the command.
 """
 
 import os
@@ -13,6 +14,7 @@ from hypothesis import settings
 os.environ["JAX_PLATFORMS"] = "cpu"
 os.environ["JAX_NUM_CPU_DEVICES"] = "8"
 os.environ["SHARDC_VERIFY_EACH"] = "1"
+os.environ["SHARDC_CACHE"] = "off"
 
 collect_ignore = ["dialects", "passes", "grammar"]
 

@@ -19,23 +19,31 @@ from shardc.options import Options
 from shardc.passes.pipeline import STAGES
 
 
-def compile(given: argparse.Namespace, options: Options) -> int:
-    """Write the compiled program, or the stage that --emit names."""
-    stage = given.emit or options.target
-    if options.language == "onnx" and stage not in STAGES:
-        from shardc.cli import onnx
-
-        return onnx.compile(given, options, stage)
+def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
+    """Write the compiled model, or a stage of it; or the syntax tree of a program."""
     if stage == "ast":
         text = _ast(given, options)
     elif stage in STAGES:
-        module = _load(given, options)
-        lower(module, options, stage)
-        text = print_module(module)
+        text = _stage_text(_load(given, options), options, stage)
     else:
-        text = emit(lower(_load(given, options), options), stage, options.process_data)
+        from shardc.cli import onnx
+
+        return onnx.compile(given, options, stage)
     driver.write_text(given.output, text)
     return 0
+
+
+def compiled(text: str, options: Options, stage: str) -> str:
+    """What a program becomes at a stage, or for a target."""
+    module = read(text, options)
+    if stage in STAGES:
+        return _stage_text(module, options, stage)
+    return emit(lower(module, options), stage, options.process_data)
+
+
+def _stage_text(module: ModuleOp, options: Options, stage: str) -> str:
+    lower(module, options, stage)
+    return print_module(module)
 
 
 def check(given: argparse.Namespace, options: Options) -> int:

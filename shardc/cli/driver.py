@@ -8,12 +8,13 @@ import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-
-from xdsl.dialects.builtin import ModuleOp
+from typing import TYPE_CHECKING
 
 from shardc.diagnostics import Location, ShardcError
-from shardc.frontend.read import read
 from shardc.options import Options, SourceOptions
+
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
 
 _LANGUAGES = {".shard": "shard", ".mlir": "mlir", ".onnx": "onnx"}
 """How a file's name ends -> its language. Standard input has no name: there the text tells."""
@@ -21,6 +22,8 @@ _LANGUAGES = {".shard": "shard", ".mlir": "mlir", ".onnx": "onnx"}
 
 def load(path: str, defines: Mapping[str, int] | None = None, entry: str | None = None) -> ModuleOp:
     """The module in a file, or on standard input for "-". ShardcError if there is none."""
+    from shardc.frontend.read import read
+
     text = read_text(path)
     return read(text, replace(Options(**source_of(path)), defines=defines, entry=entry))
 

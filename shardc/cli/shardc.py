@@ -98,9 +98,15 @@ def _options(given: argparse.Namespace) -> Options:
 
 
 def _act(given: argparse.Namespace, options: Options) -> int:
-    from shardc.cli import actions, driver
+    from shardc.cli import driver
 
     options = replace(options, **driver.source_of(given.program))
+    if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
+        from shardc.cli import compiling
+
+        return compiling.compile(given, options)
+    from shardc.cli import actions
+
     if given.run:
         return actions.run(given, options)
     if given.check:
@@ -109,9 +115,7 @@ def _act(given: argparse.Namespace, options: Options) -> int:
         return actions.prove(given, options)
     if given.explain is not None:
         return actions.explain(given, options)
-    if given.cost:
-        return actions.cost(given, options)
-    return actions.compile(given, options)
+    return actions.cost(given, options)
 
 
 def _define(text: str) -> tuple[str, int]:
@@ -294,6 +298,12 @@ def _parser() -> argparse.ArgumentParser:
         metavar="NAME|FILE.py:NAME",
         help="with --run and --prove: the function of the program that the entry is to equal, where it "
         "is per-device code; with --run also a NumPy or JAX function of a Python file",
+    )
+    parser.add_argument(
+        "--no-cache",
+        action="store_true",
+        help="compile anew; else what a text was compiled to is kept in the user's cache folder "
+        "(SHARDC_CACHE=DIR: there; SHARDC_CACHE=off: nowhere)",
     )
     parser.add_argument("--version", action="version", version=f"shardc {__version__}")
     return parser

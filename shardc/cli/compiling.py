@@ -1,0 +1,87 @@
+"""The command without an action: a program in, the compiled program or a stage of it out.
+
+What a text was compiled to is kept in the user's cache folder. The key is everything that it depends on: the
+text and what errors call it, the options, a machine's file, and the Python files that locations name, from
+which variables have their names. Warnings are kept with it, and said again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from shardc import cache
+from shardc.cli import driver
+from shardc.diagnostics import Location, collecting, register_source, warn
+from shardc.options import Options
+
+_PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
+
+
+def compile(given: argparse.Namespace, options: Options) -> int:
+    """Write the compiled program, or the stage that --emit names."""
+    stage = given.emit or options.target
+    if options.language == "onnx" or stage == "ast":
+        from shardc.cli import actions
+
+        return actions.compile(given, options, stage)
+    text = driver.read_text(given.program)
+    key = None if given.no_cache else _key(text, options, stage)
+    made = _known(text, options, key) if key else None
+    driver.write_text(given.output, _made(text, options, stage, key) if made is None else made)
+    return 0
+
+
+def _made(text: str, options: Options, stage: str, key: tuple[str, ...] | None) -> str:
+    """Compile, and keep what came out under the key."""
+    from shardc.cli.actions import compiled
+
+    with collecting() as warnings:
+        made = compiled(text, options, stage)
+    for each in warnings:
+        warn(each.message, each.loc, each.hint)
+    if key:
+        said = [[w.message, w.loc.file, w.loc.line, w.loc.col, w.loc.name, w.hint] for w in warnings]
+        cache.put(json.dumps({"made": made, "said": said}).encode(), *key)
+    return made
+
+
+def _known(text: str, options: Options, key: tuple[str, ...]) -> str | None:
+    """What is kept under a key; its warnings are said."""
+    data = cache.get(*key)
+    if data is None:
+        return None
+    kept = json.loads(data)
+    register_source(options.file, text)
+    for message, file, line, column, name, hint in kept["said"]:
+        warn(message, Location(file, line, column, name), hint)
+    return kept["made"]
+
+
+def _key(text: str, options: Options, stage: str) -> tuple[str, ...] | None:
+    """What the outcome depends on; None if that cannot be told, or nothing is kept."""
+    if cache.folder() is None:
+        return None
+    mentioned = sorted({*_PYTHON_FILE.findall(text)})
+    if any("\\" in file for file in mentioned):
+        return None
+    machine = [options.machine] if options.machine else []
+    tables = {
+        "defines": sorted((options.defines or {}).items()),
+        "links": sorted((options.links or {}).items()),
+    }
+    said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
+    files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
+    return ("compiled", stage, text, *said, *files)
+
+
+def _digest(file: str) -> str:
+    """Of a file's content; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return ""
