@@ -2,7 +2,8 @@
 
 What a text was compiled to is kept in the user's cache folder. The key is everything that it depends on: the
 text and what errors call it, the options, a machine's file, and the Python files that locations name, from
-which variables have their names. Warnings are kept with it, and said again.
+which variables have their names. A program that imports others is compiled anew. Warnings are kept with it,
+and said again.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from shardc.cli import driver
 from shardc.diagnostics import Location, collecting, register_source, warn
 from shardc.options import Options
 
+_IMPORT = re.compile(r"^[\ufeff\s]*(?:import|from)\b", re.MULTILINE)
 _PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
 
 
@@ -63,8 +65,8 @@ def _known(text: str, options: Options, key: tuple[str, ...]) -> str | None:
 
 
 def _key(text: str, options: Options, stage: str) -> tuple[str, ...] | None:
-    """What the outcome depends on; None if that cannot be told, or nothing is kept."""
-    if cache.folder() is None:
+    """What the outcome depends on; None if that are other files too, or nothing is kept."""
+    if cache.folder() is None or _IMPORT.search(text):
         return None
     mentioned = sorted({*_PYTHON_FILE.findall(text)})
     if any("\\" in file for file in mentioned):

@@ -32,6 +32,7 @@ def parse(text: str, file: str, imported: bool = False) -> Program:
     register_source(file, text)
     token = reading.set(file if imported else None)
     try:
+        _check_length(text)
         _check_tabs(text)
         program = replace(_parse(text), file=file)
         check_depth(program)
@@ -71,6 +72,19 @@ def _keywords() -> dict[str, str]:
     """Token -> the word that it is, of the words that the grammar names."""
     words = {terminal.name: terminal.pattern.value for terminal in _parser().terminals}
     return {name: word for name, word in words.items() if word.isalpha()}
+
+
+MAX_LINES = 100_000
+"""Lines of a program that are neither empty nor comments."""
+
+
+def _check_length(text: str) -> None:
+    count = 0
+    for number, line in enumerate(text.split("\n") if text.count("\n") >= MAX_LINES else (), 1):
+        count += bool(line.partition("#")[0].strip())
+        if count > MAX_LINES:
+            hint = "a loop over stacked layers stays a loop"
+            raise SyntaxProblem(f"a program has at most {MAX_LINES} lines", Pos(number, 1), hint)
 
 
 def _check_tabs(text: str) -> None:

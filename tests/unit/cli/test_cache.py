@@ -105,6 +105,18 @@ def test_a_python_file_that_changed(capsys, compilations, tmp_path):
     assert len(compilations) == 2
 
 
+@pytest.mark.parametrize("words", ['import "layers.shard"', 'from "layers.shard" import layer'])
+def test_a_program_that_imports_another_is_compiled_anew(capsys, tmp_path, words):
+    library, program = tmp_path / "layers.shard", tmp_path / "prog.shard"
+    name = "layers.layer" if words.startswith("import") else "layer"
+    program.write_text(f"{words}\n\ndef main(x: f32[8]) -> f32[8]:\n    return {name}(x)\n")
+    texts = []
+    for function in ("tanh", "exp"):
+        library.write_text(f"def layer(x: f32[8]) -> f32[8]:\n    return {function}(x)\n")
+        texts.append(run(capsys, str(program))[0])
+    assert ["jnp.tanh(" in text for text in texts] == [True, False]
+
+
 def test_an_entry_that_is_damaged_counts_as_none(program, capsys, kept):
     first = run(capsys, program)
     for path in kept.iterdir():
