@@ -67,6 +67,7 @@ def child(*command: str) -> tuple[str, float]:
     words = [sys.executable, "-m", "bench.compile_time_children", *command]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    environment["SHARDC_CACHE"] = "off"
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
         assert process.stdout
         text = process.stdout.read()
@@ -106,7 +107,7 @@ def table(rows: dict[str, dict[str, float]]) -> Iterator[str]:
 
 def profiles(rows: dict[str, dict[str, float]], count: int, folder: str) -> Iterator[str]:
     """For the largest programs, the rooms that shardc's time is spent in."""
-    largest = sorted(rows, key=lambda name: rows[name]["operations"])[-count:]
+    largest = sorted(rows, key=lambda name: rows[name]["operations"])[len(rows) - count :]
     for name in largest:
         path = os.path.join(folder, "in.mlir")
         child("lower", name, path)
