@@ -141,7 +141,7 @@ def test_shape_chains_are_folded() -> None:
     ]
     stored = {"zero": np.array(0), "zeros": np.array([0]), "rest": np.array([2, -1])}
     proto = model(nodes, {"x": ["batch", 4, 6]}, ["y"], **stored)
-    assert lowering(proto, dims={"batch": 5}).types["y"].shape == (5, 2, 12)
+    assert lowering(proto, dims={"batch": 5}).tensors.types["y"].shape == (5, 2, 12)
 
 
 def test_shapes_that_depend_on_data_are_told_with_their_chains() -> None:
