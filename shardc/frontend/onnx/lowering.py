@@ -8,7 +8,6 @@ y = Relu(x)                         func.func @main(%x: tensor<4xf32>) -> tensor
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
@@ -23,7 +22,7 @@ from shardc.frontend.onnx.functions import Functions, nodes_of
 from shardc.frontend.onnx.functions import opsets_of as function_opsets
 from shardc.frontend.onnx.inputs import Dimensions, given_array
 from shardc.frontend.onnx.listing import Listing
-from shardc.frontend.onnx.model import Model, opsets_of
+from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
 from shardc.frontend.onnx.problems import Problems
@@ -49,31 +48,32 @@ class Lowering:
         values: Mapping[str, Array],
         said: Annotations | None = None,
     ) -> None:
+        check_depth(model)
         self.opsets = opsets_of(model)
         self.model = model
         self.file = model.file
         self.said = said or Annotations()
         self.values = values
         self._functions = Functions(model.proto)
-        self._calls: list[str] = []
+        self.calls: list[str] = []
+        self._left = MOST_NODES
         self._listing = Listing(model.proto)
         register_source(self.file, self._listing.text)
-        self._builder = ModelBuilder()
-        self._e = Emitter(self._builder, self.file)
+        self.builder = ModelBuilder()
+        self._e = Emitter(self.builder, self.file)
         self._dims = Dimensions(model, dims)
         self._arguments: list[Sharding | None] = []
         self._results: list[Sharding | None] = []
         self._problems = Problems(model.proto.graph)
-        names = Names()
-        self.tensors = Tensors(self.file, self._e, self._builder, names, self.said)
-        self._names = names
+        self._names = Names()
+        self.tensors = Tensors(self.file, self._e, self.builder, self._names, self.said)
         self.constants = Stored(model, self.tensors, self._arguments)
 
     # ---- the model
 
     @property
     def module(self) -> ModuleOp:
-        return self._builder.module
+        return self.builder.module
 
     @property
     def mesh(self) -> Mesh | None:
@@ -88,7 +88,7 @@ class Lowering:
         """Build main. ShardcError with all that is wrong."""
         graph = self.model.proto.graph
         if self.mesh is not None:
-            self._builder.mesh(self.mesh)
+            self.builder.mesh(self.mesh)
         stored = {tensor.name for tensor in graph.initializer}
         given = [i for i in graph.input if i.name not in stored]
         types = {i.name: self._dims.input_type(i) for i in given if i.name not in self.values}
@@ -102,10 +102,10 @@ class Lowering:
             self._e.check_size(type)
         locs = [Location(self.file, 1, 1, self._names.fresh(name)) for name in dense]
         self._arguments += [self.tensors.sharding(name, type) for name, type in dense.items()]
-        with self._builder.func(
+        with self.builder.func(
             "main", list(dense.values()), locs=locs, shardings=self._arguments, result_shardings=self._results
         ) as args:
-            self.constants.main = self._builder.current_block
+            self.constants.main = self.builder.current_block
             scope: Scope = {name: Opaque(name, str(type)) for name, type in types.items()}
             for (name, type), arg in zip(dense.items(), args, strict=True):
                 scope[name] = Value(name, type, emitted=Tensor(arg, type))
@@ -116,7 +116,7 @@ class Lowering:
                     self.tensors.speak(i.name, scope[i.name])
             outputs = self._graph(graph, scope)
             self._problems.check(self.file, self._listing)
-            self._builder.ret([self._result(value).value for value in outputs])
+            self.builder.ret([self._result(value).value for value in outputs])
         self.tensors.check()
 
     def _result(self, value: Value) -> Tensor:
@@ -159,10 +159,6 @@ class Lowering:
             raise Unsupported("with a body that cannot be lowered")
         return outputs
 
-    def inside(self, block: Block) -> AbstractContextManager[None]:
-        """Operations go to this block."""
-        return self._builder.inside(block)
-
     # ---- nodes
 
     def _nodes(
@@ -170,6 +166,9 @@ class Lowering:
     ) -> None:
         for node in nodes:
             with self._e.at(Pos(self._listing.line(node) or self._e.loc.line, 1)):
+                self._left -= 1
+                if self._left < 0:
+                    raise self._e.error(f"the model comes to more than {MOST_NODES} nodes")
                 self._node(node, scope, declared)
 
     def _call(
@@ -181,20 +180,22 @@ class Lowering:
     ) -> list[Known | None]:
         """The results of a function's body, lowered here."""
         name = f"{function.domain}:{function.name}"
-        if name in self._calls:
+        if name in self.calls:
             raise Invalid(f"function {name} calls itself")
+        if len(self.calls) == MOST_DEPTH:
+            raise Invalid(f"functions call each other more than {MOST_DEPTH} deep")
         inner: Scope = {n: v for n, v in zip(function.input, inputs, strict=False) if v is not None}
         outer, self.opsets = self.opsets, function_opsets(function, self.opsets)
         for inside, value in inner.items():
             self._problems.passed(inside, value.name)
-        self._calls.append(name)
+        self.calls.append(name)
         try:
             nodes = nodes_of(function, node, schema)
             for one in nodes:
                 self._problems.made(one)
             self._nodes(nodes, inner, {})
         finally:
-            self._calls.pop()
+            self.calls.pop()
             self.opsets = outer
         return [inner.get(output) for output in function.output]
 
@@ -239,20 +240,13 @@ class Lowering:
         if all(array is not None for array in arrays) and arrays:
             made = folded(node, [None if v is None else v.array for v in inputs], self.opsets)
             if made is not None:
-                return [
-                    self.constants.known(out, array) for out, array in zip(node.output, made, strict=False)
-                ]
+                known = self.constants.known
+                return [known(out, array) for out, array in zip(node.output, made, strict=False)]
+        version = schema.since_version if schema else 1
+        types = [declared.get(out) for out in node.output]
+        bodies = _Bodies(self, scope)
         lowered = lower(
-            Node(
-                self._e,
-                node.op_type,
-                schema.since_version if schema else 1,
-                attributes,
-                inputs,
-                list(node.output),
-                [declared.get(out) for out in node.output],
-                _Bodies(self, scope),
-            )
+            Node(self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies)
         )
         items = lowered if isinstance(lowered, Sequence) else [lowered]
         return [self._value(out, item) for out, item in zip(node.output, items, strict=False)]
@@ -275,11 +269,11 @@ class Lowering:
         return self._call(function, node, schema, inputs)
 
     def _value(self, name: str, item: Tensor | Value | None) -> Value | None:
-        if item is None or not isinstance(item, Tensor):
-            if item is not None and item.emitted is None and item.array is not None:
-                return self.constants.known(name, item.array)
-            return item
-        return Value(name, item.type, emitted=item)
+        if isinstance(item, Tensor):
+            return Value(name, item.type, emitted=item)
+        if item is not None and item.emitted is None and item.array is not None:
+            return self.constants.known(name, item.array)
+        return item
 
 
 class _Bodies:
@@ -288,9 +282,15 @@ class _Bodies:
     def __init__(self, lowering: Lowering, scope: Scope) -> None:
         self._lowering = lowering
         self._scope = scope
-        self.stored = lowering.constants.constant
         self.known = lowering.constants.known
-        self.aside = lowering.inside
+        self.aside = lowering.builder.inside
+
+    def stored(self, tensor: TensorProto) -> Value:
+        tensor.name = "/".join((*self._lowering.calls[-1:], tensor.name))
+        return self._lowering.constants.constant(tensor)
 
     def body(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]:
         return self._lowering.body(graph, inputs, self._scope)
+
+    def place(self) -> Block:
+        return self._lowering.builder.current_block
