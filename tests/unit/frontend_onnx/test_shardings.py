@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import onnx
 import pytest
-from onnx import ModelProto
+from onnx import ModelProto, helper
 
+from shardc.cli.layout import main as layout
 from shardc.cli.shardc import main
 from shardc.compilation import lower
 from shardc.frontend.onnx.check import rejected
@@ -121,4 +123,36 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "--mesh is for .onnx models" in capsys.readouterr().err
     path.write_bytes(b"no model")
     assert main([str(path)]) == 1
+    assert "is no ONNX model" in capsys.readouterr().err
+
+
+def test_the_checker_reads_binary_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Valid, invalid and not covered are told apart; a reduction's axes are read, weights are not."""
+    proto = _stated(x=HALVES, h="{device: [0, 1, 2, 3] sharded_dim: [{axis: 0 num_shards: 4}]}")
+    proto.graph.node[0].device_configurations[0].pipeline_stage = 1
+    nodes = [
+        helper.make_node("Constant", [], ["axes"], value_ints=[1]),
+        helper.make_node("ReduceSum", ["y", "axes"], ["s"], keepdims=0),
+        helper.make_node("Softmax", ["s"], ["t"]),
+        helper.make_node("MatMul", ["x", "W2"], ["u"], name="wrong"),
+    ]
+    proto.graph.node.extend(nodes)
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    (tmp_path / "w.bin").unlink()
+    assert layout(["onnx-check", str(path), "--format", "json"]) == 1
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    verdicts = ["valid", "valid", "valid", "valid", "not covered by the document", "invalid"]
+    assert [(node["op_type"], node["verdict"]) for node in found] == [
+        *zip(["MatMul", "Relu", "MatMul", "ReduceSum", "Softmax", "MatMul"], verdicts, strict=True)
+    ]
+    assert found[0]["pipeline_stage"] == 1
+    assert [move["tensor"] for move in found[0]["repartition"]] == ["x"]
+    assert [move["tensor"] for move in found[0]["redistribute"]] == ["h"]
+    assert found[3]["shape"] == ["batch"]
+    assert "they run together" in found[5]["reason"]
+    assert said.err == "shardc-layout: error: invalid nodes: 5\n"
+    path.write_bytes(b"no model")
+    assert layout(["onnx-check", str(path)]) == 1
     assert "is no ONNX model" in capsys.readouterr().err
