@@ -203,7 +203,7 @@ def from_onnx(
     values: inputs whose arrays are fixed while compiling. configuration: one of the model's own. `main` takes
     the other inputs, then the weights; `module.load_weights(path)` reads those by name.
     """
-    from shardc.compilation import emit, lower
+    from shardc.compilation import argument_specs, emit, lower
     from shardc.frontend.onnx.loader import with_loader
     from shardc.frontend.onnx.read import Wishes, lowered, open_model
 
@@ -218,5 +218,6 @@ def from_onnx(
     with collecting() as warnings:
         model = lowered(open_model(model), wishes)
         graph = lower(model.module, chosen)
-        source = with_loader(emit(graph, chosen.target), model.weights, chosen.target)
+        specs = argument_specs(graph, chosen.target)
+        source = with_loader(emit(graph, chosen.target), model.weights, specs)
     return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph))

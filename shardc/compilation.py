@@ -54,6 +54,15 @@ def emit(graph: Graph, target: str, process_data: bool = False) -> str:
     return _EMITTERS[target]()(graph)
 
 
+def argument_specs(graph: Graph, target: str) -> list[str]:
+    """The PartitionSpec of each argument of a JAX program, as text; empty for others, and without a mesh."""
+    if target != "jax":
+        return []
+    from shardc.backend.jax import argument_specs as specs
+
+    return specs(graph)
+
+
 def _jax() -> Callable[[Graph], str]:
     from shardc.backend.jax import emit
 

@@ -1,4 +1,4 @@
-"""`shardc-layout onnx-check FILE`: ONNX's sharding formalism, node by node, over a model as protobuf text."""
+"""`shardc-layout onnx-check FILE`: ONNX's sharding formalism, node by node, over a .onnx file or a text."""
 
 from __future__ import annotations
 
@@ -8,29 +8,26 @@ from collections.abc import Sequence
 
 from shardc.cli.layout_text import Table, show
 from shardc.diagnostics import ShardcError
+from shardc.frontend.onnx import require
 from shardc.layout import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec
 from shardc.layout.notations.onnx_text import to_dict, write_spec
 from shardc.layout.onnx.graph import Move, NodeResult, check_model
+from shardc.layout.onnx.model import Model
 from shardc.layout.onnx.model_text import read_model
 from shardc.layout.onnx.operations import LISTED, OPERATIONS
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
     """The options of the command."""
-    command.add_argument("file", metavar="FILE", help="a model as protobuf text")
+    command.add_argument("file", metavar="FILE", help="a model: a .onnx file, or protobuf text")
     command.add_argument("--configuration", metavar="NAME", help="which one, if the model has several")
     command.add_argument("--format", choices=("text", "json"), default="text", help="default: text")
 
 
 def run(options: argparse.Namespace) -> None:
     """Print what was found. LayoutError at the end if a node is invalid."""
-    try:
-        with open(options.file, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeDecodeError) as error:
-        raise ShardcError(f"cannot read {options.file}: {error}") from None
-    results = check_model(read_model(text), options.configuration)
+    results = check_model(_model(options.file), options.configuration)
     if options.format == "json":
         print(json.dumps([_as_json(result) for result in results], indent=1))
     else:
@@ -38,6 +35,20 @@ def run(options: argparse.Namespace) -> None:
     invalid = [str(number) for number, result in enumerate(results) if result.verdict == "invalid"]
     if invalid:
         raise LayoutError(f"invalid nodes: {', '.join(invalid)}")
+
+
+def _model(path: str) -> Model:
+    if path.endswith(".onnx"):
+        require()
+        from shardc.frontend.onnx.model import read_model as read_binary
+        from shardc.frontend.onnx.plain import plain_model
+
+        return plain_model(read_binary(path).proto, path)
+    try:
+        with open(path, encoding="utf-8") as file:
+            return read_model(file.read())
+    except (OSError, UnicodeDecodeError) as error:
+        raise ShardcError(f"cannot read {path}: {error}") from None
 
 
 def _as_text(results: Sequence[NodeResult]) -> list[str | Table]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shardc.cli import driver
-from shardc.compilation import emit, lower
+from shardc.compilation import argument_specs, emit, lower
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx import require
 from shardc.options import Options
@@ -42,8 +42,11 @@ def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
         return _annotated(given, options, model)
     from shardc.frontend.onnx.loader import with_loader
 
-    text = emit(lower(model.module, options), stage)
-    driver.write_text(given.output, with_loader(text, model.weights, stage) if stage != "shard" else text)
+    graph = lower(model.module, options)
+    text = emit(graph, stage)
+    if stage != "shard":
+        text = with_loader(text, model.weights, argument_specs(graph, stage))
+    driver.write_text(given.output, text)
     return 0
 
 

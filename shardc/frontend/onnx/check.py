@@ -54,7 +54,7 @@ def rejected(lowering: Lowering) -> list[Rejected]:
         tensors: list[tuple[str, Tensor]] = []
         for name in node.input:
             if name in layouts:
-                stated = lowering.specs.used.get((id(node), name), specs.get(name))
+                stated = lowering.tensors.specs.used.get((id(node), name), specs.get(name))
                 tensors.append((name, Tensor(layouts[name][0].shape, stated)))
         found += _of_node(node, tensors, _attributes(lowering, node))
     return found
@@ -64,8 +64,8 @@ def _attributes(lowering: Lowering, node: NodeProto) -> Mapping[str, Any]:
     """The node's attributes; axes that are an input count as one."""
     schema = schema_of(node, lowering.opsets)
     found = attributes_of(node, schema) if schema else {}
-    if node.op_type.startswith("Reduce") and len(node.input) > 1 and node.input[1] in lowering.known_arrays:
-        found["axes"] = tuple(int(a) for a in lowering.known_arrays[node.input[1]].reshape(-1))
+    if node.op_type.startswith("Reduce") and len(node.input) > 1 and node.input[1] in lowering.tensors.arrays:
+        found["axes"] = tuple(int(a) for a in lowering.tensors.arrays[node.input[1]].reshape(-1))
     return found
 
 

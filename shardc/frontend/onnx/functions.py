@@ -5,14 +5,15 @@ A body is lowered in place of its node, with the node's values and attributes.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, cast
 
 from onnx import AttributeProto, FunctionProto, ModelProto, NodeProto, TypeProto, defs, helper
 
 from shardc.frontend.onnx.dtypes import NUMBERS
 from shardc.frontend.onnx.errors import Invalid
-from shardc.frontend.onnx.schema import has_body
+from shardc.frontend.onnx.schema import has_body, schema_of, subgraphs
+from shardc.frontend.onnx.table import OPERATORS
 from shardc.frontend.onnx.values import Value
 
 
@@ -38,6 +39,19 @@ class Functions:
     def own(self, node: NodeProto) -> FunctionProto | None:
         """The function of the model that a node calls."""
         return self._own.get((node.domain, node.op_type))
+
+    def has(self, node: NodeProto, schema: defs.OpSchema | None) -> bool:
+        """Whether a node has a body of the model or of ONNX."""
+        return self.own(node) is not None or (schema is not None and has_body(schema))
+
+    def missing(self, node: NodeProto, opsets: Mapping[str, int]) -> Iterator[str]:
+        """The operators in a node's bodies that have neither a lowering nor a body."""
+        for body in subgraphs(node):
+            for inner in body.node:
+                name = f"{inner.domain}:{inner.op_type}" if inner.domain else inner.op_type
+                if name not in OPERATORS and not self.has(inner, schema_of(inner, opsets)):
+                    yield name
+                yield from self.missing(inner, opsets)
 
     def body(
         self,

@@ -7,8 +7,9 @@ from collections.abc import Mapping
 from onnx import ValueInfoProto
 
 from shardc.diagnostics import ShardcError
-from shardc.frontend.onnx.dtypes import DTYPES
+from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.model import Model
+from shardc.frontend.onnx.values import Array
 from shardc.graph.types import TensorType
 
 
@@ -21,8 +22,16 @@ class Dimensions:
         self._open: list[str] = []
         self._used: set[str] = set()
 
-    def type_of(self, info: ValueInfoProto) -> TensorType:
-        """The type of an input; open dimensions are noted for `check`."""
+    def input_type(self, info: ValueInfoProto) -> TensorType | str:
+        """The type of an input, or what kind of thing it is if that is none that shardc has."""
+        kind = info.type.WhichOneof("value")
+        elem = info.type.tensor_type.elem_type
+        if kind != "tensor_type":
+            return str(kind).removesuffix("_type").replace("_", " ")
+        return self._type(info) if elem in DTYPES else f"tensor of {dtype_name(elem)}"
+
+    def _type(self, info: ValueInfoProto) -> TensorType:
+        """Open dimensions are noted for `check`."""
         tensor = info.type.tensor_type
         if not tensor.HasField("shape"):
             raise ShardcError(f"{self._file}: input {info.name} has no shape, not even a rank")
@@ -69,3 +78,14 @@ class Dimensions:
         if unknown:
             known = ", ".join(sorted(self._used)) or "none"
             raise ShardcError(f"{self._file} has no dimension {unknown[0]} to set; it has {known}")
+
+
+def given_array(info: ValueInfoProto, array: Array) -> Array:
+    """The value of an input that is given while compiling. ShardcError if its dtype is another."""
+    elem = info.type.tensor_type.elem_type
+    if elem not in DTYPES:
+        raise ShardcError(f"input {info.name} is of {dtype_name(elem)}")
+    type = TensorType(tuple(array.shape), DTYPES[elem])
+    if array.dtype != type.numpy:
+        raise ShardcError(f"input {info.name} is of {type.dtype}, and its value of {array.dtype}")
+    return array

@@ -6,6 +6,7 @@ Names and numbers of the model stand in the text as JSON, in a string; nothing o
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
 from onnx import TensorProto
 
@@ -33,9 +34,14 @@ def _weights(model):
 
     proto = onnx.load(model, load_external_data=False)
     stored = {{tensor.name: tensor for tensor in _tensors(proto.graph)}}
+    for function in proto.functions:
+        for tensor in _tensors(function):
+            stored[f"{{function.domain}}:{{function.name}}/{{tensor.name}}"] = tensor
     folder = Path(model).resolve().parent
     for name, (tensor, dtype, shape) in WEIGHTS.items():
-        found = stored[tensor]
+        found = stored.get(tensor)
+        if found is None:
+            raise ValueError(f"the model has no tensor {{tensor}}; it is not the one that was compiled")
         if list(found.dims) != shape:
             raise ValueError(f"{{tensor}} has shape {{list(found.dims)}}, and was compiled as {{shape}}")
         if found.data_location == onnx.TensorProto.EXTERNAL:
@@ -52,7 +58,7 @@ def _weights(model):
 def _tensors(graph):
     import onnx
 
-    yield from graph.initializer
+    yield from getattr(graph, "initializer", ())
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
@@ -66,17 +72,28 @@ def _tensors(graph):
 
 _JAX = '''
 
-def load_blocks(model, shardings):
-    """Argument -> jax.Array in its sharding; every process reads the blocks of its own devices only."""
+def load_blocks(model):
+    """Argument -> jax.Array as `main` cuts it; every process reads the blocks of its own devices only."""
+    from jax.sharding import NamedSharding
+
+    devices = mesh()
+    specs = {{
+{specs}
+    }}
     return {{
-        name: jax.make_array_from_callback(shape, shardings[name], lambda at, read=read: np.asarray(read(at)))
+        name: jax.make_array_from_callback(
+            shape, NamedSharding(devices, specs[name]), lambda at, read=read: np.asarray(read(at))
+        )
         for name, read, shape in _weights(model)
     }}
 '''
 
 
-def with_loader(source: str, weights: dict[str, TensorProto], target: str) -> str:
-    """The emitted text with the loader behind it; as it is where there are no weights."""
+def with_loader(source: str, weights: dict[str, TensorProto], specs: Sequence[str] = ()) -> str:
+    """The emitted text with the loader behind it; as it is where there are no weights.
+
+    `specs` are the texts of the PartitionSpecs of all arguments of a JAX program, the weights' last.
+    """
     if not weights:
         return source
     table: dict[str, tuple[str, str, list[int]]] = {}
@@ -85,7 +102,10 @@ def with_loader(source: str, weights: dict[str, TensorProto], target: str) -> st
         table[name] = (tensor.name, type.numpy.name, list(type.shape))
     text = repr(json.dumps(table, ensure_ascii=True))
     imports = "import json\n" if "import numpy as np" in source else "import json\n\nimport numpy as np\n"
-    loader = _NUMPY.format(table=text) + (_JAX.format() if target == "jax" else "")
+    loader = _NUMPY.format(table=text)
+    if specs:
+        last = zip(weights, specs[len(specs) - len(weights) :], strict=True)
+        loader += _JAX.format(specs="\n".join(f"        {json.dumps(name)}: {spec}," for name, spec in last))
     program, script, run = _with_import(source, imports).partition('\n\nif __name__ == "__main__":')
     return program.rstrip("\n") + "\n" + loader + script + run
 

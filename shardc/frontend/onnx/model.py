@@ -11,6 +11,7 @@ from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
+from shardc.frontend.onnx.schema import subgraphs
 from shardc.frontend.onnx.values import Array
 from shardc.graph.types import TensorType
 
@@ -19,8 +20,14 @@ MOST_BYTES = 2**31
 
 MOST_ELEMENTS = 2**48
 
-OLDEST, NEWEST_IR = 7, 3
-"""The oldest opset that is read, and the oldest IR version."""
+MOST_DEPTH = 16
+"""Bodies of If, Loop and Scan within each other; function calls within each other."""
+
+MOST_NODES = 1 << 17
+"""Nodes that are lowered, those of functions once per call."""
+
+OLDEST = 7
+"""The oldest opset that is read."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,16 @@ def opsets_of(model: Model) -> dict[str, int]:
     if version is not None and not OLDEST <= version <= newest:
         raise ShardcError(f"{model.file} is of opset {version}; shardc reads {OLDEST} to {newest}")
     return opsets
+
+
+def check_depth(model: Model) -> None:
+    """ShardcError for bodies within more than MOST_DEPTH bodies, told without recursion."""
+    todo = [(model.proto.graph, 0), *((function, 0) for function in model.proto.functions)]
+    while todo:
+        graph, depth = todo.pop()
+        if depth > MOST_DEPTH:
+            raise ShardcError(f"{model.file}: bodies lie in each other more than {MOST_DEPTH} deep")
+        todo += [(body, depth + 1) for node in graph.node for body in subgraphs(node)]
 
 
 def tensor_type(tensor: TensorProto) -> TensorType:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
+from collections.abc import Iterable
 
 from onnx import GraphProto, NodeProto
 
@@ -58,6 +59,9 @@ class Problems:
 
     def operator(self, name: str) -> None:
         self._operators[name] += 1
+
+    def operators(self, names: Iterable[str]) -> None:
+        self._operators.update(names)
 
     def form(self, what: str) -> None:
         self._forms[what] += 1

@@ -17,7 +17,7 @@ def ranks_of(model: Model, stated: Stated, dims: Mapping[str, int], values: Mapp
     lowering.build()
     ranks: list[int] = []
     for _, name, _ in stated.specs:
-        if name not in lowering.types:
+        if name not in lowering.tensors.types:
             raise ShardcError(f"{model.file}: a sharding of {name}, which is no tensor of the program")
-        ranks.append(lowering.types[name].rank)
+        ranks.append(lowering.tensors.types[name].rank)
     return ranks

@@ -13,6 +13,7 @@ from shardc.frontend.onnx.lowering import Lowering
 from shardc.frontend.onnx.model import Model, read_model
 from shardc.frontend.onnx.ranks import ranks_of
 from shardc.frontend.onnx.specs import read_mesh, read_sharding
+from shardc.frontend.onnx.tensors import Annotations
 from shardc.frontend.onnx.values import Array
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
@@ -57,7 +58,8 @@ def lowered(model: Model, wishes: Wishes) -> Lowering:
         wish = wishes.shardings.get(name)
         return read_sharding(name, wish, mesh, type.rank) if isinstance(wish, str) else wish
 
-    lowering = Lowering(model, wishes.dims, wishes.values, mesh, set(wishes.shardings), sharding, stated)
+    said = Annotations(mesh, set(wishes.shardings), sharding, stated)
+    lowering = Lowering(model, wishes.dims, wishes.values, said)
     lowering.build()
     return lowering
 

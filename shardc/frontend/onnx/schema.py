@@ -42,14 +42,14 @@ def attributes_of(node: NodeProto, schema: defs.OpSchema) -> dict[str, Any]:
             raise Invalid(
                 f"attribute {attribute.name} of {node.op_type} is no {cast(Any, known.type).name.lower()}"
             )
-        found[attribute.name] = _value(attribute)
+        found[attribute.name] = attribute_value(attribute)
     for name, known in schema.attributes.items():
         if name in found:
             continue
         if known.required:
             raise Invalid(f"{node.op_type} needs attribute {name}")
         if known.default_value.type != AttributeProto.UNDEFINED:
-            found[name] = _value(known.default_value)
+            found[name] = attribute_value(known.default_value)
     return found
 
 
@@ -78,7 +78,8 @@ def subgraphs(node: NodeProto) -> Iterable[onnx.GraphProto]:
             yield from attribute.graphs
 
 
-def _value(attribute: AttributeProto) -> Any:
+def attribute_value(attribute: AttributeProto) -> Any:
+    """Texts as str, lists as tuples, all else as ONNX gives it."""
     value = onnx.helper.get_attribute_value(attribute)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")

@@ -50,3 +50,6 @@ class Opaque:
 
 
 Known = Value | Unknown | Opaque
+
+Scope = dict[str, Known]
+"""Tensor name -> what is known of it, in one graph."""

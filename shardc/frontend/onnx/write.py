@@ -33,8 +33,8 @@ def decided(lowering: Lowering) -> dict[str, tuple[TensorType, Sharding]]:
         if isinstance(stated, Sharding):
             layouts[node.results[0]] = stated
     found: dict[str, tuple[TensorType, Sharding]] = {}
-    for name, type in lowering.types.items():
-        alive = [numbers[ssa] for ssa in lowering.spoken.get(name, ()) if ssa in numbers]
+    for name, type in lowering.tensors.types.items():
+        alive = [numbers[ssa] for ssa in lowering.tensors.spoken.get(name, ()) if ssa in numbers]
         known = layouts.get(alive[-1]) if alive else None
         found[name] = type, _closed(known) if known else replicated(mesh, type.rank)
     return found
@@ -60,7 +60,7 @@ def annotated(lowering: Lowering, approximate: bool = False) -> tuple[ModelProto
     mesh = mesh_of(lowering)
     proto = ModelProto()
     proto.CopyFrom(lowering.model.proto)
-    name = lowering.stated.name if lowering.stated else mesh.name
+    name = lowering.said.stated.name if lowering.said.stated else mesh.name
     _configure(proto, name, mesh)
     specs: dict[str, ShardingSpec] = {}
     changed: list[str] = []

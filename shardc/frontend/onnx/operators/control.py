@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 from onnx import GraphProto
-from xdsl.ir import Block
 
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators.loops import COUNTER, counted, loop
+from shardc.frontend.onnx.operators.loops import COUNTER, Once, counted, loop
 from shardc.frontend.onnx.operators.maths import add, axis, compare, transpose
 from shardc.frontend.onnx.values import Value
 from shardc.frontend.text.emitter import Emitter
@@ -25,24 +24,22 @@ def _if(n: Node) -> list[Value | Tensor]:
     branches: list[GraphProto] = [n.attributes["then_branch"], n.attributes["else_branch"]]
     if condition.array is not None:
         return list(n.bodies.body(branches[not condition.array.reshape(-1)[0]], []))
-    e = n.e
-    if len({tuple(_types(n, graph)) for graph in branches}) > 1:
-        n.known(0, "the branches differ in shape, and which one runs depends on the value of")
+    first: list[TensorType] = []
 
     def region(graph: GraphProto) -> list[Tensor]:
-        return [value.tensor() for value in n.bodies.body(graph, [])]
+        results = [value.tensor() for value in n.bodies.body(graph, [])]
+        types = [result.type for result in results]
+        if graph is branches[0]:
+            first[:] = types
+        elif types != first:
+            n.known(0, "the branches differ in shape, and which one runs depends on the value of")
+        return results
 
     def body(graph: GraphProto):
         return (), lambda: region(graph)
 
-    pred = e.reshape(n.x(0), ())
-    return list(e.ops(hlo.if_.name, pred, regions=[body(graph) for graph in branches], weak=False))
-
-
-def _types(n: Node, graph: GraphProto) -> list[TensorType]:
-    """The types of a branch's results, found by building it where nobody uses it."""
-    with n.bodies.aside(Block()):
-        return [value.type for value in n.bodies.body(graph, [])]
+    pred = n.e.reshape(n.x(0), ())
+    return list(n.e.ops(hlo.if_.name, pred, regions=[body(graph) for graph in branches], weak=False))
 
 
 def _loop(n: Node) -> list[Tensor]:
@@ -61,12 +58,12 @@ def _loop(n: Node) -> list[Tensor]:
     if not _always(graph):
         raise n.unsupported("with stacked results and a condition")
     assert turns is not None
-    types = _result_types(n, graph, start)
-    stacks = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in types]
+    once = Once(n, [t.type for t in start], lambda i, v: _turn(n, graph, e.cast(i, "i64"), v)[1:])
+    stacks = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in once.types[len(start) :]]
 
     def body(counter: Tensor, values: list[Tensor]) -> list[Tensor]:
         carried, results = values[: len(start)], values[len(start) :]
-        outputs = _turn(n, graph, e.cast(counter, "i64"), carried)[1:]
+        outputs = once.placed(counter, carried)
         news = outputs[len(start) :]
         return [
             *outputs[: len(start)],
@@ -136,15 +133,6 @@ def _put(e: Emitter, stack: Tensor, new: Tensor, counter: Tensor) -> Tensor:
     return e.op(hlo.dynamic_update_slice.name, stack, e.reshape(new, (1, *new.shape)), counter, *zeros)
 
 
-def _result_types(n: Node, graph: GraphProto, start: list[Tensor]) -> list[TensorType]:
-    """The types of what a turn stacks, found by building one turn that nobody uses."""
-    found: list[TensorType] = []
-    with n.bodies.aside(Block()):
-        counter = n.e.splat(0, TensorType((), "i64"))
-        found += [tensor.type for tensor in _turn(n, graph, counter, start)[1 + len(start) :]]
-    return found
-
-
 def _scan(n: Node) -> list[Tensor]:
     """A turn per element of the scanned axes, in either direction."""
     if n.version < 9:
@@ -168,12 +156,12 @@ def _scan(n: Node) -> list[Tensor]:
         ]
         return [v.tensor() for v in n.bodies.body(graph, list(map(_value, [*carried, *layers])))]
 
-    with n.bodies.aside(Block()):
-        types = [t.type for t in turn(e.splat(0, COUNTER), start)[len(start) :]]
+    once = Once(n, [t.type for t in start], turn)
+    types = once.types[len(start) :]
     results = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in types]
 
     def body(counter: Tensor, values: list[Tensor]) -> list[Tensor]:
-        outputs = turn(counter, values[: len(start)])
+        outputs = once.placed(counter, values[: len(start)])
         return outputs[: len(start)] + [
             _put(e, stack, new, _place(e, counter, turns, back))
             for stack, new, back in zip(

@@ -1,0 +1,94 @@
+"""Stored tensors and values known while compiling: literals where they are small, else arguments of main."""
+
+from __future__ import annotations
+
+from onnx import TensorProto
+from xdsl.ir import Block
+
+from shardc.diagnostics import Location, ShardcError
+from shardc.dialects.locations import locate
+from shardc.dialects.types import attr_of_type
+from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
+from shardc.frontend.onnx.errors import Unsupported
+from shardc.frontend.onnx.fold import MOST
+from shardc.frontend.onnx.model import Model, array_of, tensor_type
+from shardc.frontend.onnx.operators.maths import literal
+from shardc.frontend.onnx.tensors import Tensors
+from shardc.frontend.onnx.values import Array, Opaque, Value
+from shardc.frontend.text.values import Tensor
+from shardc.graph.types import DTYPES as KINDS
+from shardc.graph.types import TensorType
+from shardc.layout import Sharding
+
+SMALL = 16
+"""Elements of a stored tensor that is a literal; larger ones are arguments of main."""
+
+
+class Stored:
+    """Makes values of stored tensors.
+
+    `weights`: argument of main -> stored tensor, in the order of the arguments. `arguments` are the shardings
+    of main's arguments, to which a weight's is added.
+    """
+
+    def __init__(self, model: Model, tensors: Tensors, arguments: list[Sharding | None]) -> None:
+        self.main: Block | None = None
+        self.weights: dict[str, TensorProto] = {}
+        self._model = model
+        self._tensors = tensors
+        self._arguments = arguments
+        self._literals: dict[tuple[Block, Value], Tensor] = {}
+
+    def known(self, name: str, array: Array) -> Value:
+        """A value known while compiling: a literal where somebody uses it."""
+        dtype = next((k for k, (_, kind) in KINDS.items() if kind == array.dtype), None)
+        if dtype is None:
+            raise Unsupported(f"constant of {array.dtype}")
+        value = Value(name, TensorType(tuple(array.shape), dtype), array)
+        value.make = lambda: self._literal(value)
+        return value
+
+    def _literal(self, value: Value) -> Tensor:
+        """The constant in the block where the builder stands."""
+        key = (self._tensors.builder.current_block, value)
+        if key not in self._literals:
+            assert value.array is not None
+            self._literals[key] = literal(self._tensors.e, value.array)
+        return self._literals[key]
+
+    def stored(self, tensor: TensorProto) -> Value | Opaque:
+        """A tensor that the model stores: a literal if it is small, else an argument of main."""
+        try:
+            type = tensor_type(tensor)
+            size = type.size
+            keep = size <= (MOST if type.dtype in ("i64", "i32", "bool") else SMALL)
+            array = array_of(tensor, self._model.folder) if keep else None
+        except ValueError as error:
+            if tensor.data_type not in DTYPES:
+                return Opaque(tensor.name, f"tensor of {dtype_name(tensor.data_type)}")
+            raise ShardcError(f"{self._model.file}: stored tensor {tensor.name}: {error}") from None
+        if array is not None and size <= SMALL and tensor.name not in self._tensors.said.wished:
+            return self.known(tensor.name, array)
+        value = Value(tensor.name, type, array)
+        value.make = lambda: self._argument(value, tensor)
+        return value
+
+    def constant(self, tensor: TensorProto) -> Value:
+        """The value of a Constant node."""
+        value = self.stored(tensor)
+        if isinstance(value, Opaque):
+            raise Unsupported(f"constant: {value.kind}")
+        return value
+
+    def _argument(self, value: Value, tensor: TensorProto) -> Tensor:
+        """A further argument of main, for a stored tensor."""
+        assert self.main is not None
+        arg = self.main.insert_arg(attr_of_type(value.type), len(self.main.args))
+        name = self._tensors.names.fresh(value.name)
+        locate(arg, Location(self._model.file, 1, 1, name))
+        arg.name_hint = name
+        self._arguments.append(self._tensors.sharding(value.name, value.type))
+        self.weights[name] = tensor
+        value.emitted = Tensor(arg, value.type)
+        self._tensors.speak(value.name, value)
+        return value.emitted

@@ -1,0 +1,158 @@
+"""Device configurations in and out, the check of the rules, and the command."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import onnx
+import pytest
+from onnx import ModelProto, helper
+
+from shardc.cli.layout import main as layout
+from shardc.cli.shardc import main
+from shardc.compilation import lower
+from shardc.frontend.onnx.check import rejected
+from shardc.frontend.onnx.write import annotated, decided, proto_of
+from shardc.layout.notations.onnx_text import read_spec
+from shardc.options import Options
+from tests.onnx_small import MESH, SHARDINGS, lowering, mlp, refused
+
+# ---- shardings
+
+
+def test_what_is_written_reads_back_to_the_same_layouts() -> None:
+    first = lowering(mlp(), dims={"batch": 8}, mesh=MESH, shardings=SHARDINGS)
+    lower(first.module, Options(), "sharded")
+    proto, changed = annotated(first)
+    assert changed == []
+    onnx.checker.check_model(proto)
+    assert [c.name for c in proto.configuration] == ["pod"]
+    for node in proto.graph.node:
+        (part,) = node.device_configurations
+        assert {spec.tensor_name for spec in part.sharding_spec} == {*node.input, *node.output}
+    second = lowering(proto, dims={"batch": 8})
+    lower(second.module, Options(), "sharded")
+    again, _ = annotated(second)
+    assert again.SerializeToString(deterministic=True) == proto.SerializeToString(deterministic=True)
+    assert {name: t for name, (t, _) in decided(second).items()} == {
+        name: t for name, (t, _) in decided(first).items()
+    }
+
+
+def test_onnx_ir_reads_what_is_written() -> None:
+    ir = pytest.importorskip("onnx_ir")
+    first = lowering(mlp(), dims={"batch": 8}, mesh=MESH, shardings=SHARDINGS)
+    lower(first.module, Options(), "sharded")
+    proto, _ = annotated(first)
+    again = ir.to_proto(ir.from_proto(proto))
+    assert [n.device_configurations for n in again.graph.node] == [
+        n.device_configurations for n in proto.graph.node
+    ]
+
+
+def _stated(**specs: str) -> ModelProto:
+    proto = mlp()
+    configuration = proto.configuration.add()
+    configuration.name, configuration.num_devices = "four", 4
+    for node in proto.graph.node:
+        part = node.device_configurations.add()
+        part.configuration_id = "four"
+        for name, spec in specs.items():
+            if name in (*node.input, *node.output):
+                part.sharding_spec.append(proto_of(read_spec(spec), name))
+    return proto
+
+
+HALVES = "{device: [-1, -2] device_map: {-1: [0, 1], -2: [2, 3]} sharded_dim: [{axis: 0 num_shards: 2}]}"
+CROSS = "{device: [-1, -2] device_map: {-1: [0, 2], -2: [1, 3]} sharded_dim: [{axis: -1 num_shards: 2}]}"
+ODD = "{device: [-1, -2] device_map: {-1: [0, 1, 2], -2: [3]} sharded_dim: [{axis: 0 num_shards: 2}]}"
+
+
+def test_device_groups_become_axes() -> None:
+    found = lowering(_stated(x=HALVES, W1=CROSS), dims={"batch": 8})
+    assert found.mesh is not None
+    assert found.mesh.axes == (("d0", 2), ("d1", 2))
+
+
+def test_device_groups_that_do_not_factor_are_shown() -> None:
+    assert "x: [0, 1, 2], [3]" in refused(_stated(x=ODD), dims={"batch": 8})
+
+
+def test_a_configuration_is_chosen_by_name() -> None:
+    proto = _stated(x=HALVES)
+    assert "has no configuration two; it has four" in refused(proto, dims={"batch": 8}, configuration="two")
+    other = proto.configuration.add()
+    other.name, other.num_devices = "one", 1
+    assert "2 device configurations: four, one" in refused(proto, dims={"batch": 8})
+    assert lowering(proto, dims={"batch": 8}, configuration="four").mesh is not None
+
+
+def test_check_names_the_axis_that_a_rule_rejects() -> None:
+    split = "{device: [0, 1, 2, 3] sharded_dim: [{axis: 1 num_shards: 4}]}"
+    whole = "{device: [-1] device_map: {-1: [0, 1, 2, 3]}}"
+    found = lowering(_stated(x=split, W1=whole), dims={"batch": 8})
+    lower(found.module, Options(), "sharded")
+    lines = [str(line) for line in rejected(found)]
+    assert any(line.startswith("first: MatMul (rule: matmul): axis 1 of x:") for line in lines)
+
+
+def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
+    far = "{device: [0, 1] sharded_dim: [{axis: 5 num_shards: 2}]}"
+    assert "axis 5 is outside a tensor of 2 dimensions" in refused(_stated(x=far), dims={"batch": 8})
+    assert "no tensor of the program is called z" in refused(
+        mlp(), dims={"batch": 8}, mesh=MESH, shardings={"z": "P('data')"}
+    )
+    assert "is no sharding" in refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "P('dat')"})
+
+
+# ---- the command
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path, out = tmp_path / "m.onnx", tmp_path / "out.onnx"
+    onnx.save(mlp(), path)
+    wishes = ["-D", "batch=8", "--mesh", MESH, "--shard", "x=P('data')", "--shard", "W1=P(None, 'model')"]
+    assert main([str(path), *wishes, "--run"]) == 0
+    assert main([str(path), *wishes, "--emit", "onnx", "-o", str(out)]) == 0
+    assert main([str(out), "-D", "batch=8", "--check"]) == 0
+    assert main([str(out), "-D", "batch=8", "--emit", "numpy"]) == 0
+    assert "def load_weights(model):" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["p.shard", "--mesh", MESH])
+    assert "--mesh is for .onnx models" in capsys.readouterr().err
+    path.write_bytes(b"no model")
+    assert main([str(path)]) == 1
+    assert "is no ONNX model" in capsys.readouterr().err
+
+
+def test_the_checker_reads_binary_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Valid, invalid and not covered are told apart; a reduction's axes are read, weights are not."""
+    proto = _stated(x=HALVES, h="{device: [0, 1, 2, 3] sharded_dim: [{axis: 0 num_shards: 4}]}")
+    proto.graph.node[0].device_configurations[0].pipeline_stage = 1
+    nodes = [
+        helper.make_node("Constant", [], ["axes"], value_ints=[1]),
+        helper.make_node("ReduceSum", ["y", "axes"], ["s"], keepdims=0),
+        helper.make_node("Softmax", ["s"], ["t"]),
+        helper.make_node("MatMul", ["x", "W2"], ["u"], name="wrong"),
+    ]
+    proto.graph.node.extend(nodes)
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    (tmp_path / "w.bin").unlink()
+    assert layout(["onnx-check", str(path), "--format", "json"]) == 1
+    said = capsys.readouterr()
+    found = json.loads(said.out)
+    verdicts = ["valid", "valid", "valid", "valid", "not covered by the document", "invalid"]
+    assert [(node["op_type"], node["verdict"]) for node in found] == [
+        *zip(["MatMul", "Relu", "MatMul", "ReduceSum", "Softmax", "MatMul"], verdicts, strict=True)
+    ]
+    assert found[0]["pipeline_stage"] == 1
+    assert [move["tensor"] for move in found[0]["repartition"]] == ["x"]
+    assert [move["tensor"] for move in found[0]["redistribute"]] == ["h"]
+    assert found[3]["shape"] == ["batch"]
+    assert "they run together" in found[5]["reason"]
+    assert said.err == "shardc-layout: error: invalid nodes: 5\n"
+    path.write_bytes(b"no model")
+    assert layout(["onnx-check", str(path)]) == 1
+    assert "is no ONNX model" in capsys.readouterr().err

@@ -1,0 +1,126 @@
+"""Models that nobody should trust: sizes, places of external data, names, depths."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import onnx
+import pytest
+from onnx import ModelProto, TensorProto, helper
+
+import shardc
+from shardc.diagnostics import ShardcError
+from tests.onnx_small import W1, lowering, model, refused
+
+
+@pytest.mark.parametrize(
+    "location", ["../w.bin", "/etc/hostname", "link.bin", "a/../../w.bin", "", "none.bin"]
+)
+def test_external_data_stays_below_the_folder(tmp_path: Path, location: str) -> None:
+    folder = tmp_path / "m"
+    folder.mkdir()
+    (tmp_path / "w.bin").write_bytes(b"\0" * 64)
+    (folder / "link.bin").symlink_to(tmp_path / "w.bin")
+    proto = model([helper.make_node("Add", ["x", "b"], ["y"])], {"x": [4]}, ["y"], b=np.ones(4, np.float32))
+    tensor = proto.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value=location)
+    onnx.save(proto, folder / "m.onnx")
+    with pytest.raises(ShardcError, match="below the model's folder"):
+        shardc.from_onnx(str(folder / "m.onnx"))
+
+
+def test_sizes_are_checked_before_anything_is_read() -> None:
+    proto = model([helper.make_node("Add", ["x", "b"], ["y"])], {"x": [4]}, ["y"], b=np.ones(4, np.float32))
+    proto.graph.initializer[0].dims[0] = 8
+    assert "16 bytes, and its type f32[8] takes 32" in refused(proto)
+    proto.graph.initializer[0].dims[0] = 2**50
+    assert "a tensor of shape" in refused(proto)
+
+
+def test_a_chain_that_would_grow_is_not_computed() -> None:
+    nodes = [
+        helper.make_node("Constant", [], ["s"], value_ints=[2**30, 2**30]),
+        helper.make_node("ConstantOfShape", ["s"], ["y"]),
+    ]
+    assert "2^48 elements" in refused(model(nodes, {}, ["y"]))
+
+
+def test_names_become_identifiers(tmp_path: Path) -> None:
+    name = 'a"); import os; os.system("x") #\n'
+    nodes = [helper.make_node("MatMul", [name, "class"], ["1/y"])]
+    proto = model(nodes, {name: [4, 16]}, ["1/y"], **{"class": W1})
+    program = shardc.from_onnx(proto)
+    assert "import os" not in re.sub(r"json\.loads\(.*?\n\)", "", program.source, flags=re.DOTALL)
+    compile(program.source, "m", "exec")
+
+
+def test_a_function_that_calls_itself_is_refused() -> None:
+    node = helper.make_node("Again", ["a"], ["b"], domain="own")
+    function = helper.make_function("own", "Again", ["a"], ["b"], [node], [helper.make_opsetid("own", 1)])
+    proto = model([helper.make_node("Again", ["x"], ["y"], domain="own")], {"x": [2]}, ["y"])
+    proto.opset_import.append(helper.make_opsetid("own", 1))
+    proto.functions.append(function)
+    assert "calls itself" in refused(proto)
+
+
+def nested(op: str, depth: int) -> ModelProto:
+    """Bodies within bodies: If with a condition that depends on data, or Loop that stacks."""
+    nodes, out = [helper.make_node("Relu", ["x"], ["o0"])], "o0"
+    for d in range(1, depth + 1):
+        result = helper.make_tensor_value_info(out, TensorProto.FLOAT, None)
+        if op == "If":
+            body = helper.make_graph(nodes, "then", [], [result])
+            other = helper.make_graph([helper.make_node("Neg", ["x"], [f"n{d}"])], "else", [], [])
+            other.output.append(helper.make_tensor_value_info(f"n{d}", TensorProto.FLOAT, None))
+            nodes = [helper.make_node("If", ["c"], [f"o{d}"], then_branch=body, else_branch=other)]
+        else:
+            turn = [(f"i{d}", TensorProto.INT64), (f"k{d}", TensorProto.BOOL)]
+            inputs = [helper.make_tensor_value_info(name, kind, []) for name, kind in turn]
+            same = helper.make_node("Identity", [f"k{d}"], [f"q{d}"])
+            total = helper.make_node("ReduceSum", [out], [f"r{d}"], keepdims=0)
+            body = helper.make_graph([*nodes, same, total], "turn", inputs, [])
+            body.output.append(helper.make_tensor_value_info(f"q{d}", TensorProto.BOOL, None))
+            body.output.append(helper.make_tensor_value_info(f"r{d}", TensorProto.FLOAT, None))
+            nodes = [helper.make_node("Loop", ["m", ""], [f"o{d}"], body=body)]
+        out = f"o{d}"
+    proto = model(nodes, {"x": [4]}, [out], m=np.array(1))
+    proto.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+    return proto
+
+
+@pytest.mark.parametrize("op", ["If", "Loop"])
+def test_a_body_is_built_once_at_every_depth(op: str) -> None:
+    """Twice per body would be 65,536 bodies here."""
+    sizes = [sum(1 for _ in lowering(nested(op, depth)).module.walk()) for depth in (4, 8, 16)]
+    assert sizes[2] - sizes[1] == 2 * (sizes[1] - sizes[0])
+    program = shardc.from_onnx(nested(op, 16), target="numpy")
+    x, c = np.array([1, -2, 3, -4], np.float32), np.array(True)
+    results = [np.maximum(x, 0), np.array([4], np.float32)]
+    np.testing.assert_allclose(program.main(x, c), results[op == "Loop"])
+
+
+@pytest.mark.parametrize("op", ["If", "Loop"])
+def test_bodies_that_are_too_deep_are_refused(op: str) -> None:
+    assert "bodies lie in each other more than 16 deep" in refused(nested(op, 17))
+
+
+def _calls(functions: int, calls: int) -> ModelProto:
+    """Functions, each of which calls the next so many times."""
+    proto = model([helper.make_node("f0", ["x"], ["y"], domain="own")], {"x": [2]}, ["y"])
+    opsets = [helper.make_opsetid("", 18), helper.make_opsetid("own", 1)]
+    proto.opset_import.append(opsets[1])
+    for i in range(functions):
+        name, domain = (f"f{i + 1}", "own") if i < functions - 1 else ("Relu", "")
+        nodes = [helper.make_node(name, ["a"], [f"b{c}"], domain=domain) for c in range(calls)]
+        proto.functions.append(helper.make_function("own", f"f{i}", ["a"], ["b0"], nodes, opsets))
+    return proto
+
+
+def test_functions_that_call_each_other_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "functions call each other more than 16 deep" in refused(_calls(40, 1))
+    monkeypatch.setattr("shardc.frontend.onnx.lowering.MOST_NODES", 500)
+    assert "the model comes to more than 500 nodes" in refused(_calls(12, 4))

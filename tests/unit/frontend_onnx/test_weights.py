@@ -1,0 +1,99 @@
+"""Weights stay in the model: the functions of an emitted file that load them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import jax
+import numpy as np
+import onnx
+import pytest
+from jax.sharding import PartitionSpec as P
+from onnx import helper, numpy_helper
+
+import shardc
+from tests.onnx_small import MESH, RNG, SHARDINGS, W1, W2, mlp, model
+
+jax.config.update("jax_num_cpu_devices", 8)
+
+
+def test_weights_are_arguments_and_loaded_by_name(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path)
+    program = shardc.from_onnx(str(path), dims={"batch": 8}, mesh=MESH, shardings=SHARDINGS, target="numpy")
+    weights = program.module.load_weights(str(path))
+    assert list(weights) == ["W1", "W2"]
+    x = RNG.standard_normal((8, 16)).astype(np.float32)
+    wanted = np.maximum(x @ W1, 0) @ W2
+    np.testing.assert_allclose(program.main(x, *weights.values()), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_external_data_is_mapped(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    program = shardc.from_onnx(str(path), dims={"batch": 2}, target="numpy")
+    weights = program.module.load_weights(str(path))
+    np.testing.assert_array_equal(weights["W2"], W2)
+
+
+@pytest.mark.parametrize("external", [False, True])
+def test_each_process_loads_its_blocks(tmp_path: Path, external: bool) -> None:
+    """Every block is one of a device, none is the whole, and main takes them as they lie."""
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path, save_as_external_data=external, location="w.bin", size_threshold=0)
+    program = shardc.from_onnx(str(path), dims={"batch": 8}, mesh=MESH, shardings=SHARDINGS)
+    blocks = program.module.load_blocks(str(path))
+    assert [(name, block.sharding.spec) for name, block in blocks.items()] == [
+        ("W1", P(None, "model")),
+        ("W2", P("model", None)),
+    ]
+    assert {shard.data.shape for shard in blocks["W1"].addressable_shards} == {(16, 32)}
+    np.testing.assert_array_equal(blocks["W1"], W1)
+    np.testing.assert_array_equal(blocks["W2"], W2)
+    x = RNG.standard_normal((8, 16)).astype(np.float32)
+    wanted = np.maximum(x @ W1, 0) @ W2
+    np.testing.assert_allclose(program.main(x, *blocks.values()), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_a_weight_that_main_pads_is_loaded_whole(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    weight = RNG.standard_normal((16, 5)).astype(np.float32)
+    proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": [4, 16]}, ["y"], w=weight)
+    onnx.save(proto, path)
+    program = shardc.from_onnx(str(path), mesh=MESH, shardings={"w": "P(None, 'model')"})
+    blocks = program.module.load_blocks(str(path))
+    assert blocks["w"].sharding.spec == P()
+    x = RNG.standard_normal((4, 16)).astype(np.float32)
+    np.testing.assert_allclose(program.main(x, blocks["w"]), x @ weight, rtol=1e-4, atol=1e-4)
+
+
+def test_a_constant_of_a_function_is_found(tmp_path: Path) -> None:
+    """A function's names are its own: this constant is called as a stored tensor of the graph is."""
+    inside = [
+        helper.make_node("Constant", [], ["W1"], value=numpy_helper.from_array(W2.T)),
+        helper.make_node("MatMul", ["a", "W1"], ["b"]),
+    ]
+    function = helper.make_function("own", "Product", ["a"], ["b"], inside, [helper.make_opsetid("", 18)])
+    nodes = [
+        helper.make_node("MatMul", ["x", "W1"], ["h"]),
+        helper.make_node("Product", ["x"], ["g"], domain="own"),
+        helper.make_node("Add", ["h", "g"], ["y"]),
+    ]
+    proto = model(nodes, {"x": [4, 16]}, ["y"], W1=W1)
+    proto.opset_import.append(helper.make_opsetid("own", 1))
+    proto.functions.append(function)
+    path = tmp_path / "m.onnx"
+    onnx.save(proto, path)
+    program = shardc.from_onnx(str(path), target="numpy")
+    weights = program.module.load_weights(str(path))
+    x = RNG.standard_normal((4, 16)).astype(np.float32)
+    np.testing.assert_allclose(program.main(x, *weights.values()), x @ W1 + x @ W2.T, rtol=1e-4, atol=1e-4)
+
+
+def test_another_model_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path)
+    program = shardc.from_onnx(str(path), dims={"batch": 8}, target="numpy")
+    onnx.save(model([helper.make_node("Relu", ["x"], ["y"])], {"x": [4]}, ["y"]), path)
+    with pytest.raises(ValueError, match="the model has no tensor W1"):
+        program.module.load_weights(str(path))
