@@ -53,9 +53,7 @@ def _planned(snap: Snapshot, machine: Machine | None) -> tuple[Snapshot, Plan] |
     """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
         with collecting():
-            passes = STAGES["collectives"]
-            for name in passes[passes.index("propagate") : passes.index("insert-reshards")]:
-                PASSES[name]()().apply(make_context(), snap.module)
+            PASSES["propagate"]()().apply(make_context(), snap.module)
             return planned(snap.module, machine)
     except ShardcError:
         return None
