@@ -16,6 +16,7 @@ the shardings of arguments and results, stay. Every operation then has operands 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import takewhile
 
@@ -41,10 +42,14 @@ CALL = "shardc.call"
 
 @dataclass(frozen=True)
 class InsertReshards(GraphPass):
-    """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it."""
+    """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
+
+    `told` is given the plan.
+    """
 
     name = "insert-reshards"
     machine: Machine | None = None
+    told: Callable[[Plan], None] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
         found = _planned(shared, self.machine)
@@ -52,6 +57,8 @@ class InsertReshards(GraphPass):
             return False
         snap, plan = found
         plan.warn()
+        if self.told is not None:
+            self.told(plan)
         _write_layouts(snap, plan)
         _Inserter(snap, plan).insert()
         return True

@@ -86,10 +86,11 @@ def _left(plan: Plan) -> Iterator[str]:
         part = time.repeated_fs / time.total_fs
         yield f"work that every device does takes {seconds_text(time.repeated_fs)}, {part:.0%} of the time"
     if less is not None:
-        worst, repeated, saved = title(less.worst.node), less.repeated_fs, less.saved_fs
+        worst = title(less.operations[0].variable.node)
+        saves = f"saves {seconds_text(less.saved_fs)}" if less.weighed else "saves bytes"
         yield (
-            f"operations divided less than annotations say: {less.count}, the largest {worst}; "
-            f"{seconds_text(repeated)} of work is repeated, which saves {seconds_text(saved)}"
+            f"operations divided less than annotations say: {len(less.operations)}, the largest {worst}; "
+            f"{seconds_text(less.repeated_fs)} of work is repeated on {less.machine}, which {saves}"
         )
     for index, argument, layout in plan.split_results():
         number = plan.graph.main.body.args.index(argument)

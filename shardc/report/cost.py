@@ -9,6 +9,7 @@ from shardc.analysis.per_device import Peak
 from shardc.graph import Graph
 from shardc.planning.machines import Machine
 from shardc.report.memory import Memory, memory
+from shardc.report.repeated import RepeatedWork
 from shardc.report.times import Estimate, estimate
 from shardc.report.traffic import Collective, collectives
 from shardc.report.work import Work, work
@@ -19,7 +20,7 @@ class Cost:
     """Per device, in bytes and operations. `axes` are the mesh's names and sizes, `devices` their product.
 
     bytes: what a device sends in all collectives; `at_least`, where data say how often a loop runs.
-    time: on a machine, if one was named.
+    time: on a machine, if one was named. repeated: the work that annotations divide further than the plan.
     """
 
     devices: int
@@ -30,6 +31,7 @@ class Cost:
     memory: Memory
     work: Work
     time: Estimate | None = None
+    repeated: RepeatedWork | None = None
 
 
 def cost_of(graph: Graph, peak: Peak, machine: Machine | None = None) -> Cost:
@@ -49,5 +51,5 @@ def cost_of(graph: Graph, peak: Peak, machine: Machine | None = None) -> Cost:
         at_least=any(collective.at_least for collective in found),
         memory=held,
         work=done,
-        time=estimate(machine, mesh, found, done, held.peak) if machine else None,
+        time=estimate(machine, program, found, held.peak) if machine else None,
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -15,9 +16,11 @@ from shardc.layout import LayoutError
 from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.machines import Machine
+from shardc.planning.program import Plan
 from shardc.report.cost import Cost, cost_of
 from shardc.report.memory import Peak
 from shardc.report.removal import Trial, with_removals
+from shardc.report.repeated import repeated_work
 
 EFFORT = 600
 """Trials times operations, by default: what takes a small program some seconds."""
@@ -36,10 +39,12 @@ def cost_module(
     changes of annotations are compiled to find those that remove a collective; by default fewer, the larger
     the program.
     """
-    start = module.clone()
-    run_to(make_context(), module, "local", options=options)
+    start, plans = module.clone(), list[Plan]()
+    run_to(make_context(), module, "local", options=_telling(options, plans.append))
     graph = snapshot(module).graph
     cost = cost_of(graph, peak(graph), machine)
+    if plans:
+        cost = replace(cost, repeated=repeated_work(plans[0]))
     if not cost.collectives:
         return cost
     if tries is None:
@@ -47,6 +52,12 @@ def cost_module(
     if not tries:
         return cost
     return _with_removals(start, cost, peak, options, tries)
+
+
+def _telling(options: ByPass | None, told: Callable[[Plan], None]) -> ByPass:
+    """The options, and who is given the plan."""
+    given = dict(options or {})
+    return {**given, "insert-reshards": {**given.get("insert-reshards", {}), "told": told}}
 
 
 def _with_removals(

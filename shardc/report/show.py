@@ -13,10 +13,13 @@ from typing import Any
 
 from shardc.analysis.text import readable
 from shardc.report.cost import Cost
+from shardc.report.repeated import RepeatedWork
 from shardc.report.traffic import Collective, Removal
 
 SCHEMA = 1
 _INTERNAL = ("over", "pairs")
+SHOWN = 4
+"""Operations that repeat work, of those that the text names."""
 COLUMNS = ("collective", "over", "operand", "sends", "times", "in all", "line")
 
 
@@ -114,16 +117,32 @@ def tail(cost: Cost) -> Iterator[str]:
     yield f"        at most {amount(memory.peak)} at once{where}"
     least = "at least " if work.at_least else ""
     yield f"work:   {least}{work.matmul} FLOPs in matmuls, {work.all} operations in all"
+    if cost.repeated is not None:
+        yield from _repeated(cost.repeated)
     if cost.time is not None:
         time = cost.time
-        sending, working = duration(time.communication_ns), duration(time.matmul_ns)
+        sending, working = duration(time.communication_ns), duration(time.work_ns)
         both, hidden = duration(time.total_ns), duration(time.overlapped_ns)
-        yield f"time:   {sending} in collectives, {working} in matmuls;"
+        matmul = duration(time.matmul_ns)
+        yield f"time:   {sending} in collectives, {working} in operations, {matmul} of it in matmuls;"
         yield f"        {both} one after the other, {hidden} overlapped"
         fits = "fits" if time.fits else "does not fit"
         yield f"        on {time.machine}: {fits} into {amount(time.memory)}"
         yield f"        numbers: {time.source}"
         yield f"        formulas: {time.formulas}"
+
+
+def _repeated(found: RepeatedWork) -> Iterator[str]:
+    """The work that annotations divide and the plan does not."""
+    rest = len(found.operations) - SHOWN
+    more, hint = ("more", "") if found.saved_ns >= 0 else ("less", f" (--machine {found.machine})")
+    yield f"repeated: {duration(found.repeated_ns)} of work on {found.machine} that annotations divide;"
+    yield f"        dividing it takes {duration(abs(found.saved_ns))} {more} there{hint}"
+    for each in found.operations[:SHOWN]:
+        took = duration(each.repeated_ns)
+        yield f"        {took} by {each.operation}, in {each.parts} of {each.could} parts"
+    if rest > 0:
+        yield f"        and {rest} more operations"
 
 
 def title(entry: Collective) -> str:

@@ -1,18 +1,24 @@
-"""How long a program takes on a machine, estimated.
+"""How long a program takes on a machine, estimated, as the planner does.
 
-The formulas of collectives are in planning/machines/links.py.
-
-Work is matmul operations over the device's rate for their dtype; other operations are left out.
+The formulas of collectives are in planning/machines/links.py, the price of an operation is Machine.work, and
+what operations read and write is by the rule of planning/program/fusion.py, all on what one device runs.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
+from shardc.analysis.per_device import PerDeviceProgram
+from shardc.graph import Node, walk
 from shardc.layout import Mesh
+from shardc.ops import Trait, has, op_of
 from shardc.planning.machines import Machine, link_of, seconds
+from shardc.planning.program.fusion import traffic
+from shardc.planning.program.rates import OpWork, op_work
+from shardc.report.executions import Executions, Run
 from shardc.report.traffic import Collective
-from shardc.report.work import Work
+from shardc.report.work import operations
 
 BILLION = 10**9
 
@@ -28,8 +34,9 @@ class CollectiveTime:
 
 @dataclass(frozen=True)
 class Estimate:
-    """Nanoseconds on a machine: each collective in the order of Cost.collectives, all of them, matmuls.
+    """Nanoseconds on a machine: each collective in the order of Cost.collectives, all of them, operations.
 
+    `work_ns` has arithmetic and memory traffic, `matmul_ns` the arithmetic of products, which is part of it.
     `total_ns` is with nothing overlapped, `overlapped_ns` with communication behind work as far as it goes.
     `source` says where the machine's numbers are from, `formulas` where those of the collectives are.
     `fits` says whether the peak is within the device's memory.
@@ -41,6 +48,7 @@ class Estimate:
     collectives: tuple[CollectiveTime, ...]
     communication_ns: int
     matmul_ns: int
+    work_ns: int
     total_ns: int
     overlapped_ns: int
     memory: int
@@ -55,23 +63,31 @@ FORMULAS = {
 
 
 def estimate(
-    machine: Machine, mesh: Mesh | None, found: tuple[Collective, ...], work: Work, peak: int
+    machine: Machine, program: PerDeviceProgram, found: tuple[Collective, ...], peak: int
 ) -> Estimate:
-    """Times of the collectives `found` over `mesh` and of `work`. ShardcError if links fit no axis."""
+    """Times of a device's program and of its collectives `found`. ShardcError if links fit no axis."""
+    mesh = program.mesh.mesh if program.mesh else None
     times = tuple(_timed(machine, mesh, collective) for collective in found) if mesh else ()
     communication = sum(time.total_ns for time in times)
-    rate = machine.flops
-    matmul = sum(round(BILLION * n / rate.get(dtype, rate["other"])) for dtype, n in work.matmul_by_dtype)
+    done = list(_work(program))
+    matmul = sum(
+        run.times * machine.work(work.operations, work.dtype, 0)
+        for run, work in done
+        if has(run.node.name, Trait.PRODUCT)
+    )
+    working = sum(run.times * machine.work(work.operations, work.dtype, work.bytes()) for run, work in done)
     kinds = dict.fromkeys(link.kind for link in machine.links)
+    work_ns = round(BILLION * working)
     return Estimate(
         machine=machine.name,
         source=machine.source,
         formulas="; ".join(FORMULAS[kind] for kind in kinds),
         collectives=times,
         communication_ns=communication,
-        matmul_ns=matmul,
-        total_ns=communication + matmul,
-        overlapped_ns=max(communication, matmul),
+        matmul_ns=round(BILLION * matmul),
+        work_ns=work_ns,
+        total_ns=communication + work_ns,
+        overlapped_ns=max(communication, work_ns),
         memory=machine.memory,
         fits=peak <= machine.memory,
     )
@@ -81,3 +97,24 @@ def _timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTi
     link = link_of(machine, mesh, collective.over)
     once = round(BILLION * seconds(machine, link, mesh, collective))
     return CollectiveTime(link.name, once, once * collective.times)
+
+
+def _work(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
+    """What every operation takes that is no exchange, and how often it runs."""
+    graph = program.graph
+    runs = Executions(program, partial(operations, graph)).runs
+    nodes = {run.node.id: run.node for run in runs}
+    ends = [node for node in walk(program.body) if has(node.name, Trait.TERMINATOR)]
+    users: dict[int, list[Node]] = {}
+    for node in (*nodes.values(), *ends):
+        for value in node.operands:
+            users.setdefault(value, []).append(node)
+    used = traffic(nodes.values(), users)
+    done = [(run, op_work(op_of(graph, run.node), used[run.node.id])) for run in runs if _computes(run.node)]
+    return [(run, work) for run, work in done if work is not None]
+
+
+def _computes(node: Node) -> bool:
+    """Whether an operation does something of its own, and on one device."""
+    others = (Trait.REGION, Trait.COLLECTIVE, Trait.CALL, Trait.IDENTITY)
+    return not any(has(node.name, kind) for kind in others)

@@ -37,6 +37,13 @@ class Machine:
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)
 
+    def work(self, operations: float, dtype: str, bytes: float) -> float:
+        """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`.
+
+        The planner and the report ask here; `dtype` is that of a product, else "other".
+        """
+        return operations / self.flops.get(dtype, self.flops["other"]) + bytes / self.bandwidth
+
 
 def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:
     """The machine with links for mesh axes; ShardcError if it has no such link."""

@@ -2,7 +2,8 @@
 
 A chain of elementwise operations, broadcasts and what makes values from nothing (iotas, constants) reads each
 of its inputs once, and writes what others use. A reduction ends a chain: it takes elements as they are made.
-A reshape of what is in memory is no work. What an operation's definition says that it touches (a slice, a
+A reshape of what is in memory is no work, nor is a device's own part of it. What an operation's definition
+says that it touches (a slice, a
 gather, an update in place) is not asked here.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
@@ -16,7 +17,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from shardc.graph import Node
-from shardc.ops import Trait, has, hlo
+from shardc.ops import Trait, has, hlo, spmd
+
+_IN_PLACE = (hlo.reshape.name, spmd.all_slice.name)
+"""What uses their results reads them where they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,13 +61,14 @@ def traffic(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> dict[int,
 
 def _of(node: Node, reads: tuple[int, ...], fused: set[int]) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
-    return Traffic((), ()) if node.name == hlo.reshape.name and writes else Traffic(reads, writes)
+    return Traffic((), ()) if node.name in _IN_PLACE and writes else Traffic(reads, writes)
 
 
 def _chained(node: Node) -> bool:
     """Whether what an operation makes can be made again wherever it is used."""
     kinds = (Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW)
-    return len(node.results) == 1 and any(has(node.name, kind) for kind in kinds)
+    one = node.name == spmd.to_partial.name or any(has(node.name, kind) for kind in kinds)
+    return one and len(node.results) == 1
 
 
 def _takes(node: Node) -> bool:

@@ -33,15 +33,40 @@ GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; no
 
 @dataclass(frozen=True, slots=True)
 class OpWork:
-    """One run of an operation, undivided: ticks of its arithmetic, its types and what memory it uses.
+    """One run of an operation, undivided: its arithmetic, for which rate, and what memory it uses.
 
     `touched` are bytes where the operation's definition says; else those of `traffic`.
     """
 
     op: Op
-    ticks: float
+    operations: int
+    dtype: str
     touched: int | None
     traffic: Traffic
+
+    def bytes(self) -> int:
+        """What it reads and writes."""
+        if self.touched is not None:
+            return self.touched
+        read = sum(self.op.operands[i].nbytes for i in self.traffic.reads)
+        return read + sum(self.op.results[i].nbytes for i in self.traffic.writes)
+
+    def bytes_of(self, choice: Choice) -> float:
+        """The same of one device: of its blocks."""
+        if self.touched is not None:
+            return self.touched / float(choice.parts)
+        read = sum(block_bytes(self.op.operands[i], choice.operands[i]) for i in self.traffic.reads)
+        return read + sum(block_bytes(self.op.results[i], choice.results[i]) for i in self.traffic.writes)
+
+
+def op_work(op: Op, traffic: Traffic) -> OpWork | None:
+    """The work of an operation of a program, of all devices or of one; None if nobody defines it."""
+    definition = find(op.name)
+    if definition is None:
+        return None
+    dtype = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else "other"
+    touched = definition.work.touched
+    return OpWork(op, definition.work.operations(op), dtype, touched(op) if touched else None, traffic)
 
 
 class Rates:
@@ -100,36 +125,19 @@ class Rates:
 
     def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
         """What an operation takes; None where that is nothing in any layout."""
-        definition = find(op.name)
-        if self.free or definition is None:
-            return None
-        dtype = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else "other"
-        rate = self.machine.flops.get(dtype, self.machine.flops["other"])
-        touched = definition.work.touched
-        arithmetic = self.tick * definition.work.operations(op) / rate
-        return OpWork(op, arithmetic, None if touched is None else touched(op), traffic)
+        return None if self.free else op_work(op, traffic)
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
-        count = self.mesh.size
-        op, per_byte = work.op, self.tick / self.machine.bandwidth
-        parts = float(choice.parts)
-        ticks = work.ticks * (1 / parts - 1 / count)
-        if work.touched is not None:
-            return _counted(ticks + per_byte * work.touched * (1 / parts - 1 / count))
-        tensors = [(op.operands[i], choice.operands[i]) for i in work.traffic.reads]
-        tensors += [(op.results[i], choice.results[i]) for i in work.traffic.writes]
-        held = sum(
-            block_bytes(type, layout) - type.size * type.numpy.itemsize / count for type, layout in tensors
-        )
-        return _counted(ticks + per_byte * held)
+        even = self.machine.work(work.operations, work.dtype, work.bytes()) / self.mesh.size
+        return _counted(self.tick * (self._alone(work, choice) - even))
 
-    def share(self, work: OpWork) -> int:
-        """Ticks of one run if every device has an even share of the work."""
-        op = work.op
-        tensors = [op.operands[i] for i in work.traffic.reads] + [op.results[i] for i in work.traffic.writes]
-        held = work.touched if work.touched is not None else sum(t.size * t.numpy.itemsize for t in tensors)
-        return round((work.ticks + self.tick / self.machine.bandwidth * held) / self.mesh.size)
+    def alone(self, work: OpWork, choice: Choice) -> int:
+        """Ticks of one run on one device."""
+        return round(self.tick * self._alone(work, choice))
+
+    def _alone(self, work: OpWork, choice: Choice) -> float:
+        return self.machine.work(work.operations / float(choice.parts), work.dtype, work.bytes_of(choice))
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:

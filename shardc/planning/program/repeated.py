@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
@@ -23,8 +24,8 @@ LONG = 10**9  # femtoseconds of repeated work that are worth a warning then
 @dataclass(frozen=True)
 class PlanTime:
     """Modelled femtoseconds on a machine, nothing overlapped: `work_fs` as evenly shared out as can be,
-    communication, and work that devices repeat. No plan takes fewer than `least_fs` for the last two; None
-    where that is not known."""
+    communication, and work that devices repeat for a nanosecond or longer. No plan takes fewer than
+    `least_fs` for the last two; None where that is not known."""
 
     machine: str
     work_fs: int
@@ -38,14 +39,28 @@ class PlanTime:
 
 
 @dataclass(frozen=True)
-class LessDivided:
-    """Operations that annotations divide further: how many, the one that repeats most, femtoseconds that
-    they all repeat in a run of the program, and that dividing them as annotations do would take more."""
+class Repeated:
+    """An operation that runs in fewer `parts` than it could; the femtoseconds that it repeats in a run."""
 
-    count: int
-    worst: Variable
+    variable: Variable
+    parts: int | Fraction
+    could: int | Fraction
     repeated_fs: int
+
+
+@dataclass(frozen=True)
+class LessDivided:
+    """Operations that annotations divide further, those that repeat most first; the femtoseconds on `machine`
+    that dividing them as annotations do would take more. `weighed`: the plan was made for that machine."""
+
+    machine: str
+    operations: tuple[Repeated, ...]
     saved_fs: int
+    weighed: bool
+
+    @property
+    def repeated_fs(self) -> int:
+        return sum(operation.repeated_fs for operation in self.operations)
 
 
 def time_of(problem: Problem) -> PlanTime | None:
@@ -55,26 +70,39 @@ def time_of(problem: Problem) -> PlanTime | None:
         return None
     counted = [(v, v.work) for v in problem.variables if v.work is not None]
     repeated = sum(v.trips * rates.repeated(work, v.choice) for v, work in counted)
-    share = sum(v.trips * rates.share(work) for v, work in counted)
-    return PlanTime(rates.machine.name, share, problem.total()[0] - repeated, repeated)
+    work = sum(v.trips * rates.alone(work, v.choice) for v, work in counted)
+    return PlanTime(rates.machine.name, work - repeated, problem.total()[0] - repeated, repeated)
 
 
 def less_divided(problem: Problem) -> LessDivided | None:
-    """What the plan repeats of the work that annotations divide; None if nothing."""
-    found = dict(_found(problem))
+    """What the plan repeats of the work that annotations divide; None if nothing.
+
+    Where work is free: what is repeated for long on PRICED.
+    """
+    if not problem.rates.free:
+        return _less_divided(problem, weighed=True)
+    there = replace(problem, rates=Rates(load(PRICED), problem.mesh))
+    count_work(there)
+    found = _less_divided(there, weighed=False)
+    for variable in problem.variables:
+        variable.work = None
+    return found if found is not None and found.repeated_fs >= LONG else None
+
+
+def _less_divided(problem: Problem, weighed: bool) -> LessDivided | None:
+    found = sorted(_found(problem), key=lambda each: (-each.repeated_fs, each.variable.node.id))
     if not found:
         return None
-    now, kept = problem.total()[0], {variable: variable.choice for variable in found}
-    for variable in found:
-        variable.choice = variable.stated or variable.choice
+    now, kept = problem.total()[0], [(each.variable, each.variable.choice) for each in found]
+    for variable, choice in kept:
+        variable.choice = variable.stated or choice
     saved = problem.total()[0] - now
-    for variable, choice in kept.items():
+    for variable, choice in kept:
         variable.choice = choice
-    worst = max(found, key=lambda variable: (found[variable], -variable.node.id))
-    return LessDivided(len(found), worst, sum(found.values()), saved)
+    return LessDivided(problem.rates.machine.name, tuple(found), saved, weighed)
 
 
-def _found(problem: Problem) -> Iterator[tuple[Variable, int]]:
+def _found(problem: Problem) -> Iterator[Repeated]:
     """The operations, and what each repeats."""
     for variable in problem.variables:
         work, stated, choice = variable.work, variable.stated, variable.choice
@@ -82,45 +110,28 @@ def _found(problem: Problem) -> Iterator[tuple[Variable, int]]:
             continue
         more = problem.rates.repeated(work, choice) - problem.rates.repeated(work, stated)
         if more > 0:
-            yield variable, variable.trips * more
+            yield Repeated(variable, choice.parts, stated.parts, variable.trips * more)
 
 
 def warn_of_repeated_work(problem: Problem) -> None:
     """Say which work devices repeat although annotations divide it."""
-    if problem.rates.free:
-        _warn_of_free_work(problem)
-        return
     found = less_divided(problem)
     if found is None:
         return
-    worst = found.worst
-    others = f" and {found.count - 1} more operations" if found.count > 1 else ""
-    assert worst.stated is not None
-    warn(
-        f"{title(worst.node)}{others} could run in {worst.stated.parts} parts and run in "
-        f"{worst.choice.parts}: devices repeat {seconds_text(found.repeated_fs)} of work on "
-        f"{problem.rates.machine.name}, and dividing it would take {seconds_text(found.saved_fs)} more",
-        worst.node.loc,
-        "on larger sizes it is divided",
-    )
-
-
-def _warn_of_free_work(problem: Problem) -> None:
-    """Where work is free, say what is repeated for long on a machine where it is not."""
-    there = replace(problem, rates=Rates(load(PRICED), problem.mesh))
-    count_work(there)
-    found = less_divided(there)
-    if found is not None and found.repeated_fs >= LONG:
-        worst = found.worst
-        warn(
-            f"{title(worst.node)} could run in {worst.stated.parts if worst.stated else 1} parts and runs in "
-            f"{worst.choice.parts}, since that sends fewer bytes: on {PRICED} devices repeat "
-            f"{seconds_text(found.repeated_fs)} of work",
-            worst.node.loc,
-            f"--machine {PRICED} weighs work against bytes",
+    worst, count = found.operations[0], len(found.operations)
+    others = f" and {count - 1} more operations" if count > 1 else ""
+    repeated = f"devices repeat {seconds_text(found.repeated_fs)} of work"
+    could = f"{title(worst.variable.node)}{others} could run in {worst.could} parts"
+    loc = worst.variable.node.loc
+    if found.weighed:
+        divided = f"dividing it would take {seconds_text(found.saved_fs)} more"
+        message = f"{could} and run in {worst.parts}: {repeated} on {found.machine}, and {divided}"
+        warn(message, loc, "on larger sizes it is divided")
+    else:
+        message = (
+            f"{could} and run in {worst.parts}, since that sends fewer bytes: on {found.machine} {repeated}"
         )
-    for variable in problem.variables:
-        variable.work = None
+        warn(message, loc, f"--machine {found.machine} weighs work against bytes")
 
 
 def seconds_text(femtoseconds: int) -> str:

@@ -41,6 +41,34 @@ def test_text_has_the_same_figures(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out == text
 
 
+PAIRS = """
+mesh m[x=8]
+
+def main(p: f32[512@x]) -> f32[512@x]:
+    for t in range(100) carrying p:
+        p = p + sum(tanh(p[None, :] - p[:, None]), axis=1)
+    return p
+"""
+
+
+def test_repeated_work_is_listed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "pairs.shard"
+    file.write_text(PAIRS)
+    command = [str(file), "--cost", "--tries", "0", "--machine", "h100-infiniband"]
+    assert main(command) == 0
+    text = capsys.readouterr().out
+    assert "repeated: 1 us of work on H100 nodes on InfiniBand that annotations divide;\n" in text
+    assert " by tanh in line 6, in 1 of 8 parts\n" in text
+    assert main([*command, "--format", "json"]) == 0
+    repeated = json.loads(capsys.readouterr().out)["repeated"]
+    operations = repeated["operations"]
+    assert repeated["repeated_ns"] == sum(each["repeated_ns"] for each in operations)
+    assert 0 < repeated["repeated_ns"] < repeated["saved_ns"]
+    assert ("tanh in line 6", "pairs.shard:6", "1", "8") in [
+        (each["operation"], each["where"], each["parts"], each["could"]) for each in operations
+    ]
+
+
 def test_sizes_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([str(EXAMPLE), "--cost", "--tries", "0", "-D", "B=64"]) == 0
     assert "sends 12 KiB (12288)" in capsys.readouterr().out
