@@ -17,7 +17,8 @@ from shardc.diagnostics import ShardcError
 from shardc.graph.program import Graph, Node, Op, Region, walk
 from shardc.interpret.collectives import EXCHANGES, Blocks, Place
 from shardc.interpret.liveness import captures, deaths
-from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, size_of
+from shardc.interpret.manual import axes_in, manual_part, manual_place
+from shardc.layout import Axis, LayoutError, Mesh, Sharding, size_of
 from shardc.layout.groups import position_over
 from shardc.ops import Trait, func, has, hlo, meaning, op_of, sdy
 from shardc.ops.definition import Meaning
@@ -30,6 +31,9 @@ Trace = Callable[[Node, list[Blocks]], None]
 
 Env = dict[int, Blocks]
 
+Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
+"""Runs a loop in another way; None leaves it to Lockstep."""
+
 ONE_DEVICE = Place(Mesh("one device", ()), (0,))
 
 
@@ -37,7 +41,7 @@ class Lockstep:
     """Runs regions of `graph` on the devices of `place`.
 
     `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
-    `meanings` says what operations compute, by name.
+    `meanings` says what operations compute, by name; `loop` may run loops in its own way.
     """
 
     def __init__(
@@ -48,12 +52,14 @@ class Lockstep:
         check: bool = True,
         trace: Trace | None = None,
         meanings: Callable[[str], Meaning | None] = meaning,
+        loop: Loop | None = None,
     ) -> None:
         self.graph = graph
         self.place = place
         self.check = check
         self.trace = trace
         self.meanings = meanings
+        self.loop = loop
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
         self._deaths: dict[int, list[list[int]]] = {}
@@ -164,7 +170,8 @@ class Lockstep:
     def while_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """stablehlo.while. Devices that are done keep their values while others go on."""
         condition, body = node.regions
-        while True:
+        otherwise = None if self.loop is None else self.loop(self, node, values, env)
+        while otherwise is None:
             (goes_on,) = self.run(condition, values, env)
             predicates = [bool(block) for block in goes_on]
             if not any(predicates):
@@ -173,6 +180,7 @@ class Lockstep:
                 _check_no_communication(node, "go on in this loop")
             new = self.run(body, values, env)
             values = [_choose(predicates, after, before) for after, before in zip(new, values, strict=True)]
+        return otherwise
 
     def case(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """stablehlo.case: an index outside the branches takes the last."""
@@ -199,8 +207,8 @@ class Lockstep:
         In other per-device code that runs for every position of the axes of that code, and its own.
         """
         place, own = manual_place(node, self.graph, self.place.mesh)
-        outer = position_over(place.mesh, _axes_in(self.place.mesh, place.mesh)).tolist()
-        inner = position_over(place.mesh, _axes_in(own, place.mesh)).tolist()
+        outer = position_over(place.mesh, axes_in(self.place.mesh, place.mesh)).tolist()
+        inner = position_over(place.mesh, axes_in(own, place.mesh)).tolist()
         ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
         blocks: list[Blocks] = []
         for arrays, sharding in zip(values, ins, strict=True):
@@ -209,7 +217,9 @@ class Lockstep:
                 key: cut(array, manual_part(sharding, own)) for key, array in zip(ids, arrays, strict=True)
             }
             blocks.append([parts[ids[o]][i] for o, i in zip(outer, inner, strict=True)])
-        runner = Lockstep(self.graph, place, check=self.check, trace=self.trace, meanings=self.meanings)
+        runner = Lockstep(
+            self.graph, place, check=self.check, trace=self.trace, meanings=self.meanings, loop=self.loop
+        )
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
         order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
@@ -228,43 +238,6 @@ class Lockstep:
                 done[key] = assemble(parts, manual_part(sharding, own), shape, self.check)
             wholes.append(done[key])
         return wholes
-
-
-def manual_place(node: Node, graph: Graph, outer: Mesh) -> tuple[Place, Mesh]:
-    """Where the body runs: the mesh of the manual axes, those of the code around (`outer`) and its own, and
-    the devices on it that stand at 0 of all other axes; and the mesh of its own axes."""
-    manual = cast("tuple[str, ...]", node.attrs["manual_axes"])
-    shardings = (
-        *cast("tuple[Sharding, ...]", node.attrs["in_shardings"]),
-        *cast("tuple[Sharding, ...]", node.attrs["out_shardings"]),
-    )
-    meshes = [sharding.mesh for sharding in shardings] or list(graph.meshes.values())
-    names = {*manual, *outer.sizes}
-    mesh = next((mesh for mesh in meshes if names <= mesh.sizes.keys()), None)
-    if mesh is None:
-        raise LayoutError(f"no mesh has the manual axes {', '.join(sorted(names))}")
-    index = tuple(slice(None) if name in names else 0 for name in mesh.sizes)
-    devices = tuple(int(device) for device in np.asarray(mesh.devices[index]).reshape(-1))
-    return Place(_only(mesh, names), devices), _only(mesh, set(manual))
-
-
-def _only(mesh: Mesh, names: set[str]) -> Mesh:
-    return Mesh(mesh.name, tuple((name, size) for name, size in mesh.axes if name in names))
-
-
-def _axes_in(mesh: Mesh, other: Mesh) -> tuple[Axis, ...]:
-    """The axes of a mesh, as axes of another."""
-    return tuple(other.axis(name) for name in mesh.sizes)
-
-
-def manual_part(sharding: Sharding, mesh: Mesh) -> Sharding:
-    """The sharding over the axes of `mesh` only."""
-    return Sharding(
-        mesh,
-        tuple(Dim(tuple(axis for axis in dim.axes if axis.name in mesh.sizes)) for dim in sharding.dims),
-        unreduced=tuple(axis for axis in sharding.unreduced if axis.name in mesh.sizes),
-        kind=sharding.kind,
-    )
 
 
 def _choose(predicates: list[bool], after: Blocks, before: Blocks) -> Blocks:

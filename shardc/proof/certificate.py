@@ -13,13 +13,14 @@ from hashlib import sha256
 
 from shardc.graph import Graph
 from shardc.proof.draws import Draw
+from shardc.proof.induction import Note, Plan
 from shardc.proof.prove import Proof
 from shardc.proof.reduced import Reduced
 from shardc.proof.report import ASSUMED
 from shardc.proof.values import is_exact
 from shardc.semantics.arrays import Array
 
-FORMAT = 1
+FORMAT = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,12 +33,23 @@ class Facts:
     chance: float
     decisions: int
     one_way: int
+    loops: Sequence[Sequence[Note]]
+    plan: Plan
 
 
 def certificate(proof: Proof, texts: Sequence[str]) -> str:
     """The certificate of a proof of the programs with these texts, the global one first."""
     assert proof.shapes is not None
-    facts = Facts(proof.shapes, proof.draws, proof.results, proof.chance, proof.decisions, len(proof.one_way))
+    facts = Facts(
+        proof.shapes,
+        proof.draws,
+        proof.results,
+        proof.chance,
+        proof.decisions,
+        len(proof.one_way),
+        proof.loops,
+        proof.plan,
+    )
     return text_of(facts, texts)
 
 
@@ -48,15 +60,20 @@ def text_of(facts: Facts, texts: Sequence[str]) -> str:
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
         "shapes": [_shapes(graph) for graph in (facts.shapes.whole, facts.shapes.local)],
+        "loops": {
+            "in_full": sorted(facts.plan.in_full),
+            "also": [[loop, sorted(also)] for loop, also in sorted(facts.plan.also.items())],
+        },
         "draws": [
             {
                 "seed": draw.seed,
                 "kind": draw.kind,
                 "divides": draw.divides,
                 "hashes": draw.hashes,
+                "loops": [_loop(note) for note in loops],
                 "results": [digest(array) for array in results],
             }
-            for draw, results in zip(facts.draws, facts.results, strict=True)
+            for draw, results, loops in zip(facts.draws, facts.results, facts.loops, strict=True)
         ],
         "chance": facts.chance,
         "decisions": facts.decisions,
@@ -64,6 +81,16 @@ def text_of(facts: Facts, texts: Sequence[str]) -> str:
         "assumed": ASSUMED,
     }
     return json.dumps(document, indent=1) + "\n"
+
+
+def _loop(note: Note) -> dict[str, object]:
+    """A run of a loop: which one, the iterations that were proved, and what came out of each."""
+    return {
+        "loop": note.loop,
+        "count": note.count,
+        "proved": list(note.chosen),
+        "results": [digest(array) for arrays in (note.first, *note.after) for array in arrays],
+    }
 
 
 def digest(array: Array) -> str:

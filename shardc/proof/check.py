@@ -26,8 +26,9 @@ from shardc.graph import Graph
 from shardc.proof.certificate import Facts, text_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate
+from shardc.proof.evaluate import Ran, evaluate_both
 from shardc.proof.field import MOST
+from shardc.proof.induction import Note, Plan, Replan
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, same
 
@@ -40,19 +41,21 @@ class Refused(Exception):
 
 @dataclass(frozen=True, slots=True)
 class _Replay:
-    """A draw, and what both programs gave."""
+    """A draw, what both programs gave, and the loops that were taken by induction."""
 
     draw: Draw
     whole: Ran
     local: Ran
+    loops: Sequence[Note]
 
 
 def check(whole: str, local: str, claimed: str) -> Facts:
     """Replay a certificate on the texts of both programs. Raises Refused."""
     graphs = [snapshot(read(text, name)).graph for text, name in ((whole, "whole"), (local, "local"))]
     shapes = reduced(*graphs)
-    replays = [_replay(shapes, graphs[0], draw) for draw in _draws(claimed)]
-    facts = _facts(shapes, replays)
+    plan = _plan(claimed)
+    replays = [_replay(shapes, graphs[0], draw, plan) for draw in _draws(claimed)]
+    facts = _facts(shapes, replays, plan)
     if text_of(facts, (whole, local)) != claimed:
         raise Refused("the certificate is not that of these programs")
     if facts.chance > MOST:
@@ -73,32 +76,46 @@ def _draws(claimed: str) -> list[Draw]:
     return found
 
 
-def _replay(shapes: Reduced, full: Graph, draw: Draw) -> _Replay:
+def _plan(claimed: str) -> Plan:
+    """What is done with the loops. Any plan proves what it proves."""
+    try:
+        loops: Any = json.loads(claimed)["loops"]
+        plan = Plan(set(loops["in_full"]), {loop: set(also) for loop, also in loops["also"]})
+    except (ValueError, KeyError, TypeError):
+        raise Refused("the certificate cannot be read") from None
+    if any(type(number) is not int for numbers in (plan.in_full, *plan.also.values()) for number in numbers):
+        raise Refused("the certificate has iterations that there are not")
+    return plan
+
+
+def _replay(shapes: Reduced, full: Graph, draw: Draw, plan: Plan) -> _Replay:
     types = shapes.whole.types(shapes.whole.main.body.args)
     inputs = draw.inputs(types, full.types(full.main.body.args))
     try:
-        wanted = evaluate(shapes.whole, draw, inputs)
-        have = evaluate(shapes.local, draw, inputs)
+        wanted, have, loops = evaluate_both(shapes.whole, shapes.local, draw, inputs, plan)
+    except Replan:
+        raise Refused(f"draw {draw.seed}: a loop is not proved by induction") from None
     except (DrawAgain, Beyond, ShardcError) as error:
         raise Refused(f"draw {draw.seed}: {error}") from None
     for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
         if want.shape != got.shape or not bool(same(want, got).all()):
             raise Refused(f"draw {draw.seed}: result {number} differs")
-    return _Replay(draw, wanted, have)
+    return _Replay(draw, wanted, have, loops.proved)
 
 
-def _facts(shapes: Reduced, replays: Sequence[_Replay]) -> Facts:
+def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan) -> Facts:
     draws = [replay.draw for replay in replays]
     uniform = [draw for draw in draws if draw.kind != "tied"]
     divides = any(draw.divides for draw in uniform)
     last = replays[-1]
     degrees = [
-        Degrees(graph, ran.trips, divides)
+        Degrees(graph, ran.trips, divides, ran.proved)
         for graph, ran in ((shapes.whole, last.whole), (shapes.local, last.local))
     ]
     missed = chance(degrees, max(draw.hashes for draw in draws), len(uniform))
     decisions, places = one_way(draws)
-    return Facts(shapes, draws, [replay.whole.results for replay in replays], missed, decisions, len(places))
+    results, loops = [replay.whole.results for replay in replays], [replay.loops for replay in replays]
+    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -74,12 +74,17 @@ _REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.na
 
 @dataclass(slots=True)
 class Degrees:
-    """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw."""
+    """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw.
+
+    proved: the loops that were taken by induction; compared: the largest degree of their iterations' results.
+    """
 
     graph: Graph
     trips: Mapping[int, int]
     divides: bool = True
+    proved: frozenset[int] = frozenset()
     arguments: int = 0
+    compared: int = 0
     found: dict[int, Degree] = field(default_factory=dict[int, Degree])
 
     def results(self) -> int:
@@ -88,7 +93,7 @@ class Degrees:
         """
         main = self.graph.main.body
         degrees = self._region(main, [VARIABLE] * len(main.args))
-        return max((d.top + d.bottom for d in degrees), default=0)
+        return max((*(d.top + d.bottom for d in degrees), self.compared))
 
     def _region(self, region: Region, arguments: Sequence[Degree]) -> list[Degree]:
         self.found.update(zip(region.args, arguments, strict=True))
@@ -99,6 +104,8 @@ class Degrees:
 
     def _node(self, node: Node, operands: list[Degree]) -> list[Degree]:
         count = len(node.results)
+        if node.id in self.proved:
+            return self._iteration(node.regions[1], operands)
         if node.name == hlo.while_.name:
             for _ in range(min(self.trips.get(node.id, 1), 64)):
                 operands = self._region(node.regions[1], operands)
@@ -116,6 +123,14 @@ class Degrees:
             taken = [self._region(region, []) for region in node.regions]
             return [_either(*degrees) for degrees in zip(*taken, strict=True)]
         return [self._plain(node, operands)] * count
+
+    def _iteration(self, body: Region, operands: list[Degree]) -> list[Degree]:
+        """An iteration from what is carried into the loop, and one from fresh variables."""
+        fresh = [_either(VARIABLE, degree) for degree in operands]
+        for carried in (operands, fresh):
+            found = self._region(body, carried)
+            self.compared = max(self.compared, *(d.top + d.bottom for d in found), 0)
+        return fresh
 
     def _tree(self, node: Node, operands: list[Degree]) -> list[Degree]:
         """Neighbours are combined by the body, then what comes of that, and last the initial values."""

@@ -8,13 +8,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
 from shardc.interpret.devices import Blocks, Lockstep, Trace
 from shardc.ops import Trait, has
 from shardc.proof import meanings_elementwise, meanings_structural, numbers
 from shardc.proof.draws import Draw
+from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.table import meanings
+from shardc.proof.values import same
 from shardc.semantics.arrays import Array
+from shardc.semantics.blocks import BlockError
 
 TABLES = (meanings_elementwise, meanings_structural, numbers)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
@@ -22,16 +26,24 @@ TABLES = (meanings_elementwise, meanings_structural, numbers)
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The results, and for every loop (by node) a bound on how often it ran."""
+    """The results, for every loop (by node) a bound on how often it ran, and the loops that were proved by
+    induction."""
 
     results: list[Array]
     trips: dict[int, int]
+    proved: frozenset[int] = frozenset()
 
 
-def evaluate(graph: Graph, draw: Draw, inputs: Sequence[Array], trace: Trace | None = None) -> Ran:
-    """Run the entry.
+def evaluate(
+    graph: Graph,
+    draw: Draw,
+    inputs: Sequence[Array],
+    trace: Trace | None = None,
+    loop: Leader | Follower | None = None,
+) -> Ran:
+    """Run the entry; `loop` takes loops by induction.
 
-    Raises DrawAgain, Beyond; ShardcError, from BlockError, where devices that hold copies disagree.
+    Raises DrawAgain, Beyond, Replan; ShardcError, from BlockError, where devices that hold copies disagree.
     """
     counts: Counter[int] = Counter()
     draw.programs += 1
@@ -42,10 +54,31 @@ def evaluate(graph: Graph, draw: Draw, inputs: Sequence[Array], trace: Trace | N
         if trace is not None:
             trace(node, values)
 
-    machine = Lockstep(graph, meanings=meanings(draw), trace=counted)
+    machine = Lockstep(graph, meanings=meanings(draw), trace=counted, loop=loop)
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, [[array] for array in inputs], {})
-    return Ran([blocks[0] for blocks in results], _trips(graph, counts))
+    return Ran([blocks[0] for blocks in results], _trips(graph, counts), frozenset(loop.done if loop else ()))
+
+
+def evaluate_both(
+    whole: Graph, local: Graph, draw: Draw, inputs: Sequence[Array], plan: Plan
+) -> tuple[Ran, Ran, Loops]:
+    """Run both programs, their loops by induction where the plan has it.
+
+    Raises as `evaluate` does; Replan where something disagrees and a loop was taken by induction.
+    """
+    loops = Loops(draw, plan)
+    wanted = evaluate(whole, draw, inputs, loop=Leader(loops, loop_numbers(whole)))
+    try:
+        have = evaluate(local, draw, inputs, loop=Follower(loops))
+    except ShardcError as error:
+        if loops.proved and isinstance(error.__cause__, BlockError):
+            raise loops.disagreement() from error
+        raise
+    equal = all(bool(same(want, got).all()) for want, got in zip(wanted.results, have.results, strict=True))
+    if loops.proved and (not equal or loops.at < len(loops.notes)):
+        raise loops.disagreement()
+    return wanted, have, loops
 
 
 def _trips(graph: Graph, counts: Counter[int]) -> dict[int, int]:

@@ -19,9 +19,10 @@ from shardc.graph import Graph, is_float, walk
 from shardc.ops import sdy
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate
+from shardc.proof.evaluate import Ran, evaluate, evaluate_both
 from shardc.proof.failure import Difference, difference
 from shardc.proof.field import MOST
+from shardc.proof.induction import Note, Plan, Replan
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, same
@@ -54,7 +55,7 @@ class Proof:
     """The verdict, and what it rests on.
 
     chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
-    taken: lines of per-device code that the global program has, too.
+    taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
     """
 
     verdict: Verdict
@@ -69,17 +70,26 @@ class Proof:
     difference: Difference | None = None
     again: tuple[str, ...] = ()
     taken: tuple[int, ...] = ()
+    loops: tuple[tuple[Note, ...], ...] = ()
+    plan: Plan = field(default_factory=Plan)
 
 
 @dataclass(slots=True)
 class _Run:
-    """The draws so far."""
+    """The draws so far. divides: draw with the field's inverses, which the equality may need."""
 
     shapes: Reduced
     full: Graph
+    divides: bool = False
+    plan: Plan = field(default_factory=Plan)
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
+    loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
     again: list[str] = field(default_factory=list[str])
+
+    def anew(self) -> _Run:
+        """The same without draws."""
+        return _Run(self.shapes, self.full, self.divides, self.plan)
 
 
 def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
@@ -108,17 +118,22 @@ def _prove(run: _Run, seed: int) -> Proof:
     size = work(run.shapes.whole) + work(run.shapes.local)
     if size > ELEMENTS:
         return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", run.shapes)
-    divides = False
     for draw in _draws(seed):
-        draw.divides = divides or draw.kind == "tied"
+        draw.divides = run.divides or draw.kind == "tied"
         try:
             found = _once(run, draw)
             if found is not None and not draw.divides:
-                divides = True
+                run.divides = True
                 found = _once(run, Draw(draw.seed, draw.kind))
         except DrawAgain as error:
             run.again.append(str(error))
             continue
+        except Replan as change:
+            if change.disagree and not draw.divides:
+                run.divides = True
+            else:
+                run.plan.in_full.update(change.loops)
+            return _prove(run.anew(), seed)
         if found is not None:
             return found
         if len(run.draws) == DRAWS:
@@ -136,9 +151,8 @@ def _once(run: _Run, draw: Draw) -> Proof | None:
     """One draw; a proof if it ends the matter."""
     whole, local = run.shapes.whole, run.shapes.local
     inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
-    wanted = evaluate(whole, draw, inputs)
     try:
-        have = evaluate(local, draw, inputs)
+        wanted, have, loops = evaluate_both(whole, local, draw, inputs, run.plan)
     except ShardcError as error:
         if not isinstance(error.__cause__, BlockError):
             raise
@@ -151,6 +165,7 @@ def _once(run: _Run, draw: Draw) -> Proof | None:
             return Proof(verdict, reason, run.shapes, (draw,), difference=found)
     run.draws.append(draw)
     run.ran.append((wanted, have))
+    run.loops.append(tuple(loops.proved))
     return None
 
 
@@ -172,7 +187,7 @@ def _proved(run: _Run) -> Proof:
     wanted, have = run.ran[-1]
     divides = any(draw.divides for draw in uniform)
     graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
-    degrees = [Degrees(graph, ran.trips, divides) for graph, ran in graphs]
+    degrees = [Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs]
     missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform))
     decisions, places = one_way(run.draws)
     types = run.full.types(run.full.main.body.args)
@@ -188,6 +203,8 @@ def _proved(run: _Run) -> Proof:
         sampled=tuple(sorted({type.dtype for type in types if not is_float(type.dtype)})),
         again=tuple(run.again),
         taken=per_device_lines(run.full),
+        loops=tuple(run.loops),
+        plan=run.plan,
     )
 
 

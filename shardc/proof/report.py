@@ -17,7 +17,7 @@ ASSUMED = {
 def lines(proof: Proof) -> list[str]:
     """The report."""
     if proof.verdict is Verdict.PROVED:
-        parts = (f"{_claim(proof)}{_taken(proof)}", _sizes(proof), _draws(proof))
+        parts = (f"{_claim(proof)}{_taken(proof)}", f"{_sizes(proof)}{_loops(proof)}", _draws(proof))
         return [f"proved: {'; '.join(parts)}; assumed: {', '.join(ASSUMED)}"]
     if proof.difference is not None:
         return [_headline(proof), *_difference(proof.difference)]
@@ -61,6 +61,17 @@ def _sizes(proof: Proof) -> str:
     kept = proof.shapes.kept
     tail = f", sizes kept for {', '.join(kept[:3])}" + (", …" if len(kept) > 3 else "") if kept else ""
     return f"reduced {units}{tail}"
+
+
+def _loops(proof: Proof) -> str:
+    """; the loop in line 18 by induction (5 of 32 iterations)."""
+    notes = {note.loop: note for notes in proof.loops for note in notes}
+    found = [
+        f"line {note.line} ({len(note.chosen) + 1} of {note.count} iterations)" for note in notes.values()
+    ]
+    if not found:
+        return ""
+    return f"; by induction the loop in {', '.join(found[:3])}" + (", …" if len(found) > 3 else "")
 
 
 def _draws(proof: Proof) -> str:

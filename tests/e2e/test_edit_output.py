@@ -10,10 +10,13 @@ import pytest
 
 import shardc
 from shardc.cli.shardc import main
+from shardc.compilation import lower
 from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.arguments import random_inputs
+from shardc.options import Options
+from tests.tolerance import assert_right
 
 FOLDER = Path(__file__).parents[2] / "examples/edit_output"
 PROGRAM, COMPILED, EDITED = (
@@ -42,11 +45,12 @@ def test_all_three_compute_the_same(target: str) -> None:
         pytest.importorskip("jax")
     graph = snapshot(read(PROGRAM, "mlp.shard")).graph
     inputs = random_inputs(graph.types(graph.main.body.args))
+    local = lower(read(EDITED, "mlp_edited.shard"), Options())
     whole, compiled, edited = (
         np.asarray(shardc.compile(text, target=target).main(*inputs)) for text in (PROGRAM, COMPILED, EDITED)
     )
     np.testing.assert_array_equal(whole, compiled)
-    np.testing.assert_allclose(whole, edited, rtol=1e-4, atol=1e-5)
+    assert_right(graph, local, inputs, [edited], EDITED)
 
 
 def test_the_edit_sends_half_as_much() -> None:
