@@ -98,6 +98,18 @@ class DataFlowEdgeOp(ShardingOp):
 
 
 @irdl_op_definition
+class FuncDataFlowEdgeOp(ShardingOp):
+    """`%1 = sdy.func_data_flow_edge %0 : …`: how %0, a function's argument or a call's result, is sharded.
+
+    The sharding is written as that of any operation, `{sdy.sharding = #sdy.sharding_per_value<…>}`.
+    """
+
+    name = sdy.func_data_flow_edge.name
+    assembly_format = f"$input attr-dict {SAME_TYPE}"
+    custom_directives = (SameType,)
+
+
+@irdl_op_definition
 class ShardingGroupOp(IRDLOperation):
     """`sdy.sharding_group %0 group_id=1 : …`: all values of a group are sharded alike."""
 
@@ -229,6 +241,7 @@ SDY = Dialect(
         ShardingConstraintOp,
         ReshardOp,
         DataFlowEdgeOp,
+        FuncDataFlowEdgeOp,
         ShardingGroupOp,
         ConstantOp,
         ManualComputationOp,

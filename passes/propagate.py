@@ -86,7 +86,7 @@ class Propagate(GraphPass):
             if all(s is None for body in result.bodies for s in body.shardings.values()):
                 return changed
             before = snap.graph
-            write_graph_changes(snap, result)
+            write_graph_changes(snap, result.graph, result.copies)
             changed = True
             if not separate_calls(snap, result):
                 break

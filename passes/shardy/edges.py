@@ -42,7 +42,7 @@ class AddDataFlowEdges(ModulePass):
                 for edge in _edges(node, snap.graph):
                     owner = snap.ssa[edge.owner]
                     if isinstance(owner.type, TensorType):
-                        _insert(owner, edge.start, None)
+                        insert_edge(owner, None if edge.start is None else attr_of(edge.start), None)
 
 
 @dataclass(frozen=True)
@@ -129,13 +129,13 @@ class TakenEdge:
 
     def put_back(self, sharding: Sharding | None) -> DataFlowEdgeOp:
         """Insert the edge again behind its owner, with another sharding."""
-        return _insert(self.owner, sharding, self.op)
+        return insert_edge(self.owner, None if sharding is None else attr_of(sharding), self.op)
 
 
-def _insert(owner: SSAValue, sharding: Sharding | None, like: Operation | None) -> DataFlowEdgeOp:
+def insert_edge(owner: SSAValue, sharding: ShardingAttr | None, like: Operation | None) -> DataFlowEdgeOp:
     """Put an edge behind its owner, with the attributes of another, and let all uses go through it."""
     uses = [(use.operation, use.index) for use in owner.uses]
-    properties = {} if sharding is None else {"sharding": attr_of(sharding)}
+    properties = {} if sharding is None else {"sharding": sharding}
     made = DataFlowEdgeOp.create(
         operands=[owner],
         result_types=[owner.type],

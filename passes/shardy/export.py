@@ -1,7 +1,7 @@
-"""What Shardy's pipeline does to the shardings of a whole module: meshes get names, dimensions are closed.
+"""What Shardy's pipeline does to the shardings of a whole module: meshes get names, axes of size one go.
 
 #sdy.sharding<mesh<["a"=2]>, [{"a"}]>     ->   #sdy.sharding<@mesh, [{"a"}]>
-<@m, [{"a", ?}, {?}], replicated={"b"}>   ->   <@m, [{"a"}, {}]>
+<@m, [{"one", "a"}, {}]>                   ->   <@m, [{"a"}, {}]>
 """
 
 from __future__ import annotations
@@ -19,19 +19,17 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
-from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.dense import dense_attr
-from shardc.dialects.sdy import ManualComputationOp, MeshOp
+from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import (
-    ManualAxesAttr,
     MeshAttr,
     ShardingAttr,
     ShardingPerValueAttr,
 )
-from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
+from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
 from shardc.graph.attrs import Dense
 
 Change = Callable[[ShardingRef], ShardingRef]
@@ -55,15 +53,6 @@ def _changed(attribute: Attribute, change: Change) -> Attribute:
     if isinstance(attribute, ArrayAttr):
         return ArrayAttr([_changed(inner, change) for inner in list[Attribute](attribute)])
     return attribute
-
-
-def close_shardings(module: ModuleOp) -> None:
-    """Close all dimensions, and forget priorities and replicated axes."""
-
-    def closed(ref: ShardingRef) -> ShardingRef:
-        return replace(ref, dims=tuple(DimRef(dim.axes, False, None) for dim in ref.dims), replicated=())
-
-    change_shardings(module, closed)
 
 
 def lift_meshes(module: ModuleOp) -> None:
@@ -113,17 +102,6 @@ def drop_axes_of_size_one(module: ModuleOp) -> None:
     change_shardings(module, without)
 
 
-def drop_manual_axes_of_size_one(module: ModuleOp) -> None:
-    """Be manual over no axis that splits nothing."""
-    single = _single_axes(module)
-    for op in module.walk():
-        if isinstance(op, ManualComputationOp):
-            used = (*op.in_shardings.data, *op.out_shardings.data)
-            ones = {name for ref in used if isinstance(ref.mesh, str) for name in single.get(ref.mesh, ())}
-            names = tuple(name for name in op.manual_axes.data if name not in ones)
-            op.properties["manual_axes"] = ManualAxesAttr(names)
-
-
 def _single_axes(module: ModuleOp) -> dict[str, set[str]]:
     """The axes of size one of each mesh."""
     meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
@@ -151,12 +129,3 @@ def _description(mesh: MeshRef) -> DictionaryAttr:
         type = TensorType[Attribute](i64, [len(mesh.device_ids)])
         entries["device_ids"] = dense_attr(Dense(ids, ids.shape), type)
     return DictionaryAttr(entries)
-
-
-def drop_unused_functions(module: ModuleOp, called: set[str]) -> None:
-    """Remove private functions whose names are not among those called."""
-    for op in list(module.body.block.ops):
-        private = isinstance(op, FuncOp) and op.sym_visibility and op.sym_visibility.data != "public"
-        if isinstance(op, FuncOp) and private and op.sym_name.data not in called:
-            op.detach()
-            op.erase()

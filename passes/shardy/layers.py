@@ -1,7 +1,8 @@
 """Single layers of propagation by the names of Shardy's passes.
 
 A layer works on a module that is prepared already. It copies no constants, applies no constraints, and the
-only data-flow edges are those that stand in the module as `sdy.data_flow_edge`. It removes what nobody uses.
+only data-flow edges are those that stand in the module as `sdy.data_flow_edge`. Members of a sharding group
+that contradict each other are constrained first. It removes what nobody uses.
 
     %0 = stablehlo.add %arg0, %arg1 : tensor<8x8xf32>
 ->  %0 = stablehlo.add %arg0, %arg1 {sdy.sharding = #sdy.sharding_per_value<[<@mesh, [{"a", ?}, {?}]>]>} : …
@@ -9,13 +10,16 @@ only data-flow edges are those that stand in the module as `sdy.data_flow_edge`.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from shardc.diagnostics import warn
 from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.layout import Sharding
 from shardc.passes.propagate import check_strategy, read_custom_rules, write_result
 from shardc.passes.shardy.debug import Debugger
 from shardc.passes.shardy.edges import take_edges
@@ -23,8 +27,11 @@ from shardc.passes.shardy.rules import drop_rules, warn_of_unknown_call, write_r
 from shardc.propagation import Options, propagate
 from shardc.propagation.dead import dead_nodes
 from shardc.propagation.edges import EdgesOf, explicit
+from shardc.propagation.editing import Editor, Uses
+from shardc.propagation.groups import group_nodes, import_groups
 from shardc.propagation.history import history
 from shardc.propagation.provenance import Recorder
+from shardc.rewrite.write_graph import write_graph_changes
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class _Layer(ModulePass):
         read_custom_rules(snap)
         numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
         owners = {numbers[edge.owner]: edge.start for edge in edges}
+        _separate_groups(snap, owners)
         options = replace(self.options(), conservative=self.conservative_propagation)
         recorder = Recorder() if self.debug_sharding_origins or self.debug_propagation_edge_sharding else None
         result = propagate(snap.graph, options, owners=owners, on_change=recorder)
@@ -68,6 +76,21 @@ class _Layer(ModulePass):
             write_rules(op, self.conservative_propagation)
         else:
             drop_rules(op)
+
+
+def _separate_groups(snap: Snapshot, owners: Mapping[int, Sharding | None]) -> None:
+    """Where members of a group contradict each other, an open constraint behind each takes its place."""
+    if not group_nodes(snap.graph):
+        return
+    editor = Editor.of(snap.graph, unit_axes=True)
+    uses = Uses.of(editor.graph, explicit(owners))
+    uses.owner.update((owner, owner) for owner in owners)
+    uses.start.update(owners)
+    conflicts = import_groups(editor, uses, annotate=False)
+    for conflict in conflicts:
+        warn(conflict.message, conflict.loc, conflict.hint)
+    if conflicts:
+        write_graph_changes(snap, editor.graph, editor.copies)
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,10 @@
-"""Shardy's whole pipeline by its name: preparation, all layers of propagation, and export.
+"""Shardy's pipelines by their names.
 
-    %0 = stablehlo.tanh %arg0 : tensor<8x8xf32>                                   // %arg0 is [{"a"}, {}]
-    %1 = sdy.sharding_constraint %0 <@m, [{}, {"a"}]> : tensor<8x8xf32>
-
-becomes
-
-    %0 = stablehlo.tanh %arg0 {sdy.sharding = …<[<@m, [{}, {"a"}]>]>} : tensor<8x8xf32>
-    %1 = sdy.reshard %0 <@m, [{}, {"a"}]> : tensor<8x8xf32>
-
-All shardings that come out are closed, and divide the dimensions.
+sdy-import-pipeline       makes a program ready: meshes with names, a copy of each constant for each use,
+                          manual axes spelled out, data-flow edges
+sdy-export-pipeline       makes plain what propagation leaves: no edges, groups or constraints, closed
+                          shardings that divide, reshards and all-reduces where operands are sharded otherwise
+sdy-propagation-pipeline  both, and all layers of propagation in between, through functions and their calls
 """
 
 from __future__ import annotations
@@ -17,83 +13,106 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
-from shardc.dialects.locations import locate, location_of
-from shardc.dialects.sdy import ConstantOp as SdyConstantOp
-from shardc.dialects.sdy import ShardingConstraintOp, ShardingGroupOp
 from shardc.dialects.snapshot import snapshot
-from shardc.dialects.stablehlo.constants import ConstantOp
-from shardc.passes.propagate import Propagate, check_strategy
-from shardc.passes.shardy.call_reshards import divide_functions, reshard_calls
-from shardc.passes.shardy.calls import drop_uncalled_functions, mark_functions, share_functions
-from shardc.passes.shardy.concatenations import reshard_concatenations
-from shardc.passes.shardy.constants import merge_constants
-from shardc.passes.shardy.export import (
-    close_shardings,
-    describe_meshes,
-    drop_axes_of_size_one,
-    drop_manual_axes_of_size_one,
-    lift_meshes,
+from shardc.passes.shardy.borders import divide_borders, remove_parts_of_axes
+from shardc.passes.shardy.call_graph import drop_uncalled
+from shardc.passes.shardy.call_reshards import reshard_calls
+from shardc.passes.shardy.call_shardings import (
+    give_calls_result_shardings,
+    give_functions_result_shardings,
+    reshard_call_results,
 )
-from shardc.passes.shardy.layers import erase_dead
-from shardc.passes.shardy.reshards import to_reshard
-from shardc.passes.shardy.rules import drop_rules, warn_of_unknown_call
+from shardc.passes.shardy.concatenations import reshard_concatenations
+from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter
+from shardc.passes.shardy.constraint_application import ApplyShardingConstraints
+from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFuncs, UnflattenCallGraph
+from shardc.passes.shardy.edges import AddDataFlowEdges, SinkDataFlowEdges
+from shardc.passes.shardy.export import drop_axes_of_size_one
+from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups
+from shardc.passes.shardy.layers import UserPriorityPropagate, erase_dead
+from shardc.passes.shardy.named_calls import ExportNamedComputations, ImportFuncCalls
+from shardc.passes.shardy.rules import drop_rules
+from shardc.passes.shardy.steps import (
+    close_dimensions,
+    constraints_to_reshards,
+    merge_all_constants,
+    name_meshes,
+    remove_groups,
+)
 from shardc.passes.shardy.unreduced import reduce_partial_sums
-from shardc.propagation.edges import edges_of
+
+
+@dataclass(frozen=True)
+class ImportPipeline(ModulePass):
+    """Make a program ready for the layers of propagation."""
+
+    name = "sdy-import-pipeline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        drop_uncalled(op)
+        name_meshes(op)
+        drop_axes_of_size_one(op)
+        give_calls_result_shardings(op)
+        ConstantOrScalarSplitter().apply(ctx, op)
+        drop_uncalled(op)
+        clean_manual_axes(op)
+        AddDataFlowEdges().apply(ctx, op)
 
 
 @dataclass(frozen=True)
 class PropagationPipeline(ModulePass):
-    """Preparation, all layers, and what Shardy's export does."""
+    """Import, all layers, and export.
+
+    With `dedup_functions_fully` all calls of a function keep sharing it, however they are sharded.
+    """
 
     name = "sdy-propagation-pipeline"
 
     conservative_propagation: bool = False
     propagation_strategy: str = "aggressive"
     run_op_priority_propagation: bool = True
+    dedup_functions_fully: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        warn_of_unknown_call(op)
-        drop_uncalled_functions(op)
-        lift_meshes(op)
-        drop_manual_axes_of_size_one(op)
-        drop_axes_of_size_one(op)
-        mark_functions(op)
-        Propagate(
-            check_strategy(self.propagation_strategy),
-            self.run_op_priority_propagation,
-            conservative=self.conservative_propagation,
-            divisible=True,
-            merge_copies=False,
+        ImportPipeline().apply(ctx, op)
+        FlattenCallGraph().apply(ctx, op)
+        drop_uncalled(op)
+        ImportFuncCalls().apply(ctx, op)
+        ApplyShardingConstraints().apply(ctx, op)
+        import_groups(op)
+        PreOrderFuncs().apply(ctx, op)
+        UserPriorityPropagate(
+            keep_sharding_rules=True,
+            conservative_propagation=self.conservative_propagation,
+            propagation_strategy=self.propagation_strategy,
+            run_op_priority_propagation=self.run_op_priority_propagation,
         ).apply(ctx, op)
-        erase_dead(snapshot(op), edges_of)
-        share_functions(op)
-        for function in op.body.block.ops:
-            if isinstance(function, FuncOp):
-                merge_constants(function.body.block)
-        for inner in list(op.walk()):
-            if isinstance(inner, ShardingGroupOp):
-                inner.detach()
-            elif isinstance(inner, ShardingConstraintOp):
-                to_reshard(inner)
-            elif isinstance(inner, ConstantOp):
-                _to_sdy_constant(inner)
-        close_shardings(op)
-        divide_functions(op)
+        ExportNamedComputations().apply(ctx, op)
+        give_functions_result_shardings(op)
+        UnflattenCallGraph(self.dedup_functions_fully).apply(ctx, op)
+        drop_uncalled(op)
+        reshard_call_results(op)
+        ExportPipeline().apply(ctx, op)
+
+
+@dataclass(frozen=True)
+class ExportPipeline(ModulePass):
+    """Take away what only propagation needs, and insert the reshards that Shardy inserts by itself."""
+
+    name = "sdy-export-pipeline"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        merge_all_constants(op)
+        SinkDataFlowEdges().apply(ctx, op)
+        remove_groups(op)
+        constraints_to_reshards(op)
+        divide_borders(op)
+        remove_parts_of_axes(op)
+        close_dimensions(op)
         reshard_calls(op)
         reduce_partial_sums(op)
         reshard_concatenations(op)
         erase_dead(snapshot(op), lambda node, graph: None)
-        describe_meshes(op)
         drop_rules(op)
-
-
-def _to_sdy_constant(op: ConstantOp) -> None:
-    made = SdyConstantOp.create(
-        result_types=op.result_types, properties=op.properties, attributes=op.attributes
-    )
-    locate(made, location_of(op.location))
-    Rewriter.replace_op(op, made)

@@ -6,25 +6,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute
+from xdsl.ir import Attribute, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp, ShardingGroupOp
-from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.sdy_refs import ShardingRef
-from shardc.dialects.shardings import SHARDING, Meshes, attr_of, sharding_of
-from shardc.dialects.types import type_of
-from shardc.dialects.verify import module_meshes, sharding_refs
-from shardc.layout import Sharding
+from shardc.dialects.shardings import SHARDING
+from shardc.dialects.verify import sharding_refs
+from shardc.passes.shardy.borders import divide_borders, remove_parts_of_axes
+from shardc.passes.shardy.call_graph import drop_uncalled
+from shardc.passes.shardy.call_shardings import (
+    give_calls_result_shardings,
+    give_functions_result_shardings,
+    reshard_call_results,
+)
 from shardc.passes.shardy.constants import merge_constants
 from shardc.passes.shardy.export import (
     change_shardings,
@@ -32,9 +36,10 @@ from shardc.passes.shardy.export import (
     drop_axes_of_size_one,
     lift_meshes,
 )
+from shardc.passes.shardy.func_edges import add_func_edges, sink_func_edges
+from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups, inline_meshes
 from shardc.passes.shardy.reshards import to_reshard
 from shardc.passes.shardy.rules import drop_rules
-from shardc.propagation.export import divisible, whole_axes
 
 Step = Callable[[ModuleOp], None]
 
@@ -85,61 +90,53 @@ def drop_shardings_and_meshes(module: ModuleOp) -> None:
             raise ShardcError(
                 f"{op.name} names a mesh, so meshes cannot be dropped", location_of(op.location)
             )
-        op.attributes.pop(SHARDING, None)
-        for key in ("arg_attrs", "res_attrs"):
-            listed = op.properties.get(key)
-            if isinstance(listed, ArrayAttr):
-                entries = list[Attribute](listed)
-                op.properties[key] = ArrayAttr([_without_sharding(entry) for entry in entries])
+        _drop(op, frozenset({SHARDING}))
 
 
-def _without_sharding(entry: Attribute) -> Attribute:
+def remove_debug_info(module: ModuleOp) -> None:
+    """Forget where shardings came from, and by which operation."""
+    for op in module.walk():
+        _drop(op, _DEBUG_INFO)
+
+
+_DEBUG_INFO = frozenset(
+    {
+        "sdy.sharding_origins",
+        "sdy.propagation_edges",
+        "sdy.block_arg_sharding_origins",
+        "sdy.block_arg_propagation_edges",
+        "sdy.result_sharding_origins",
+        "sdy.result_propagation_edges",
+    }
+)
+
+
+def _drop(op: Operation, names: frozenset[str]) -> None:
+    """Remove attributes from an operation, and from the arguments and results of a function."""
+    for name in names & op.attributes.keys():
+        del op.attributes[name]
+    for key in ("arg_attrs", "res_attrs"):
+        listed = op.properties.get(key)
+        if isinstance(listed, ArrayAttr):
+            op.properties[key] = ArrayAttr([_without(entry, names) for entry in list[Attribute](listed)])
+
+
+def _without(entry: Attribute, names: frozenset[str]) -> Attribute:
     if not isinstance(entry, DictionaryAttr):
         return entry
-    return DictionaryAttr({key: value for key, value in entry.data.items() if key != SHARDING})
-
-
-def divide_borders(module: ModuleOp) -> None:
-    """Cut the shardings of arguments and results back to what divides them; what is cut has no priority."""
-
-    def cut(sharding: Sharding, shape: Sequence[int]) -> Sharding:
-        pairs = zip(divisible(sharding, shape).dims, sharding.dims, strict=True)
-        dims = tuple(new if new == old else replace(new, priority=None) for new, old in pairs)
-        return replace(sharding, dims=dims)
-
-    _cut_borders(module, cut)
-
-
-def remove_parts_of_axes(module: ModuleOp) -> None:
-    """Cut the shardings of arguments and results of functions off before the first part of an axis."""
-    _cut_borders(module, lambda sharding, shape: whole_axes(sharding))
-
-
-Cut = Callable[[Sharding, Sequence[int]], Sharding]
-
-
-def _cut_borders(module: ModuleOp, cut: Cut) -> None:
-    meshes = module_meshes(module)
-    for op in module.body.block.ops:
-        if not isinstance(op, FuncOp):
-            continue
-        for key, types in (("arg_attrs", op.function_type.inputs), ("res_attrs", op.function_type.outputs)):
-            listed = op.properties.get(key)
-            if isinstance(listed, ArrayAttr):
-                pairs = zip(list[Attribute](listed), types, strict=True)
-                op.properties[key] = ArrayAttr([_with_cut(entry, type, meshes, cut) for entry, type in pairs])
-
-
-def _with_cut(entry: Attribute, type: Attribute, meshes: Meshes, cut: Cut) -> Attribute:
-    """The attributes of one argument or result, its sharding cut."""
-    found = entry.data.get(SHARDING) if isinstance(entry, DictionaryAttr) else None
-    if not isinstance(entry, DictionaryAttr) or not isinstance(found, ShardingAttr):
-        return entry
-    after = cut(sharding_of(found, meshes), type_of(type).shape)
-    return DictionaryAttr({**entry.data, SHARDING: attr_of(after)})
+    return DictionaryAttr({key: value for key, value in entry.data.items() if key not in names})
 
 
 STEPS: dict[str, Step] = {
+    "symbol-dce": drop_uncalled,
+    "sdy-inline-meshes": inline_meshes,
+    "sdy-manual-axes-cleanup": clean_manual_axes,
+    "sdy-sharding-group-import": import_groups,
+    "sdy-propagate-sharding-from-func-to-call": give_calls_result_shardings,
+    "sdy-propagate-to-func-results": give_functions_result_shardings,
+    "sdy-insert-func-call-reshards": reshard_call_results,
+    "sdy-add-func-data-flow-edges": add_func_edges,
+    "sdy-sink-func-data-flow-edges": sink_func_edges,
     "sdy-lift-inlined-meshes": name_meshes,
     "sdy-remove-size-one-axes": drop_axes_of_size_one,
     "sdy-close-shardings": close_dimensions,
@@ -147,6 +144,7 @@ STEPS: dict[str, Step] = {
     "sdy-sharding-constraint-to-reshard": constraints_to_reshards,
     "sdy-constant-or-scalar-merger": merge_all_constants,
     "sdy-drop-sharding-rules": drop_rules,
+    "sdy-remove-propagation-debug-info": remove_debug_info,
     "sdy-drop-sharding-and-mesh": drop_shardings_and_meshes,
     "sdy-update-non-divisible-input-output-shardings": divide_borders,
     "sdy-remove-sub-axes-in-input-output-shardings": remove_parts_of_axes,

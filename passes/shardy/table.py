@@ -6,6 +6,9 @@ from collections.abc import Callable
 
 from xdsl.passes import ModulePass
 
+from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter
+from shardc.passes.shardy.constraint_application import ApplyShardingConstraints
+from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFuncs, UnflattenCallGraph
 from shardc.passes.shardy.edges import AddDataFlowEdges, SinkDataFlowEdges
 from shardc.passes.shardy.layers import (
     AggressivePropagate,
@@ -13,12 +16,13 @@ from shardc.passes.shardy.layers import (
     OpPriorityPropagate,
     UserPriorityPropagate,
 )
+from shardc.passes.shardy.named_calls import ExportNamedComputations, ImportFuncCalls
 from shardc.passes.shardy.partitioning import (
     ConvertGlobalToLocal,
     InsertExplicitReshards,
     ReshardToCollectives,
 )
-from shardc.passes.shardy.pipeline import PropagationPipeline
+from shardc.passes.shardy.pipeline import ExportPipeline, ImportPipeline, PropagationPipeline
 from shardc.passes.shardy.rules import PopulateRules
 from shardc.passes.shardy.steps import STEPS, step_class
 
@@ -27,14 +31,23 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     for made in (
         AddDataFlowEdges,
         AggressivePropagate,
+        ApplyShardingConstraints,
         BasicPropagate,
+        ConstantOrScalarSplitter,
         ConvertGlobalToLocal,
+        ExportNamedComputations,
+        ExportPipeline,
+        FlattenCallGraph,
+        ImportFuncCalls,
+        ImportPipeline,
         InsertExplicitReshards,
         OpPriorityPropagate,
         PopulateRules,
+        PreOrderFuncs,
         PropagationPipeline,
         ReshardToCollectives,
         SinkDataFlowEdges,
+        UnflattenCallGraph,
         UserPriorityPropagate,
         *(step_class(name, step) for name, step in STEPS.items()),
     )

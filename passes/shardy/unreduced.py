@@ -8,16 +8,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.derive import op_class
 from shardc.dialects.locations import locate, location_of
-from shardc.dialects.sdy_attributes import AxesAttr, ShardingAttr
+from shardc.dialects.sdy import ReshardOp
+from shardc.dialects.sdy_attributes import AxesAttr, AxisListsAttr, ShardingAttr
 from shardc.dialects.sdy_collectives import CollectiveOp
 from shardc.dialects.sdy_refs import AxisRef, ShardingRef
 from shardc.dialects.shardings import SHARDING
@@ -32,18 +34,18 @@ def reduce_partial_sums(module: ModuleOp) -> None:
             for op in list(function.walk()):
                 if isinstance(op, ReturnOp):
                     wanted = _returned(function, len(op.operands))
-                    _reduce(op, wanted)
+                    _reduce(op, [_unreduced(ref) for ref in wanted])
                     _make_partial(op, wanted)
                 elif op.results and not op.regions and not isinstance(op, CollectiveOp):
                     kept = _unreduced(ref_of_value(op.results[0]))
                     _reduce(op, [kept] * len(op.operands))
 
 
-def _returned(function: FuncOp, count: int) -> list[tuple[AxisRef, ...]]:
+def _returned(function: FuncOp, count: int) -> list[ShardingRef | None]:
     if function.res_attrs is None:
-        return [()] * count
+        return [None] * count
     found = (attrs.data.get(SHARDING) for attrs in function.res_attrs)
-    return [_unreduced(attr.data if isinstance(attr, ShardingAttr) else None) for attr in found]
+    return [attr.data if isinstance(attr, ShardingAttr) else None for attr in found]
 
 
 def _unreduced(ref: ShardingRef | None) -> tuple[AxisRef, ...]:
@@ -57,28 +59,47 @@ def _reduce(op: Operation, kept: list[tuple[AxisRef, ...]]) -> None:
         if ref is None or not axes:
             continue
         left = replace(ref, unreduced=tuple(axis for axis in ref.unreduced if axis in keep))
-        made = op_class(sdy.all_reduce).create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties={"reduction_axes": AxesAttr(axes), "out_sharding": ShardingAttr(left)},
-        )
-        locate(made, location_of(op.location))
-        Rewriter.insert_op(made, InsertPoint.before(op))
-        op.operands[number] = made.results[0]
+        properties = {"reduction_axes": AxesAttr(axes), "out_sharding": ShardingAttr(left)}
+        op.operands[number] = _insert(op, operand, op_class(sdy.all_reduce), properties)
 
 
-def _make_partial(op: Operation, wanted: list[tuple[AxisRef, ...]]) -> None:
-    """Where the result is to be a partial sum over more axes, one device keeps the value."""
-    for number, (operand, axes) in enumerate(zip(op.operands, wanted, strict=True)):
+def _make_partial(op: Operation, wanted: list[ShardingRef | None]) -> None:
+    """Where the result is to be partial over more axes, one device keeps the value, or each its block."""
+    for number, (operand, goal) in enumerate(zip(op.operands, wanted, strict=True)):
         ref = ref_of_value(operand)
-        added = () if ref is None else tuple(axis for axis in axes if axis not in ref.unreduced)
-        if ref is None or not added or any(axis in dim.axes for dim in ref.dims for axis in added):
+        if ref is None or goal is None or all(axis in ref.unreduced for axis in goal.unreduced):
             continue
-        made = op_class(sdy.replicated_to_unreduced).create(
-            operands=[operand],
-            result_types=[operand.type],
-            properties={"axes": AxesAttr(added), "out_sharding": ShardingAttr(replace(ref, unreduced=axes))},
-        )
-        locate(made, location_of(op.location))
-        Rewriter.insert_op(made, InsertPoint.before(op))
-        op.operands[number] = made.results[0]
+        added = tuple(axis for axis in goal.unreduced if axis not in ref.unreduced)
+        split = _left_by(ref, goal, added)
+        if split is None:
+            ref = replace(goal, unreduced=ref.unreduced)
+            operand = _insert(op, operand, ReshardOp, {"sharding": ShardingAttr(ref)})
+            split = [() for _ in ref.dims]
+        rest = tuple(axis for axis in added if not any(axis in axes for axes in split))
+        if rest:
+            ref = replace(ref, unreduced=tuple(a for a in goal.unreduced if a in (*ref.unreduced, *rest)))
+            properties = {"axes": AxesAttr(rest), "out_sharding": ShardingAttr(ref)}
+            operand = _insert(op, operand, op_class(sdy.replicated_to_unreduced), properties)
+        if any(split):
+            properties = {"axes": AxisListsAttr(tuple(split)), "out_sharding": ShardingAttr(goal)}
+            operand = _insert(op, operand, op_class(sdy.sharded_to_unreduced), properties)
+        op.operands[number] = operand
+
+
+def _left_by(
+    ref: ShardingRef, goal: ShardingRef, added: tuple[AxisRef, ...]
+) -> list[tuple[AxisRef, ...]] | None:
+    """The axes that each dimension of `goal` has lost, if they are its last ones and among `added`."""
+    found = [dim.axes[len(kept.axes) :] for dim, kept in zip(ref.dims, goal.dims, strict=True)]
+    pairs = zip(ref.dims, goal.dims, found, strict=True)
+    fits = all(dim.axes == (*kept.axes, *lost) and set(lost) <= set(added) for dim, kept, lost in pairs)
+    return found if fits else None
+
+
+def _insert(
+    op: Operation, operand: SSAValue, kind: type[Operation], properties: Mapping[str, Attribute]
+) -> SSAValue:
+    made = kind.create(operands=[operand], result_types=[operand.type], properties=dict(properties))
+    locate(made, location_of(op.location))
+    Rewriter.insert_op(made, InsertPoint.before(op))
+    return made.results[0]

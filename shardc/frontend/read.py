@@ -50,7 +50,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
     _check_length(text, options.file)
     module = mlir.read(text, options.file)
     for op in module.walk():
-        if op.name == sdy.data_flow_edge.name:
+        if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(
                 f"{op.name} stands in a program only while shardings propagate",
                 location_of(op.location),

@@ -5,6 +5,7 @@ from shardc.ops.manual_code import named_computation as named_computation
 from shardc.ops.manual_code import return_ as return_
 from shardc.ops.sharding import constant as constant
 from shardc.ops.sharding import data_flow_edge as data_flow_edge
+from shardc.ops.sharding import func_data_flow_edge as func_data_flow_edge
 from shardc.ops.sharding import mesh as mesh
 from shardc.ops.sharding import propagation_barrier as propagation_barrier
 from shardc.ops.sharding import reshard as reshard

@@ -107,6 +107,12 @@ data_flow_edge = define(
         doc='`%2 = sdy.data_flow_edge %1#0 sharding=<@pod, [{"x"}]> : …`: what flows in is sharded so.',
     )
 )
+func_data_flow_edge = define(
+    OpDef(
+        name="sdy.func_data_flow_edge",
+        doc="`%1 = sdy.func_data_flow_edge %0 : …`: how a function's argument or a call's result is sharded.",
+    )
+)
 constant = define(
     OpDef(
         name="sdy.constant",

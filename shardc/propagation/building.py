@@ -14,6 +14,7 @@ from shardc.propagation.constraints import BESIDE_EDGE
 from shardc.propagation.dead import Dead, dead_nodes
 from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_of
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
+from shardc.propagation.function_edges import sources_of_edges
 from shardc.propagation.groups import stating
 from shardc.propagation.links import Rules, link_of, no_rule
 from shardc.propagation.priorities import EDGE
@@ -25,7 +26,7 @@ def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | No
     With `owners`, only these values have data-flow edges, and every function is on its own. ShardcError if a
     function calls itself.
     """
-    builder = _Builder(graph, rules, edges_of if owners is None else explicit(owners))
+    builder = _Builder(graph, rules, owners)
     for function in graph.functions.values():
         if function.public or function is graph.main or owners is not None:
             builder.entry(function)
@@ -61,11 +62,12 @@ class _Scope:
 
 
 class _Builder:
-    def __init__(self, graph: Graph, rules: Rules, edges: EdgesOf) -> None:
+    def __init__(self, graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | None) -> None:
         self._graph = graph
         self._rules = rules
-        self._edges = edges
-        self._dead = dead_nodes(graph, edges)
+        self._sources = {} if owners is None else sources_of_edges(graph)
+        self._edges: EdgesOf = edges_of if owners is None else explicit(owners)
+        self._dead = dead_nodes(graph, self._edges)
         self._start: list[Sharding | None] = []
         self._held: list[list[_Value]] = []  # by place; an edge's owner comes first
         self._links: list[Link] = []
@@ -74,6 +76,7 @@ class _Builder:
         self._results: dict[str, list[int]] = {}
         self._returns: list[Link] = []
         self._reads: list[tuple[Link, list[_Value], list[_Value]]] = []
+        self._func_edges: list[tuple[Link, _Value]] = []
 
     def entry(self, function: Function) -> None:
         """A function that the outside calls."""
@@ -92,6 +95,7 @@ class _Builder:
 
     def finish(self) -> Flow:
         """The flow, when all entries are in."""
+        self._connect_functions()
         number = {link: i for i, link in enumerate(self._links)}
         instances = [
             Instance(s.root, s.path, s.function.name, {v: made.place for v, made in s.values.items()})
@@ -107,6 +111,17 @@ class _Builder:
             instances,
             self._sharing(number),
         )
+
+    def _connect_functions(self) -> None:
+        """Give the data-flow edges of functions their sources, which stand in other functions."""
+        scopes = {scope.function.name: scope for scope in reversed(self._scopes)}
+        for link, value in self._func_edges:
+            sources: list[int] = []
+            for function, user, number in self._sources[link.node.id]:
+                source = scopes[function].values[user.operands[number]]
+                sources.append(source.place)
+                source.uses.append((link, user.id))
+            link.tensors = (*sources, value.place)
 
     def _sharing(self, number: dict[Link, int]) -> Dead:
         """Find out which links share operands, and how the dead ones hang together."""
@@ -185,6 +200,10 @@ class _Builder:
         if link is not None:
             for result in results:
                 result.made_by = link
+            if node.id in self._sources:
+                self._func_edges.append((link, results[0]))
+                self._links.append(link)
+                return
             link.tensors = tuple(value.place for value in (*operands, *results))
             self._insert(link, operands)
             types = self._graph.types(node.operands)
@@ -212,6 +231,9 @@ class _Builder:
             self._region(region, scope, {})
 
     def _link(self, node: Node) -> Link | None:
+        if node.id in self._sources:
+            rule = identity_rule(self._graph.type(node.results[0]), len(self._sources[node.id]))
+            return Link(rule, EDGE, node)
         link = link_of(node, self._graph, self._rules)
         if node.id in self._dead:
             link = link or Link(no_rule(node), node.name, node)

@@ -11,6 +11,8 @@ sharded and stay.
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from shardc.graph import Function, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.propagation.editing import Editor
@@ -19,10 +21,27 @@ from shardc.propagation.priorities import is_elementwise
 _SHAPING = frozenset({hlo.broadcast_in_dim.name, hlo.reshape.name, hlo.slice_.name})
 
 
-def split_constants(editor: Editor) -> None:
+def split_constants(editor: Editor) -> Constants:
     """Give every use its copy; the last use in program order keeps the original."""
+    found = Constants()
     for function in editor.graph.functions.values():
-        _Splitter(editor, function).run()
+        splitter = _Splitter(editor, function)
+        splitter.run()
+        found.nodes += splitter.constants
+        found.calls += reversed(splitter.calls)
+    return found
+
+
+@dataclass(slots=True)
+class Constants:
+    """What was found to be constant.
+
+    `nodes` are the original ones, in program order; `calls` those of functions, originals and copies, that
+    have a use of their own, in the order of the uses.
+    """
+
+    nodes: list[Node] = field(default_factory=list[Node])
+    calls: list[Node] = field(default_factory=list[Node])
 
 
 class _Splitter:
@@ -30,6 +49,8 @@ class _Splitter:
         self._editor = editor
         self._body = function.body
         self._constant: dict[int, Node] = {}
+        self.constants: list[Node] = []
+        self.calls: list[Node] = []  # that keep a use of their own, last one first
         self._groups: dict[int, list[Node]] = {}
         self._keeping: dict[str, bool] = {}
         self._taken: set[int] = set()
@@ -53,6 +74,7 @@ class _Splitter:
             self._groups.setdefault(node.operands[0], []).append(node)
             return []
         if self._is_constant(node):
+            self.constants.append(node)
             self._constant.update((result, node) for result in node.results)
             return []
         return [
@@ -97,6 +119,8 @@ class _Splitter:
             groups = [self._editor.copy(group, made.results) for group in self._groups.get(value, ())]
             self._before.setdefault(node.id, []).extend([*reversed(groups), made])
         self._taken.add(node.id)
+        if node.name == func.call.name:
+            self.calls.append(made)
         made.operands = operands
         done.update(zip(node.results, made.results, strict=True))
         return done[value]

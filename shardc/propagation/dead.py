@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardc.graph import Graph, Node, Region
-from shardc.ops import Trait, func, has, hlo
+from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.propagation.edges import EdgesOf, edges_of
 
 
@@ -42,10 +42,14 @@ def _removable(node: Node, graph: Graph, edges: EdgesOf) -> bool:
         return False
     if has(node.name, Trait.KEPT) or edges(node, graph) is not None:
         return False
-    if node.name == func.call.name or node.attrs.get("has_side_effect") is True:
+    if node.name in _NAMED or node.attrs.get("has_side_effect") is True:
         return False
     inner = (node for region in node.regions for node in region.nodes[:-1])
     return all(_removable(node, graph, edges) for node in inner)
+
+
+_NAMED = (func.call.name, sdy.func_data_flow_edge.name)
+"""What stays for what other functions say."""
 
 
 @dataclass(slots=True)

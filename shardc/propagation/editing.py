@@ -9,7 +9,7 @@ from typing import cast
 from shardc.graph import Function, Graph, Location, Node, Region, walk
 from shardc.layout import Axis, Dim, Sharding
 from shardc.ops import func, sdy
-from shardc.propagation.edges import edges_of
+from shardc.propagation.edges import EdgesOf, edges_of
 
 
 @dataclass(slots=True)
@@ -28,9 +28,10 @@ class Editor:
     _next: int = 0
 
     @staticmethod
-    def of(graph: Graph) -> Editor:
-        """An editor of a copy of `graph`, without axes of size 1."""
-        change = without_unit_axes if any(1 in m.sizes.values() for m in graph.meshes.values()) else _same
+    def of(graph: Graph, unit_axes: bool = False) -> Editor:
+        """An editor of a copy of `graph`, without axes of size 1 unless `unit_axes`."""
+        unit_axes = unit_axes or not any(1 in m.sizes.values() for m in graph.meshes.values())
+        change = _same if unit_axes else without_unit_axes
         functions = {
             f.name: Function(
                 f.name,
@@ -94,7 +95,7 @@ class Uses:
     exits: set[int] = field(default_factory=set[int])
 
     @staticmethod
-    def of(graph: Graph) -> Uses:
+    def of(graph: Graph, edges: EdgesOf = edges_of) -> Uses:
         """`region` is by the id of a node, `owner` and `start` (of data-flow edges) by value.
 
         `exits` are the nodes that return from functions that the program does not call itself.
@@ -102,12 +103,12 @@ class Uses:
         uses = Uses(graph)
         called: set[object] = set()
         for function in graph.functions.values():
-            uses._add(function.body)
+            uses._add(function.body, edges)
             called.update(n.attrs["callee"] for n in walk(function.body) if n.name == func.call.name)
         uses.exits.update(f.body.nodes[-1].id for f in graph.functions.values() if f.name not in called)
         return uses
 
-    def _add(self, region: Region) -> None:
+    def _add(self, region: Region, edges_of: EdgesOf) -> None:
         for node in region.nodes:
             self.add(node, region)
             edges = edges_of(node, self.graph)
@@ -115,7 +116,7 @@ class Uses:
                 self.start[edge.owner] = edge.start
                 self.owner.update((target, edge.owner) for target in edge.targets)
             for inner in node.regions:
-                self._add(inner)
+                self._add(inner, edges_of)
 
     def add(self, node: Node, region: Region) -> None:
         """Take note of a node."""

@@ -18,15 +18,17 @@ from shardc.propagation.editing import Editor, Uses
 _GROUP = sdy.sharding_group.name
 
 
-def import_groups(editor: Editor, uses: Uses) -> list[Diagnostic]:
+def import_groups(editor: Editor, uses: Uses, annotate: bool = True) -> list[Diagnostic]:
     """Unite the groups of a program and settle what their members start with; what contradicts itself.
+
+    Without `annotate` members that agree are left alone.
 
     ShardcError if a group has values of two shapes, or some inside a manual computation and some outside it.
     """
     conflicts: list[Diagnostic] = []
-    for members in _united(_nodes(editor.graph)):
-        _check(members, editor.graph)
-        conflicts.extend(_settle(members, editor, uses))
+    for members in _united(group_nodes(editor.graph)):
+        check_group(members, editor.graph)
+        conflicts.extend(_settle(members, editor, uses, annotate))
     return conflicts
 
 
@@ -36,7 +38,7 @@ def stating(shardings: Iterable[Sharding | None]) -> list[Sharding]:
     return [sharding for sharding in known if any(dim.axes or not dim.open for dim in sharding.dims)]
 
 
-def _nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
+def group_nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
     """The group operations, each with the manual computation around it."""
     found: list[tuple[Node, Node | None]] = []
 
@@ -74,7 +76,8 @@ def _united(nodes: list[tuple[Node, Node | None]]) -> list[list[tuple[Node, Node
     return [groups[group] for group in sorted(groups)]
 
 
-def _check(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
+def check_group(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
+    """ShardcError unless the values of a group have one shape and one manual computation around them."""
     first, around = members[0]
     shape = graph.type(first.operands[0]).shape
     for node, manual in members:
@@ -93,13 +96,15 @@ def _check(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
             )
 
 
-def _settle(members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses) -> Iterator[Diagnostic]:
+def _settle(
+    members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses, annotate: bool
+) -> Iterator[Diagnostic]:
     values = list(dict.fromkeys(node.operands[0] for node, _ in members))
     stated = stating(map(uses.sharding, values))
     if not stated:
         return
     if all(sharding == stated[0] for sharding in stated):
-        for value in values:
+        for value in values if annotate else ():
             uses.annotate(value, stated[0])
         return
     node = members[0][0]

@@ -6,6 +6,7 @@ The graph has copies of nodes, constraints that were added or moved, and operand
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import cast
 
 from xdsl.dialects.func import FuncOp
@@ -16,18 +17,20 @@ from shardc.dialects.locations import locate
 from shardc.dialects.sdy import ShardingConstraintOp
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.snapshot import Snapshot
-from shardc.graph import Node, Region, walk
+from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Sharding
-from shardc.propagation import Result
 
 
-def write_graph_changes(snap: Snapshot, result: Result) -> None:
-    """Change the module of a snapshot to the graph of a result, which then is the snapshot's graph."""
+def write_graph_changes(snap: Snapshot, graph: Graph, copies: Mapping[int, int]) -> None:
+    """Change the module of a snapshot to a graph made from its own, which then is the snapshot's graph.
+
+    `copies` maps the id of a node that is a copy to that of the node that it is a copy of.
+    """
     functions = {f.sym_name.data: f for f in snap.module.body.block.ops if isinstance(f, FuncOp)}
-    bodies = [(function.body, functions[name]) for name, function in result.graph.functions.items()]
+    bodies = [(function.body, functions[name]) for name, function in graph.functions.items()]
     made = [node for body, _ in bodies for node in walk(body) if node.id >= len(snap.ops)]
     for node in sorted(made, key=lambda node: node.id):
-        op = _make(snap, node, result)
+        op = _make(snap, node, copies)
         snap.ops.append(op)
         snap.ssa.extend(op.results)
     for body, function in bodies:
@@ -35,13 +38,13 @@ def write_graph_changes(snap: Snapshot, result: Result) -> None:
     for body, _ in bodies:
         for node in walk(body):
             _redirect(snap, node)
-    snap.graph = result.graph
+    snap.graph = graph
 
 
-def _make(snap: Snapshot, node: Node, result: Result) -> Operation:
+def _make(snap: Snapshot, node: Node, copies: Mapping[int, int]) -> Operation:
     """An operation that is in no block yet, with any operands of the right types."""
-    if node.id in result.copies:
-        return snap.ops[result.copies[node.id]].clone()
+    if node.id in copies:
+        return snap.ops[copies[node.id]].clone()
     sharding = cast(Sharding, node.attrs["sharding"])
     partial = partial_of(sharding)
     value = snap.ssa[node.operands[0]]

@@ -52,7 +52,12 @@ func.func @main(%x: tensor<8x8xf32>) -> tensor<8x8xf32> {
 """
 )
 OF_FUNCTIONS = frozenset(
-    {"sdy-sharding-constraint-to-reshard", "sdy-constant-or-scalar-merger", "sdy-drop-sharding-rules"}
+    {
+        "sdy-sharding-constraint-to-reshard",
+        "sdy-constant-or-scalar-merger",
+        "sdy-drop-sharding-rules",
+        "sdy-sink-func-data-flow-edges",
+    }
 )
 """Passes that jaxlib runs on functions, not on modules."""
 
