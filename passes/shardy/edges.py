@@ -29,7 +29,7 @@ from shardc.propagation.edges import Edge, edges_of
 
 @dataclass(frozen=True)
 class AddDataFlowEdges(ModulePass):
-    """Write an edge behind everything that owns one."""
+    """Write an edge behind everything that owns one and has none yet."""
 
     name = "sdy-add-data-flow-edges"
 
@@ -41,7 +41,8 @@ class AddDataFlowEdges(ModulePass):
             for node in walk(function.body):
                 for edge in _edges(node, snap.graph):
                     owner = snap.ssa[edge.owner]
-                    if isinstance(owner.type, TensorType):
+                    known = any(isinstance(use.operation, DataFlowEdgeOp) for use in owner.uses)
+                    if isinstance(owner.type, TensorType) and not known:
                         insert_edge(owner, None if edge.start is None else attr_of(edge.start), None)
 
 

@@ -192,6 +192,14 @@ def test_shardings_flow_through_the_edges_of_functions(layer: str) -> None:
     assert by_shardc(found, "sdy-sink-func-data-flow-edges") == sunk
 
 
+def test_edges_are_added_once() -> None:
+    edges = "add-data-flow-edges-on-named-computations"
+    text = by_jaxlib(CALLS, f"sdy-import-func-calls{{{edges}=false}}")
+    once = by_shardc(text, "sdy-add-data-flow-edges")
+    assert "sdy.data_flow_edge" in once
+    assert by_shardc(once, "sdy-add-data-flow-edges") == once
+
+
 CONTRADICTION = (
     MESH
     + """
