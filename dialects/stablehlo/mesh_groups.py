@@ -32,7 +32,7 @@ class MeshGroups:
     axes: tuple[AxisRef, ...]
 
     def rows(self, meshes: Mapping[str, Mesh]) -> tuple[tuple[int, ...], ...]:
-        """The device numbers of each group; LayoutError if there is no such mesh or the axes are not its own."""
+        """The device numbers of each group; LayoutError if no such mesh has such axes."""
         mesh = meshes.get(self.mesh)
         if mesh is None:
             raise LayoutError(f"replica groups name mesh @{self.mesh}, which is not defined")
