@@ -55,11 +55,11 @@ def differentiable(
         if not program.own_rules:
             return _halves(_run(compiled(pushed, types), [*primals, *moving]))
 
-        def tangents(*leaves: Any) -> list[Any]:
+        def of_results(*leaves: Any) -> list[Any]:
             return _halves(pushed(*leaves))[1]
 
-        inner = compiled(tangents, types)
-        return run(*primals), differentiable(tangents, inner, compiled)(*primals, *moving)
+        inner = compiled(of_results, types)
+        return run(*primals), differentiable(of_results, inner, compiled)(*primals, *moving)
 
     return run
 
