@@ -3,13 +3,27 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check coverage sweep bench fuzz clean
+.PHONY: demo test newest check coverage sweep bench fuzz clean
 
 demo: .venv/.demo        ## compile examples/digits and run it on eight emulated devices
 	$(BIN)/python examples/digits/demo.py
 
 test: .venv/.dev         ## every test but the slow sweeps
 	$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow"
+
+# A Python 3.13; `make newest NEWEST=/path/to/python3.13` names another.
+NEWEST ?= $(shell for p in "$$HOME"/.pyenv/versions/3.13.*/bin/python python3.13; do \
+	"$$p" -c 'import venv' 2>/dev/null && echo "$$p" && break; done)
+NEWEST_TESTS := tests/unit/jaxside tests/unit/dialects tests/unit/frontend_mlir tests/unit/test_from_jax.py \
+	tests/unit/backend/test_foreign_calls.py
+
+ifeq ($(strip $(NEWEST)),)
+newest:                  ## those tests that read what JAX prints, with Python 3.13 and the newest JAX
+	@echo "no Python 3.13 is found here: the tests with the newest JAX are not run"
+else
+newest: .venv/newest/.dev
+	.venv/newest/bin/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(NEWEST_TESTS)
+endif
 
 check: .venv/.dev        ## lint and types
 	$(BIN)/ruff check .
@@ -46,6 +60,11 @@ fuzz: .venv/.dev         ## mutants of every input, seeds FIRST to LAST; goes on
 .venv/.dev: pyproject.toml | .venv/bin/python
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	touch $@ .venv/.demo
+
+.venv/newest/.dev: pyproject.toml | .venv/bin/python
+	$(NEWEST) -m venv .venv/newest
+	.venv/newest/bin/python -m pip install -q -e '.[dev-newest]'
+	touch $@
 
 clean:
 	rm -rf .venv build *.egg-info

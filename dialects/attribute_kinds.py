@@ -1,8 +1,9 @@
 """The kinds of attribute that `Syntax.attrs` names: which IR attribute holds them, and how one is made.
 
 `int` is a 64-bit integer, `i32` one of 32 bits, `ints` and `bools` dense arrays, `symbol` the name of a
-function, `text` a list of strings, `pairs` and `dense` constant tensors, `unit` a mark that is there or not,
-`any` whatever is written. Every attribute class is a kind by its name: GatherAttr is `gather`.
+function, `text` a list of strings, `pairs` and `dense` constant tensors, `groups` such a tensor or axes of a
+mesh, `unit` a mark that is there or not, `any` whatever is written. Every attribute class is a kind by its
+name: GatherAttr is `gather`.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ from shardc.dialects.dense import DenseAttr, pairs_attr
 from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.stablehlo import attributes
 from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr
+from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 
 Write = Callable[[Any], Attribute]
 
@@ -92,6 +94,7 @@ KINDS: dict[str, AttributeKind] = {
     "name": AttributeKind(SymbolNameConstraint(), StringAttr),
     "unit": AttributeKind(UnitAttr, lambda value: UnitAttr()),
     "pairs": AttributeKind(DenseAttr, pairs_attr),
+    "groups": AttributeKind(DenseAttr | MeshGroupsAttr, pairs_attr),
     "dense": AttributeKind(DenseAttr),
     "dict": AttributeKind(DictionaryAttr),
     "array": AttributeKind(ArrayAttr[Attribute]),

@@ -60,6 +60,7 @@ from shardc.dialects.stablehlo.enums import (
     TextAttr,
     TransposeAttr,
 )
+from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.dialects.types import attr_of_type
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import DTYPES, TensorType
@@ -101,6 +102,8 @@ def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> o
         return sharding_of(attr, meshes)
     if isinstance(attr, ShardingPerValueAttr):
         return tuple(sharding_of(ref, meshes) for ref in attr.data)
+    if isinstance(attr, MeshGroupsAttr):
+        return attr.data.rows(meshes)
     if isinstance(attr, DenseAttr) and name == "value":
         return attr.data.value
     if mesh is not None and (

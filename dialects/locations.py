@@ -2,6 +2,8 @@
 
 `SourceLoc` holds a graph Location and prints as `loc("h"("prog.shard":5:9))`. xDSL's own location attributes
 (call sites, fused ones) stay as they were read; `location_of` says which place of the source they mean.
+
+A Location's columns count from 1. In the text, those of a Python file count from 0, as JAX writes them.
 """
 
 from __future__ import annotations
@@ -36,10 +38,20 @@ class SourceLoc(Data[Location], BuiltinAttribute):
 
 
 def _text(loc: Location) -> str:
-    place = f"{_quoted(loc.file)}:{loc.line}:{loc.col}" if loc.file else ""
+    place = f"{_quoted(loc.file)}:{loc.line}:{loc.col - _from_zero(loc.file)}" if loc.file else ""
     if not loc.name:
         return place or "unknown"
     return f"{_quoted(loc.name)}({place})" if place else _quoted(loc.name)
+
+
+def _from_zero(file: str) -> bool:
+    return file.endswith(".py")
+
+
+def place_of(attr: FileLineColLoc) -> Location:
+    """The place that a file, a line and a column of the text mean."""
+    file = attr.filename.data
+    return Location(file, attr.line.data, attr.column.data + _from_zero(file))
 
 
 def _quoted(text: str) -> str:
@@ -60,7 +72,7 @@ def location_of(attr: Attribute) -> Location:
     if isinstance(attr, SourceLoc):
         return attr.data
     if isinstance(attr, FileLineColLoc):
-        return Location(attr.filename.data, attr.line.data, attr.column.data)
+        return place_of(attr)
     if isinstance(attr, NameLoc):
         return location_of(attr.location).named(name_of(attr))
     if isinstance(attr, CallSiteLoc):

@@ -30,11 +30,15 @@ _UNCACHED = (hlo.constant.name, sdy.constant.name)
 """Their values may be large, and a cache would keep them alive."""
 
 
+_GROUPS = "replica_groups"
+"""May be those of a mesh."""
+
+
 def verify_types(op: IRDLOperation) -> None:
     """Raise VerifyException, with the text of ops/, unless the operation fits together."""
     if not infers(op.name):
         return
-    names_mesh = op.name.startswith(("sdy.", "spmd."))
+    names_mesh = op.name.startswith(("sdy.", "spmd.")) or _GROUPS in op.properties
     check = _check.__wrapped__ if op.name in _UNCACHED else _check
     try:
         check(

@@ -11,8 +11,9 @@ from shardc.dialects.stablehlo.attributes import ATTRIBUTES
 from shardc.dialects.stablehlo.calls import CompositeOp, CustomCallOp
 from shardc.dialects.stablehlo.constants import ConstantOp
 from shardc.dialects.stablehlo.control_flow import OptimizationBarrierOp, WhileOp
+from shardc.dialects.stablehlo.mesh_groups import ATTRIBUTES as MESH_GROUPS
 from shardc.dialects.stablehlo.reduce import ReduceOp
 
 WRITTEN = [CompositeOp, ConstantOp, CustomCallOp, OptimizationBarrierOp, ReduceOp, WhileOp]
 
-STABLEHLO = Dialect("stablehlo", WRITTEN, ATTRIBUTES)
+STABLEHLO = Dialect("stablehlo", WRITTEN, [*ATTRIBUTES, *MESH_GROUPS])

@@ -22,7 +22,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.parser import Parser
 
 from shardc.diagnostics import Location
-from shardc.dialects.locations import SourceLoc, location_of, name_of
+from shardc.dialects.locations import SourceLoc, location_of, name_of, place_of
 
 _ALIAS = re.compile(r"^(#loc\d*) = loc\((.*)\)[ \t]*$", re.M)
 _TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|#\w+|\w+|\S')
@@ -185,13 +185,9 @@ def _simplified(loc: Any) -> Attribute | None:
     if isinstance(loc, UnknownLoc):
         return None
     if isinstance(loc, FileLineColLoc):
-        return SourceLoc(_place(loc))
+        return SourceLoc(place_of(loc))
     if isinstance(loc, NameLoc) and isinstance(loc.location, (NoneAttr, UnknownLoc)):
         return SourceLoc(Location(name=name_of(loc)))
     if isinstance(loc, NameLoc) and isinstance(loc.location, FileLineColLoc):
-        return SourceLoc(_place(loc.location).named(name_of(loc)))
+        return SourceLoc(place_of(loc.location).named(name_of(loc)))
     return loc
-
-
-def _place(loc: FileLineColLoc) -> Location:
-    return Location(loc.filename.data, loc.line.data, loc.column.data)

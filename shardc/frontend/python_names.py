@@ -68,7 +68,7 @@ def _statement(op: Operation) -> Statement | None:
         return None
     inner: Statement | None = None
     for loc in _frames(op.location):
-        found = statement_at(loc.file, (loc.line, loc.col)) if loc.file else None
+        found = statement_at(loc.file, (loc.line, loc.col - 1)) if loc.file else None
         if found is None or found.targets:
             return None if found is None or (inner and len(found.targets) > 1) else found
         inner = found

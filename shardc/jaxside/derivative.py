@@ -4,7 +4,8 @@
 
 The emitted program is not differentiated: what JAX lowers has lost custom rules and stop_gradient. Of the
 program with the tangents JAX transposes the part that is linear in them, as it does for any function. Where
-the function has no such rules, its second derivatives are those of the program with the tangents.
+the function has no such rules, its second derivatives are those of the program with the tangents. Where it
+has, the results come from the program itself: newer versions of JAX want them not to depend on the tangents.
 """
 
 from __future__ import annotations
@@ -50,10 +51,15 @@ def differentiable(
             warnings.warn(_LEFT_TO_JAX, ShardcWarning, stacklevel=2)
             return _halves(pushed(*primals, *moving))
         types = [program.typed_argument(i, leaf) for i, leaf in enumerate(primals)]
-        inner = compiled(pushed, [*types, *(types[i] for i in moved)])
+        types += [types[i] for i in moved]
         if not program.own_rules:
-            return _halves(_run(inner, [*primals, *moving]))
-        return _halves(differentiable(pushed, inner, compiled)(*primals, *moving))
+            return _halves(_run(compiled(pushed, types), [*primals, *moving]))
+
+        def of_results(*leaves: Any) -> list[Any]:
+            return _halves(pushed(*leaves))[1]
+
+        inner = compiled(of_results, types)
+        return run(*primals), differentiable(of_results, inner, compiled)(*primals, *moving)
 
     return run
 

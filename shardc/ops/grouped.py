@@ -19,7 +19,7 @@ from shardc.ops.rule_builder import integer
 from shardc.ops.untyped import Types, UntypedOp
 
 _FOUR = ((0, 1, 2, 3),)
-_GROUPS = {"replica_groups": "pairs", "channel_handle": "channel?"}
+_GROUPS = {"replica_groups": "groups", "channel_handle": "channel?"}
 _GLOBAL_GROUPS = {**_GROUPS, "use_global_device_ids": "unit?"}
 _MANY = Syntax(("*blocks",), ("*outputs",))
 _ONE = Syntax(("operand",))

@@ -9,8 +9,12 @@ from shardc.backend.python.scope import Scope
 
 def cast_to(scope: Scope, expr: Expr, axes: frozenset[str], value: int) -> Expr:
     """The expression, made to vary over `axes` where the value itself does not."""
-    missing = axes - scope.emission.varying.get(value, frozenset())
-    if not missing or scope.emission.mesh is None:
+    return cast_over(scope, expr, axes - scope.emission.varying.get(value, frozenset()))
+
+
+def cast_over(scope: Scope, expr: Expr, axes: frozenset[str]) -> Expr:
+    """An expression that JAX takes for the same over `axes`, made to vary over them."""
+    if not axes or scope.emission.mesh is None:
         return expr
-    names = [raw(quoted(axis)) for axis, _ in scope.emission.mesh.axes if axis in missing]
+    names = [raw(quoted(axis)) for axis, _ in scope.emission.mesh.axes if axis in axes]
     return call("lax.pcast", expr, names[0] if len(names) == 1 else tuple_of(names), to='"varying"')

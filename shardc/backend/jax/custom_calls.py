@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 
+from shardc.backend.jax.casts import cast_over
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.custom_calls import options_of
 from shardc.backend.python.expressions import Expr, call, integers, list_of, raw
@@ -123,17 +124,15 @@ def _foreign(scope: Scope, node: Node, target: str) -> Printed:
     function = call(
         "jax.ffi.ffi_call", raw(quoted(target)), results[0] if len(results) == 1 else list_of(results)
     )
-    done = call(function, *(scope.expr(value) for value in node.operands))
+    varies = scope.emission.varying.get(node.results[0], frozenset[str]())
+    done = cast_over(scope, call(function, *(scope.expr(value) for value in node.operands)), varies)
     return done if len(results) == 1 else Several(done)
 
 
 def _struct(scope: Scope, value: int) -> Expr:
-    """jax.ShapeDtypeStruct, with the mesh axes that the result varies over."""
+    """jax.ShapeDtypeStruct. It cannot say in all versions of JAX what varies; a cast around the call does."""
     type = scope.type(value)
-    varies = sorted(scope.emission.varying.get(value, frozenset[str]()))
-    axes = raw("{" + ", ".join(map(quoted, varies)) + "}") if varies else None
-    dtype = scope.target.dtype(type.dtype)
-    return call("jax.ShapeDtypeStruct", integers(type.shape), dtype, vma=axes)
+    return call("jax.ShapeDtypeStruct", integers(type.shape), scope.target.dtype(type.dtype))
 
 
 def _solve_options(options: dict[str, int]) -> str:

@@ -48,7 +48,7 @@ top_k = define(
         syntax=Syntax(
             ("operand",),
             ("values", "indices"),
-            attrs={"k": "int"},
+            attrs={"k": "int", "is_stable": "bool?"},
             format=(
                 "`(` $operand `,` `k` `=` $k `)` attr-dict `:` type($operand) `->` "
                 "`(` type($values) `,` type($indices) `)`"

@@ -62,7 +62,9 @@ def test_a_registered_rule_keeps_it_split(tmp_path, capsys, monkeypatch) -> None
     code, out, err = compiled(tmp_path, capsys, UNKNOWN)
     assert (code, err) == (0, "")
     assert "all_gather" not in out
-    assert 'jax.ShapeDtypeStruct((4, 4), jnp.float32, vma={"x", "y"})' in out
+    called = 'jax.ffi.ffi_call("mine", jax.ShapeDtypeStruct((4, 4), jnp.float32))(a)'
+    words = " ".join(out.split())
+    assert f'lax.pcast( {called}, ("x", "y"), to="varying", )' in words
 
 
 def test_what_is_whole_everywhere_needs_no_rule(tmp_path, capsys) -> None:

@@ -91,11 +91,11 @@ def places(text):
 
 def test_locations_and_forward_aliases():
     args, nodes = places(LOCATED)
-    assert args == [Location("a.mlir", 3, 19, "x"), Location("m.py", 1, 2, "b")]
+    assert args == [Location("a.mlir", 3, 19, "x"), Location("m.py", 1, 3, "b")]
     assert nodes[:3] == [
-        Location("m.py", 3, 4, "jit(f)/add"),
-        Location("m.py", 9, 1, "h"),
-        Location("m.py", 3, 4),
+        Location("m.py", 3, 5, "jit(f)/add"),
+        Location("m.py", 9, 2, "h"),
+        Location("m.py", 3, 5),
     ]
     assert nodes[3:5] == [Location("a.mlir", 7, 5), Location("a.mlir", 8, 5)]
 

@@ -1,0 +1,106 @@
+"""Replica groups as axes of a mesh, which is how JAX prints them from 0.11 on.
+
+    #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "y">]>
+
+on a mesh x=2, y=2 are the groups [[0, 1], [2, 3]]: members differ over the axes alone, and the last axis
+counts fastest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from xdsl.dialects.builtin import SymbolRefAttr
+from xdsl.ir import Attribute, Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from shardc.dialects.sdy_refs import AxisRef, quoted
+from shardc.dialects.shardings import axis_of
+from shardc.layout import Dim, LayoutError, Mesh, Sharding
+from shardc.layout.groups import group_of, position_over
+
+
+@dataclass(frozen=True, slots=True)
+class MeshGroups:
+    """The mesh's name, and the axes over which a group's members differ, major to minor."""
+
+    mesh: str
+    axes: tuple[AxisRef, ...]
+
+    def rows(self, meshes: Mapping[str, Mesh]) -> tuple[tuple[int, ...], ...]:
+        """The device numbers of each group; LayoutError if no such mesh has such axes."""
+        mesh = meshes.get(self.mesh)
+        if mesh is None:
+            raise LayoutError(f"replica groups name mesh @{self.mesh}, which is not defined")
+        axes = tuple(axis_of(ref, mesh) for ref in self.axes)
+        Sharding(mesh, (Dim(axes),)).check()
+        order = np.lexsort((position_over(mesh, axes), group_of(mesh, axes)))
+        members = int(np.prod([axis.size for axis in axes], dtype=np.int64))
+        found = mesh.devices.reshape(-1)[order].reshape(-1, members)
+        return tuple(tuple(row) for row in found.tolist())
+
+
+@irdl_attr_definition
+class AxisRefAttr(Data[AxisRef]):
+    """`#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>`."""
+
+    name = "stablehlo.axis_ref"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> AxisRef:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("name")
+            parser.parse_punctuation("=")
+            name = parser.parse_str_literal()
+            if parser.parse_optional_punctuation(",") is None:
+                return AxisRef(name)
+            parser.parse_keyword("sub_axis_info")
+            parser.parse_punctuation("=")
+            with parser.in_parens():
+                pre = parser.parse_integer()
+            return AxisRef(name, pre, parser.parse_integer())
+
+    def print_parameter(self, printer: Printer) -> None:
+        ref = self.data
+        part = "" if ref.size is None else f", sub_axis_info = ({ref.pre}){ref.size}"
+        printer.print_string(f"<name = {quoted(ref.name)}{part}>")
+
+
+@irdl_attr_definition
+class MeshGroupsAttr(Data[MeshGroups]):
+    """`#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = […]>`."""
+
+    name = "stablehlo.replica_group_mesh_axes"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> MeshGroups:
+        with parser.in_angle_brackets():
+            parser.parse_keyword("mesh")
+            parser.parse_punctuation("=")
+            mesh = parser.parse_attribute()
+            if not isinstance(mesh, SymbolRefAttr):
+                parser.raise_error("replica groups name a mesh of the module, as @mesh")
+            parser.parse_punctuation(",")
+            parser.parse_keyword("axes")
+            parser.parse_punctuation("=")
+            axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _axis(parser))
+        return MeshGroups(mesh.string_value(), tuple(axes))
+
+    def print_parameter(self, printer: Printer) -> None:
+        printer.print_string(f"<mesh = @{self.data.mesh}, axes = [")
+        printer.print_list(self.data.axes, lambda ref: printer.print_attribute(AxisRefAttr(ref)))
+        printer.print_string("]>")
+
+
+def _axis(parser: AttrParser) -> AxisRef:
+    attr = parser.parse_attribute()
+    if not isinstance(attr, AxisRefAttr):
+        parser.raise_error("an axis of replica groups is #stablehlo.axis_ref<…>")
+    return attr.data
+
+
+ATTRIBUTES: list[type[Attribute]] = [AxisRefAttr, MeshGroupsAttr]
