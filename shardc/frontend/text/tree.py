@@ -190,6 +190,15 @@ class TreeBuilder(ExpressionBuilder):
     ) -> s.For:
         return s.For(names[0].pos, names, stacks, carrying or (), collecting or (), body)
 
+    def while_loop(
+        self,
+        word: Token,
+        condition: s.Expr,
+        carrying: tuple[s.Target, ...] | None,
+        body: tuple[s.Statement, ...],
+    ) -> s.While:
+        return s.While(pos_of(word), condition, carrying or (), body)
+
     def branch(self, word: Token, *parts: object) -> s.If:
         *branches, otherwise = cast(tuple[tuple[s.Expr, tuple[s.Statement, ...]], ...], parts)
         return s.If(pos_of(word), tuple(branches), cast(tuple[s.Statement, ...], otherwise or ()))
