@@ -174,6 +174,15 @@ class TreeBuilder(ExpressionBuilder):
         assert not isinstance(value, s.Target)
         return s.Assign(names[0].pos, names, value)
 
+    def store(
+        self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr
+    ) -> s.Assign:
+        """x[i] = v is x = x.at[i].set(v)."""
+        old = self.name(name)
+        places = s.Index(old.pos, s.Attribute(old.pos, old, "at"), subscripts)
+        new = s.Call(old.pos, s.Attribute(old.pos, places, "set"), (value,), ())
+        return s.Assign(old.pos, (s.Target(old.pos, str(name)),), new)
+
     def target(self, name: Token, type: s.AnyType | None) -> s.Target:
         return s.Target(pos_of(name), str(name), type)
 
