@@ -9,6 +9,7 @@ from typing import NamedTuple, cast
 from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.builtins.updates import update
 from shardc.frontend.text.fitting import as_type
 from shardc.frontend.text.logical import items_of
 from shardc.frontend.text.manual import device_scope
@@ -17,7 +18,7 @@ from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.signature import Signature
-from shardc.frontend.text.values import FunctionName, RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import Chosen, FunctionName, RecordValue, Tensor, Value, describe, plural
 from shardc.graph.types import TensorType
 from shardc.layout.axes import Axis
 
@@ -87,6 +88,8 @@ def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
     if name is not None:
         return _builtin(scope, name, expr, ())
     value = scope.value(function.value)
+    if isinstance(value, Chosen):
+        return _update(scope, value, expr, function)
     if not isinstance(value, Tensor):
         raise scope.e.error(f"{describe(value)} has no function {function.name}", pos=function.pos)
     if function.name not in BUILTINS:
@@ -94,6 +97,18 @@ def _method(scope: Scope, expr: s.Call, function: s.Attribute) -> Value:
             f"unknown function {function.name}", did_you_mean(function.name, BUILTINS), function.pos
         )
     return _builtin(scope, function.name, expr, (value,))
+
+
+def _update(scope: Scope, chosen: Chosen, expr: s.Call, function: s.Attribute) -> Tensor:
+    """x.at[i].set(v)"""
+    if len(expr.args) != (function.name != "get") or expr.keywords:
+        hint = f"x.at[i].{function.name}(value)"
+        raise scope.e.error(f"{function.name} takes the value to be written", hint, function.pos)
+    value = scope.value(expr.args[0]) if expr.args else 0
+    if not isinstance(value, Tensor | bool | int | float):
+        raise scope.e.error(f"{describe(value)} cannot be written into a tensor", pos=expr.args[0].pos)
+    with scope.e.at(function.pos):
+        return update(scope.e, chosen.tensor, chosen.subscripts, function.name, value)
 
 
 def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -> Value:

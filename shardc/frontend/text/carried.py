@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.reads import assigned_in, reads
@@ -99,16 +101,23 @@ def outside(scope: Scope, statement: s.For) -> list[tuple[str, Value]]:
     """The values with tensors from outside that the body reads, in the order it first does."""
     bound = {target.name for target in (*statement.targets, *statement.carrying)}
     bound |= {target.name for target in statement.collecting} - {*reads(statement.body)}
-    names = [name for name in dict.fromkeys(reads(statement.body)) if name not in bound]
+    return read_from(scope, reads(statement.body), bound)
+
+
+def read_from(scope: Scope, read: Sequence[str], bound: set[str]) -> list[tuple[str, Value]]:
+    """The values with tensors of names that are read and not bound, each once."""
+    names = [name for name in dict.fromkeys(read) if name not in bound]
     return [
         (name, scope.names[name]) for name in names if name in scope.names and tensors_of(scope.names[name])
     ]
 
 
-def lose(scope: Scope, statement: s.For) -> None:
+def lose(scope: Scope, statement: s.For | s.While) -> None:
     """Names that the body assigned and the loop neither carries nor collects mean nothing after it."""
-    kept = {target.name for target in (*statement.carrying, *statement.collecting)}
-    gone = {target.name: target.pos for target in statement.targets} | assigned_in(statement.body)
+    collecting = statement.collecting if isinstance(statement, s.For) else ()
+    targets = statement.targets if isinstance(statement, s.For) else ()
+    kept = {target.name for target in (*statement.carrying, *collecting)}
+    gone = {target.name: target.pos for target in targets} | assigned_in(statement.body)
     for name, pos in gone.items():
         if name not in kept:
             scope.lost[name] = pos

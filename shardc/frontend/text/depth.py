@@ -24,7 +24,7 @@ def check_depth(program: s.Program) -> None:
         stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
         while stack:
             statement, depth = stack.pop()
-            if depth > MAX_LOOPS and isinstance(statement, s.For | s.If):
+            if depth > MAX_LOOPS and isinstance(statement, s.For | s.While | s.If):
                 raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
             for expr in expressions(statement):
                 _check(expr)
@@ -38,6 +38,8 @@ def expressions(statement: s.Statement) -> tuple[s.Expr, ...]:
             return (statement.value,)
         case s.For():
             return (statement.stacks,)
+        case s.While():
+            return (statement.condition,)
         case s.If():
             return tuple(condition for condition, _ in statement.branches)
         case s.Assert():
@@ -55,7 +57,7 @@ def expressions(statement: s.Statement) -> tuple[s.Expr, ...]:
 
 def statements(statement: s.Statement) -> tuple[s.Statement, ...]:
     """The statements inside one, in order."""
-    if isinstance(statement, s.For):
+    if isinstance(statement, s.For | s.While):
         return statement.body
     if isinstance(statement, s.If):
         bodies = (*(body for _, body in statement.branches), statement.otherwise)

@@ -8,8 +8,9 @@ from typing import Any, cast
 from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.builtins.indexing import Range, Subscript, bounds, index
+from shardc.frontend.text.builtins.indexing import Range, Subscript, bounds
 from shardc.frontend.text.builtins.operators import BINARY, UNARY
+from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.builtins.shapes import transpose
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.calls import call
@@ -20,6 +21,8 @@ from shardc.frontend.text.scope import CONSTANTS, Scope
 from shardc.frontend.text.trees import leaves
 from shardc.frontend.text.turns import items
 from shardc.frontend.text.values import (
+    At,
+    Chosen,
     Dots,
     Dtype,
     Fields,
@@ -170,6 +173,7 @@ _ATTRIBUTES: dict[str, Callable[[Any, Tensor], Value]] = {
     "ndim": lambda e, x: x.rank,
     "size": lambda e, x: x.type.size,
     "dtype": lambda e, x: Dtype(x.dtype),
+    "at": lambda e, x: At(x),
 }
 
 
@@ -180,6 +184,8 @@ def _index(scope: Scope, expr: s.Index) -> Value:
         match value:
             case Tensor():
                 return index(scope.e, value, subscripts)
+            case At():
+                return Chosen(value.tensor, subscripts)
             case Dtype():
                 sizes = tuple(item for item in subscripts if isinstance(item, int))
                 if len(sizes) == len(subscripts):

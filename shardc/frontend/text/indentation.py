@@ -26,7 +26,7 @@ INSTEAD = {
     "not": "~ is elementwise not",
     "if": "a if known else b is decided while compiling; where(condition, x, y) chooses elementwise",
     "else": "where(condition, x, y) chooses elementwise",
-    "while": "loops are counted: for i in range(N) carrying x:",
+    "while": "a loop is a statement: while change > EPS carrying x, change:",
     "is": "== compares",
 }
 """What to write for a word of Python that the language lacks."""

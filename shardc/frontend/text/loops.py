@@ -7,7 +7,7 @@ each stack.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -77,10 +77,11 @@ def _unroll(scope: Scope, statement: s.For, execute: Execute) -> None:
         values = bound_to(scope, statement.targets, turn)
         for target, value in zip(statement.targets, values, strict=True):
             scope.bind(target.name, value)
-        _run(scope, statement, execute)
+        run_turn(scope, statement, execute)
 
 
-def _run(scope: Scope, statement: s.For, execute: Execute) -> None:
+def run_turn(scope: Scope, statement: s.For | s.While, execute: Execute) -> None:
+    """Build a loop's body once."""
     for inner in statement.body:
         returned = execute(scope, inner)
         if returned is not None:
@@ -183,7 +184,7 @@ class _Turn:
         assert isinstance(starts, tuple)
         for target, value in zip(self.statement.carrying, starts, strict=True):
             inner.bind(target.name, value)
-        _run(inner, self.statement, self.execute)
+        run_turn(inner, self.statement, self.execute)
         pairs = zip(self.statement.carrying, self.carried, strict=True)
         results = [value_after(inner, target, old) for target, old in pairs]
         return results, [yielded(inner, target) for target in self.statement.collecting]
@@ -207,7 +208,11 @@ class _Turn:
 
 
 def _check_names(scope: Scope, statement: s.For) -> None:
-    targets = (*statement.targets, *statement.carrying, *statement.collecting)
+    check_header(scope, (*statement.targets, *statement.carrying, *statement.collecting))
+
+
+def check_header(scope: Scope, targets: Sequence[s.Target]) -> None:
+    """An error if a name stands twice in a loop's header, or is none of a value."""
     names = [target.name for target in targets]
     for i, target in enumerate(targets):
         if target.name in names[:i]:

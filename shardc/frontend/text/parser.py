@@ -210,6 +210,8 @@ def _wanted(expected: set[str]) -> str | None:
     """The expected tokens as words; None if they are too many to help."""
     words: list[str] = []
     rest = set(expected)
+    if rest >= _AFTER_TARGET:
+        rest.discard("LSQB")  # x[i] = v is rarer than a name alone
     if rest >= _EXPRESSION:
         words.append("an expression")
         rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}

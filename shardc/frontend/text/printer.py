@@ -67,6 +67,11 @@ def _statement(statement: s.Statement, indent: str) -> list[str]:
             for inner in statement.body:
                 lines += _statement(inner, indent + "    ")
             return lines
+        case s.While():
+            carried = ", ".join(target.name for target in statement.carrying)
+            header = f"{indent}while" + f" carrying {carried}" * bool(carried) + _at(statement.pos)
+            lines = [header, *_tree(statement.condition, indent + "    "), f"{indent}  do"]
+            return lines + _statements(statement.body, indent + "    ")
         case s.If():
             lines: list[str] = []
             for word, (condition, body) in zip(

@@ -32,10 +32,14 @@ def reads(body: Sequence[s.Statement]) -> list[str]:
             names += [target.name for target in statement.carrying]
             names += [name for name in reads(statement.body) if name not in inner]
         else:
+            if isinstance(statement, s.While):
+                names += [target.name for target in statement.carrying]
             names += reads(statements(statement))
         found += [name for name in names if name not in assigned]
         if isinstance(statement, s.Assign):
             assigned.update(target.name for target in statement.targets)
+        elif isinstance(statement, s.While):
+            assigned.update(target.name for target in statement.carrying)
         elif isinstance(statement, s.For):
             assigned.update(target.name for target in (*statement.carrying, *statement.collecting))
     return found
@@ -47,6 +51,8 @@ def assigned_in(body: Sequence[s.Statement]) -> dict[str, Pos]:
     for statement in body:
         if isinstance(statement, s.Assign):
             found.update((target.name, target.pos) for target in statement.targets)
+        elif isinstance(statement, s.While):
+            found.update((target.name, target.pos) for target in statement.carrying)
         elif isinstance(statement, s.For) and (statement.carrying or statement.collecting):
             targets = (*statement.carrying, *statement.collecting)
             found.update((target.name, target.pos) for target in targets)

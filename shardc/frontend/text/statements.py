@@ -10,6 +10,7 @@ from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.choices import known
 from shardc.frontend.text.fitting import Misfit, as_type, fit
 from shardc.frontend.text.loops import loop
+from shardc.frontend.text.open_loops import while_loop
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.trees import names_of, tensors_of
 from shardc.frontend.text.typed import Typed, resolved
@@ -41,6 +42,8 @@ def execute(scope: Scope, statement: s.Statement) -> s.Return | None:
             assign(scope, statement)
         case s.For():
             loop(scope, statement, execute)
+        case s.While():
+            while_loop(scope, statement, execute)
         case s.If():
             return branch(scope, statement)
         case s.Assert():

@@ -94,6 +94,7 @@ __all__ = [
     "TupleType",
     "Type",
     "Unary",
+    "While",
 ]
 
 # ---- statements
@@ -129,6 +130,16 @@ class For:
 
 
 @dataclass(frozen=True, slots=True)
+class While:
+    """`while condition carrying names:`, decided while running."""
+
+    pos: Pos
+    condition: Expr
+    carrying: tuple[Target, ...]
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class If:
     """`if condition: … elif condition: … else: …`, decided while compiling."""
 
@@ -154,7 +165,7 @@ class Docstring:
     text: str
 
 
-Statement: TypeAlias = Assign | Return | For | If | Assert | Docstring
+Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring
 
 # ---- the program
 

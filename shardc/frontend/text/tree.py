@@ -174,6 +174,15 @@ class TreeBuilder(ExpressionBuilder):
         assert not isinstance(value, s.Target)
         return s.Assign(names[0].pos, names, value)
 
+    def store(
+        self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr
+    ) -> s.Assign:
+        """x[i] = v is x = x.at[i].set(v)."""
+        old = self.name(name)
+        places = s.Index(old.pos, s.Attribute(old.pos, old, "at"), subscripts)
+        new = s.Call(old.pos, s.Attribute(old.pos, places, "set"), (value,), ())
+        return s.Assign(old.pos, (s.Target(old.pos, str(name)),), new)
+
     def target(self, name: Token, type: s.AnyType | None) -> s.Target:
         return s.Target(pos_of(name), str(name), type)
 
@@ -189,6 +198,15 @@ class TreeBuilder(ExpressionBuilder):
         body: tuple[s.Statement, ...],
     ) -> s.For:
         return s.For(names[0].pos, names, stacks, carrying or (), collecting or (), body)
+
+    def while_loop(
+        self,
+        word: Token,
+        condition: s.Expr,
+        carrying: tuple[s.Target, ...] | None,
+        body: tuple[s.Statement, ...],
+    ) -> s.While:
+        return s.While(pos_of(word), condition, carrying or (), body)
 
     def branch(self, word: Token, *parts: object) -> s.If:
         *branches, otherwise = cast(tuple[tuple[s.Expr, tuple[s.Statement, ...]], ...], parts)

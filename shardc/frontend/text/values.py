@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
@@ -70,6 +70,21 @@ class RecordValue:
     fields: tuple[tuple[str, Value], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class At:
+    """`x.at`"""
+
+    tensor: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """`x.at[…]`, with the subscripts as they are evaluated."""
+
+    tensor: Tensor
+    subscripts: tuple[Any, ...]
+
+
 class Dots:
     """`...`"""
 
@@ -93,7 +108,20 @@ Dims: TypeAlias = int | tuple[int, ...] | None
 """An axis argument: one dimension, several, or all."""
 
 Known: TypeAlias = (
-    Tensor | bool | int | float | str | Dtype | TensorType | FunctionName | RecordValue | Dots | Fields | None
+    Tensor
+    | bool
+    | int
+    | float
+    | str
+    | Dtype
+    | TensorType
+    | FunctionName
+    | RecordValue
+    | At
+    | Chosen
+    | Dots
+    | Fields
+    | None
 )
 
 Value: TypeAlias = "Known | tuple[Value, ...]"
@@ -131,6 +159,8 @@ def describe(value: Value) -> str:
             return f"the function {value.name}"
         case tuple():
             return "a tuple"
+        case At() | Chosen():
+            return "x.at" if isinstance(value, At) else "x.at[…]"
         case Dots():
             return "..."
         case Fields():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dots, Tensor, Value, describe
-from shardc.graph.types import is_integer
 from shardc.ops import hlo
 
 
@@ -24,9 +24,8 @@ class Range:
 Subscript: TypeAlias = "Range | Value"
 
 
-def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
-    """x[subscripts]: one slice (and reverse, where a step is negative), then one reshape."""
-    items = _filled(e, x, subscripts)
+def basic(e: Emitter, x: Tensor, items: Sequence[Subscript]) -> Tensor:
+    """x[items], without tensors but scalars: one slice (and reverse, if a step is negative), a reshape."""
     starts, stops, steps = [0] * x.rank, list(x.shape), [1] * x.rank
     flipped: list[int] = []
     shape: list[int] = []
@@ -40,7 +39,7 @@ def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
         if isinstance(item, Tensor):
             dynamic.append((dim, item))
         elif isinstance(item, int):
-            starts[dim] = _position(e, x, dim, item)
+            starts[dim] = checked_position(e, x, dim, item)
             stops[dim] = starts[dim] + 1
         else:
             assert isinstance(item, Range)
@@ -68,7 +67,7 @@ def index(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> Tensor:
     return e.reshape(result, tuple(shape))
 
 
-def _filled(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> list[Subscript]:
+def filled(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> list[Subscript]:
     """One subscript per dimension, besides Nones; `...` and missing ones become full slices."""
     if sum(isinstance(item, Dots) for item in subscripts) > 1:
         raise e.error("... stands twice in one subscript")
@@ -83,18 +82,18 @@ def _filled(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> list[Su
 
 
 def _checked(e: Emitter, item: Subscript) -> Subscript:
-    if isinstance(item, Tensor):
-        if item.rank == 0 and is_integer(item.dtype):
-            return item
-        raise e.error(
-            f"a subscript is a number or a slice, not {item.type}", "take(x, indices, axis=0) gathers"
-        )
-    if item is None or isinstance(item, Range) or (isinstance(item, int) and not isinstance(item, bool)):
+    if (
+        isinstance(item, Tensor | tuple)
+        or item is None
+        or isinstance(item, Range)
+        or (isinstance(item, int) and not isinstance(item, bool))
+    ):
         return item
-    raise e.error(f"a subscript is a number, a slice, None or ..., not {describe(item)}")
+    raise e.error(f"a subscript is a number, a slice, integers, None or ..., not {describe(item)}")
 
 
-def _position(e: Emitter, x: Tensor, dim: int, item: int) -> int:
+def checked_position(e: Emitter, x: Tensor, dim: int, item: int) -> int:
+    """The place of a number, counted from the start; an error if there is none."""
     size = x.shape[dim]
     if not -size <= item < size:
         raise e.error(f"index {item} is out of range for dimension {dim} of {x.type}")
