@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from io import StringIO
-from typing import cast
+from typing import Any, cast
 
 import ml_dtypes
 import numpy as np
@@ -95,12 +95,12 @@ class _MLIRPrinter(ModulePrinter):
 
     def _print_element(self, attribute: Attribute) -> None:
         """Without the type where it goes without saying."""
-        if isinstance(attribute, IntegerAttr) and attribute.type == i64:
+        if isinstance(attribute, IntegerAttr) and cast(Any, attribute).type == i64:
             self.print_string(str(attribute.value.data))
-        elif isinstance(attribute, FloatAttr) and isinstance(attribute.type, Float64Type):
+        elif isinstance(attribute, FloatAttr) and isinstance(cast(Any, attribute).type, Float64Type):
             attribute.print_without_type(self)
         else:
-            self.print_attribute(attribute)
+            self.print_attribute(cast(Attribute, attribute))
 
 
 def _as_splat(value: Dense) -> Dense:

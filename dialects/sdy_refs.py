@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import Data
 from xdsl.parser import AttrParser
 from xdsl.utils.mlir_lexer import MLIRLexer
 
@@ -210,8 +209,9 @@ def _parse_one(parser: AttrParser) -> ShardingRef:
     if parser.lexer.input.at(parser.pos) != "#":
         return parse_sharding(parser)
     attribute = parser.parse_attribute()
-    if isinstance(attribute, Data) and isinstance(attribute.data, ShardingRef):
-        return attribute.data
+    held = getattr(attribute, "data", None)
+    if isinstance(held, ShardingRef):
+        return held
     parser.raise_error(f"{attribute} is no sharding")
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, text_of
@@ -148,8 +149,8 @@ def with_partial(sharding: Sharding, partial: Attribute) -> Sharding:
 
 
 def _strings(attr: Attribute) -> list[StringAttr]:
-    items: list[Attribute] = list[Attribute](attr) if isinstance(attr, ArrayAttr) else [attr]
-    strings = [item for item in items if isinstance(item, StringAttr)]
-    if len(strings) != len(items):
+    listed = list(attr) if is_array(attr) else [attr]
+    strings = [item for item in listed if isinstance(item, StringAttr)]
+    if len(strings) != len(listed):
         raise LayoutError(f"{PARTIAL} lists axes as strings, not {attr}")
     return strings

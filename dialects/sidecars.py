@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.shardings import PARTIAL, SHARDING, attr_of, partial_of, partials_of, with_partial
 from shardc.layout import Sharding
 
@@ -35,10 +36,9 @@ def apply_sidecars(attrs: dict[str, object], attributes: Mapping[str, Attribute]
         value = attrs.get(name)
         if isinstance(value, Sharding):
             attrs[name] = with_partial(value, partial)
-        elif isinstance(value, tuple) and isinstance(partial, ArrayAttr):
+        elif isinstance(value, tuple) and is_array(partial):
             shardings = cast("tuple[Sharding, ...]", value)
-            partials = cast("ArrayAttr[Attribute]", partial)
-            attrs[name] = tuple(with_partial(s, p) for s, p in zip(shardings, partials, strict=True))
+            attrs[name] = tuple(with_partial(s, p) for s, p in zip(shardings, partial, strict=True))
 
 
 def sidecar(key: str, value: object) -> dict[str, Attribute]:
@@ -61,7 +61,8 @@ def set_function_shardings(
         if shardings is None:
             continue
         old = func.properties.get(key)
-        dicts = [attr.data for attr in old.data] if isinstance(old, ArrayAttr) else [{} for _ in shardings]  # pyright: ignore
+        held = [cast(DictionaryAttr, attr).data for attr in (old if is_array(old) else ())]
+        dicts: list[Mapping[str, Attribute]] = [*held] if held else [{} for _ in shardings]
         new = [_with_sharding(data, sharding) for data, sharding in zip(dicts, shardings, strict=True)]
         if any(new):
             func.properties[key] = ArrayAttr([DictionaryAttr(data) for data in new])

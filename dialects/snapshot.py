@@ -17,6 +17,7 @@ from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
@@ -177,7 +178,8 @@ class _Reader:
         if not isinstance(attr, ShardingPerValueAttr) or not op.results:
             return ()
         partial = op.attributes.get(PARTIAL)
-        partials = list(partial) if isinstance(partial, ArrayAttr) else [partial] * len(attr.data)
+        one = [partial] * len(attr.data)
+        partials: Sequence[Attribute | None] = list(partial) if is_array(partial) else one
         if not len(attr.data) == len(partials) == len(op.results):
             raise LayoutError(f"{len(attr.data)} shardings are given to {len(op.results)} results")
         return [

@@ -14,10 +14,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import ArrayAttr, StringAttr
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of, spmd_axes
 from shardc.dialects.locations import location_of
@@ -44,7 +45,7 @@ class DropUnitAxes(GraphPass):
 def _drop(builder: IRBuilder, op: Operation) -> bool:
     """Whether an operation had such axes."""
     mesh, names = enclosing_mesh(op), op.attributes["axes"]
-    assert mesh is not None and isinstance(names, ArrayAttr)
+    assert mesh is not None and is_array(names)
     axes = [axis_named(name.data, mesh) for name in names if isinstance(name, StringAttr)]
     kept = tuple(axis for axis in axes if axis.size > 1)
     if len(kept) == len(axes):

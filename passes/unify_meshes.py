@@ -21,6 +21,7 @@ from dataclasses import dataclass, replace
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import spmd_axes
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, ShardingPerValueAttr
@@ -90,8 +91,8 @@ def _refs(attr: Attribute) -> Iterator[ShardingRef]:
 
 
 def _inside(attr: Attribute) -> Iterable[Attribute]:
-    if isinstance(attr, ArrayAttr):
-        return list[Attribute](attr)
+    if is_array(attr):
+        return list(attr)
     return attr.data.values() if isinstance(attr, DictionaryAttr) else ()
 
 
@@ -117,7 +118,7 @@ class _Translation:
     def _attribute(self, op: Operation, key: str, attr: Attribute) -> Attribute:
         if isinstance(attr, ManualAxesAttr):
             return self._manual_axes(attr, enclosing_mesh(op) or self.target)
-        if key == "axes" and has(op.name, Trait.ALONG_AXES) and isinstance(attr, ArrayAttr):
+        if key == "axes" and has(op.name, Trait.ALONG_AXES) and is_array(attr):
             mesh = enclosing_mesh(op) or self.target
             named = [axis_named(name.data, mesh) for name in attr if isinstance(name, StringAttr)]
             return spmd_axes(self._axes(named, mesh), self.target)

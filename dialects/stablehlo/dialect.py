@@ -5,7 +5,7 @@ The context derives the others when they are first asked for.
 
 from __future__ import annotations
 
-from xdsl.ir import Dialect
+from xdsl.ir import Dialect, Operation
 
 from shardc.dialects.stablehlo.attributes import ATTRIBUTES
 from shardc.dialects.stablehlo.calls import CompositeOp, CustomCallOp
@@ -14,6 +14,13 @@ from shardc.dialects.stablehlo.control_flow import OptimizationBarrierOp, WhileO
 from shardc.dialects.stablehlo.mesh_groups import ATTRIBUTES as MESH_GROUPS
 from shardc.dialects.stablehlo.reduce import ReduceOp
 
-WRITTEN = [CompositeOp, ConstantOp, CustomCallOp, OptimizationBarrierOp, ReduceOp, WhileOp]
+WRITTEN: list[type[Operation]] = [
+    CompositeOp,
+    ConstantOp,
+    CustomCallOp,
+    OptimizationBarrierOp,
+    ReduceOp,
+    WhileOp,
+]
 
 STABLEHLO = Dialect("stablehlo", WRITTEN, [*ATTRIBUTES, *MESH_GROUPS])

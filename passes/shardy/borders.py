@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING, Meshes, attr_of, per_value, sharding_of
@@ -66,8 +67,8 @@ def _cut_function(function: FuncOp, meshes: Meshes, cut: Cut) -> None:
     types = function.function_type
     for key, side in (("arg_attrs", types.inputs), ("res_attrs", types.outputs)):
         listed = function.properties.get(key)
-        if isinstance(listed, ArrayAttr):
-            pairs = zip(list[Attribute](listed), side, strict=True)
+        if is_array(listed):
+            pairs = zip(listed, side, strict=True)
             entries = [_with_cut(entry, type, meshes, cut) for entry, type in pairs]
             function.properties[key] = ArrayAttr(entries)
 

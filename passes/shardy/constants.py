@@ -6,10 +6,10 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects.arrays import is_tensor
 from shardc.ops import hlo, sdy
 
 
@@ -31,4 +31,4 @@ _MERGED = (hlo.broadcast_in_dim.name, hlo.constant.name, hlo.iota.name, sdy.cons
 
 
 def _rank(value: SSAValue) -> int:
-    return len(value.type.get_shape()) if isinstance(value.type, TensorType) else 0
+    return len(value.type.get_shape()) if is_tensor(value.type) else 0

@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.dense import dense_attr
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import (
@@ -50,8 +51,8 @@ def _changed(attribute: Attribute, change: Change) -> Attribute:
         return ShardingPerValueAttr(tuple(map(change, attribute.data)))
     if isinstance(attribute, DictionaryAttr):
         return DictionaryAttr({key: _changed(inner, change) for key, inner in attribute.data.items()})
-    if isinstance(attribute, ArrayAttr):
-        return ArrayAttr([_changed(inner, change) for inner in list[Attribute](attribute)])
+    if is_array(attribute):
+        return ArrayAttr([_changed(inner, change) for inner in attribute])
     return attribute
 
 

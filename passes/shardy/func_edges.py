@@ -14,12 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, TensorType
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects.arrays import is_tensor
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import FuncDataFlowEdgeOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
@@ -49,7 +50,7 @@ def add_func_edges(module: ModuleOp) -> None:
 
 def _add(values: Sequence[SSAValue], point: InsertPoint, at: Operation) -> None:
     for value in reversed(values) if isinstance(at, CallOp) else values:
-        if not isinstance(value.type, TensorType):
+        if not is_tensor(value.type):
             continue
         ref = ref_of_value(value)
         attributes = {} if ref is None else {SHARDING: ShardingPerValueAttr((ref,))}

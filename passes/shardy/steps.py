@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects.arrays import is_array
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp, ShardingGroupOp
 from shardc.dialects.sdy_refs import ShardingRef
@@ -117,8 +118,8 @@ def _drop(op: Operation, names: frozenset[str]) -> None:
         del op.attributes[name]
     for key in ("arg_attrs", "res_attrs"):
         listed = op.properties.get(key)
-        if isinstance(listed, ArrayAttr):
-            op.properties[key] = ArrayAttr([_without(entry, names) for entry in list[Attribute](listed)])
+        if is_array(listed):
+            op.properties[key] = ArrayAttr([_without(entry, names) for entry in listed])
 
 
 def _without(entry: Attribute, names: frozenset[str]) -> Attribute:
