@@ -101,6 +101,18 @@ class Graph:
             raise ShardcError("the module has no function")
         return self.functions.get("main") or next((f for f in functions if f.public), functions[0])
 
+    def called(self, region: Region) -> Iterator[Function]:
+        """The functions that a region calls, itself or through others, each once, callees first."""
+        return self._called(region, set())
+
+    def _called(self, region: Region, seen: set[str]) -> Iterator[Function]:
+        for node in walk(region):
+            callee = node.attrs.get("callee")
+            if isinstance(callee, str) and callee not in seen:
+                seen.add(callee)
+                yield from self._called(self.functions[callee].body, seen)
+                yield self.functions[callee]
+
 
 def own_attrs(node: Node) -> Attrs:
     """A node's attributes without shardc's notes on it."""

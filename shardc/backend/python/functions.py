@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from shardc.analysis.collectives import is_per_device
@@ -18,7 +18,7 @@ from shardc.backend.python.names import Names, identifier, source_name
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.trace import FunctionTrace
 from shardc.backend.python.writer import WIDTH, Writer
-from shardc.graph import Function, Graph, Region, walk
+from shardc.graph import Function, Region, walk
 from shardc.ops import func
 
 
@@ -102,22 +102,13 @@ def paragraphs(doc: str) -> list[str]:
 
 def define_callees(emission: Emission, program: PerDeviceProgram) -> None:
     """Each function that the program calls, once, before what calls it."""
-    for function in _called(program.graph, program.body, {}):
+    for function in program.graph.called(program.body):
         names = Names((*emission.functions.values(), *(param.name for param in program.params)))
         chosen = names.fresh(identifier(function.name) or "function")
         emission.functions[function.name] = chosen
         if not _communicates(emission, function):
             emission.silent.add(function.name)
         _define(emission, chosen, function)
-
-
-def _called(graph: Graph, region: Region, seen: dict[str, Function]) -> Iterator[Function]:
-    for node in walk(region):
-        callee = node.attrs.get("callee")
-        if isinstance(callee, str) and callee not in seen:
-            seen[callee] = graph.functions[callee]
-            yield from _called(graph, seen[callee].body, seen)
-            yield seen[callee]
 
 
 def _communicates(emission: Emission, function: Function) -> bool:

@@ -97,7 +97,8 @@ def transpose(scope: Scope, node: Node) -> Expr:
 
 
 @ARRAYS.prints(hlo.slice_)
-def slice_(scope: Scope, node: Node) -> Expr:
+def sliced(scope: Scope, node: Node) -> Expr:
+    """x[2:6, ::2]"""
     shape = scope.type(node.operands[0]).shape
     bounds = zip(
         ints(node, "start_indices"), ints(node, "limit_indices"), ints(node, "strides"), shape, strict=True

@@ -5,7 +5,6 @@ emit(graph) -> a mesh, the functions that the program calls, and its entry as a 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -20,7 +19,7 @@ from shardc.backend.shard.scope import PLACE, ShardEmission
 from shardc.backend.shard.target import TARGET
 from shardc.backend.shard.text import check_dtype
 from shardc.diagnostics import ShardcError
-from shardc.graph import Function, Graph, Region, walk
+from shardc.graph import Graph
 
 
 def emit(graph: Graph) -> str:
@@ -28,7 +27,7 @@ def emit(graph: Graph) -> str:
     program = interface.read(graph)
     for value in graph.values:
         check_dtype(value.type.dtype, value.loc)
-    callees = list(_called(graph, program.body, {}))
+    callees = list(graph.called(program.body))
     declared = declarations(graph, [program.body, *(f.body for f in callees)], program.mesh)
     emission = ShardEmission(
         graph,
@@ -45,16 +44,6 @@ def emit(graph: Graph) -> str:
     entry = _entry(emission, program)
     helpers = [text.replace(PLACE, name) for text, name in emission.helpers.items()]
     return "\n\n".join([_preamble(program), *helpers, *texts, entry])
-
-
-def _called(graph: Graph, region: Region, seen: dict[str, Function]) -> Iterator[Function]:
-    """The functions that a region calls, callees first."""
-    for node in walk(region):
-        callee = node.attrs.get("callee")
-        if isinstance(callee, str) and callee not in seen:
-            seen[callee] = graph.functions[callee]
-            yield from _called(graph, seen[callee].body, seen)
-            yield seen[callee]
 
 
 def _function_name(emission: ShardEmission, name: str) -> str:

@@ -11,7 +11,7 @@ from typing import cast
 from shardc.backend.python.expressions import Expr, attribute, call, index, keyword, raw, tuple_of
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.scope import Scope
-from shardc.backend.python.shapes import ints, is_plain_pad
+from shardc.backend.python.shapes import ints, is_plain_pad, sliced
 from shardc.backend.python.terms import Term
 from shardc.backend.shard.raw import operation
 from shardc.backend.shard.target import SHARD
@@ -69,20 +69,7 @@ def transpose(scope: Scope, node: Node) -> Expr:
 @SHARD.prints(hlo.slice_)
 def slice_(scope: Scope, node: Node) -> Printed:
     """x[2:6, ::2]"""
-    shape, result = scope.type(node.operands[0]).shape, scope.type(node.results[0])
-    if result.size == 0:
-        return operation(scope, node)
-    keys = ("start_indices", "limit_indices", "strides")
-    bounds = zip(*(ints(node, key) for key in keys), shape, strict=True)
-    items = [_range(*bound) for bound in bounds]
-    while len(items) > 1 and items[-1] == ":":
-        items.pop()
-    return index(scope.expr(node.operands[0]), items)
-
-
-def _range(start: int, limit: int, stride: int, size: int) -> str:
-    text = f"{start or ''}:{limit if limit != size else ''}"
-    return text if stride == 1 else f"{text}:{stride}"
+    return operation(scope, node) if scope.type(node.results[0]).size == 0 else sliced(scope, node)
 
 
 @SHARD.prints(hlo.concatenate)
