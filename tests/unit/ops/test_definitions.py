@@ -18,6 +18,7 @@ NOT_RUN = {
     "chlo.asin_acos_kernel": "only Shardy's rule is known",
     "chlo.ragged_dot": "is read and written, and refused",
     "sdy.data_flow_edge": "says how its operand's uses are sharded, and computes nothing",
+    "sdy.func_data_flow_edge": "says how the values of calls are sharded, and computes nothing",
     "sdy.mesh": "declares a mesh",
     "stablehlo.after_all": "orders effects, and what is compiled has none",
     "stablehlo.create_token": "orders effects, and what is compiled has none",
