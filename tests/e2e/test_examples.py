@@ -90,7 +90,9 @@ def test_same_bytes_every_time(path: Path, tmp_path: Path) -> None:
     for seed in ("0", "1"):
         output = tmp_path / f"{seed}.py"
         command = [sys.executable, "-m", "shardc.cli.shardc", str(path), "-o", str(output)]
-        subprocess.run(command, check=True, capture_output=True, env={"PYTHONHASHSEED": seed, "SHARDC_CACHE": "off"})
+        subprocess.run(
+            command, check=True, capture_output=True, env={"PYTHONHASHSEED": seed, "SHARDC_CACHE": "off"}
+        )
         texts.append(output.read_text())
     assert texts[0] == texts[1]
 
