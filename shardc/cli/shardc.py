@@ -243,7 +243,8 @@ def _parser() -> argparse.ArgumentParser:
         nargs="?",
         const="",
         help="prove over exact arithmetic, at reduced shapes, that the per-device program equals the global "
-        "one; into the file goes a certificate, for shardc-check",
+        "one, and with --target numpy that the emitted text does; into the file goes a certificate, for "
+        "shardc-check",
     )
     action.add_argument(
         "--explain",

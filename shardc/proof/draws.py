@@ -66,12 +66,13 @@ class Draw:
         """
         rng = np.random.default_rng(self.seed)
         scales = [1 / max(type.shape) if type.rank > 1 else 1.0 for type in full]
-        return [self._input(rng, type, scale) for type, scale in zip(types, scales, strict=True)]
+        largest = max((size for type in types for size in type.shape), default=0)
+        return [self._input(rng, type, scale, largest) for type, scale in zip(types, scales, strict=True)]
 
-    def _input(self, rng: np.random.Generator, type: TensorType, scale: float) -> Array:
+    def _input(self, rng: np.random.Generator, type: TensorType, scale: float, largest: int) -> Array:
         dtype = values.stands_for(type.dtype)
         if dtype != values.EXACT:
-            return _integers(rng, type, self.kind)
+            return _integers(rng, type, self.kind, largest)
         if self.kind == "tied":
             return values.whole(rng.choice([-1.0, 0.0, 0.0, 1.0, 2.0], type.shape))
         shadow = rng.standard_normal(type.shape)
@@ -79,12 +80,15 @@ class Draw:
         return values.draw(rng, type.shape, shadow * scale)
 
 
-def _integers(rng: np.random.Generator, type: TensorType, kind: str) -> Array:
-    """Small numbers, which are good indices; in a tied draw some outside of any dimension too."""
+def _integers(rng: np.random.Generator, type: TensorType, kind: str, largest: int) -> Array:
+    """Small numbers, which are good indices; in a tied draw some outside of any dimension too, in a positive
+    one those of the largest dimension, so that indices meet the blocks of all devices.
+    """
     if type.dtype == "bool":
         return rng.integers(0, 2, type.shape).astype(np.bool_)
     low = -2 if kind == "tied" and type.numpy.kind == "i" else 0
-    return rng.integers(low, 8, type.shape).astype(type.numpy)
+    high = min(max(8, largest), int(np.iinfo(type.numpy).max)) if kind == "positive" else 8
+    return rng.integers(low, high, type.shape).astype(type.numpy)
 
 
 def one_way(draws: Sequence[Draw]) -> tuple[int, list[str]]:

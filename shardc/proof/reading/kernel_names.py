@@ -1,0 +1,106 @@
+"""What stands for `ops` (shardc.semantics.ops) while an emitted text is read.
+
+A function of `ops` is the operation that it is the kernel of, or that has its name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any
+
+from shardc.ops import OpDef, Trait, definitions, hlo
+from shardc.ops.meanings import KernelMeaning
+from shardc.proof.reading.numpy_names import DType
+from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.reading.regions import applied, combination, scalars
+from shardc.proof.values import Beyond
+
+Combine = Callable[..., Sequence[Recorded]]
+
+
+class KernelNames:
+    """`ops`. A name that is not here raises Beyond."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self.recorder = recorder
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name in _kernels():
+            return partial(self._kernel, *_kernels()[name])
+        if name in _elementwise():
+            return partial(self._one, _elementwise()[name])
+        raise Beyond(f"the function ops.{name} in an emitted text")
+
+    def _one(self, definition: OpDef, *arrays: Any, dtype: DType | None = None, **attrs: Any) -> Recorded:
+        """An elementwise operation; a number beside an array is of its dtype."""
+        found = [array.type.dtype for array in arrays if isinstance(array, Recorded)]
+        operands = self.recorder.broadcast(*(self.recorder.lifted(array, found[0]) for array in arrays))
+        types = {} if dtype is None else {"results": [operands[0].type.with_dtype(dtype.name)]}
+        return self.recorder.one(definition, *operands, **types, **attrs)
+
+    def _kernel(self, definition: OpDef, kernel: KernelMeaning, *arrays: Any, **given: Any) -> Any:
+        dtype, shape = given.pop("dtype", None), given.pop("shape", None)
+        floats = [array.type.dtype for array in arrays if isinstance(array, Recorded)]
+        operands = [self.recorder.lifted(array, floats[0]) for array in arrays]
+        types: dict[str, Any] = {}
+        if shape is not None:
+            types["results"] = [operands[0].type.with_shape(shape)]
+        if dtype is not None and shape is not None:
+            types["results"] = [types["results"][0].with_dtype(dtype.name)]
+        results = self.recorder.op(definition, *operands, **types, **given)
+        if kernel.several:
+            return results
+        return results[0] if dtype is None else self.recorder.converted(results[0], dtype.name)
+
+    def reduce(self, array: Recorded, start: Any, kind: str, **given: Any) -> Recorded:
+        return self._by_kind(hlo.reduce, array, start, kind, given)
+
+    def reduce_window(self, array: Recorded, start: Any, kind: str, **given: Any) -> Recorded:
+        return self._by_kind(hlo.reduce_window, array, start, kind, given)
+
+    def _by_kind(self, definition: OpDef, array: Recorded, start: Any, kind: str, given: Any) -> Recorded:
+        region = combination(self.recorder, kind, array.type.dtype)
+        initial = self.recorder.lifted(start, array.type.dtype)
+        return self.recorder.one(definition, array, initial, regions=[region], **given)
+
+    def reduce_with(self, arrays: Any, starts: Any, combine: Combine, **given: Any) -> list[Recorded]:
+        return self._by_function(hlo.reduce, arrays, starts, combine, given)
+
+    def reduce_window_with(self, arrays: Any, starts: Any, combine: Combine, **given: Any) -> list[Recorded]:
+        return self._by_function(hlo.reduce_window, arrays, starts, combine, given)
+
+    def _by_function(self, definition: OpDef, arrays: Any, starts: Any, combine: Combine, given: Any) -> Any:
+        initial = [self.recorder.lifted(s, a.type.dtype) for a, s in zip(arrays, starts, strict=True)]
+        region = applied(self.recorder, scalars(arrays) * 2, combine)
+        return self.recorder.op(definition, *arrays, *initial, regions=[region], **given)
+
+    def scatter(
+        self, arrays: Any, places: Recorded, updates: Any, combine: Combine | None = None, *,
+        scatter_dimension_numbers: object, kind: str | None = None,
+    ) -> list[Recorded]:  # fmt: skip
+        if kind is not None:
+            region = combination(self.recorder, kind, arrays[0].type.dtype)
+        else:
+            assert combine is not None
+            region = applied(self.recorder, scalars(arrays) * 2, combine)
+        dims = scatter_dimension_numbers
+        return self.recorder.op(
+            hlo.scatter, *arrays, places, *updates, regions=[region], scatter_dimension_numbers=dims
+        )
+
+    def sort(self, *arrays: Recorded, dimension: int, less_than: Combine) -> list[Recorded]:
+        region = applied(self.recorder, scalars(arrays, 2), less_than)
+        return self.recorder.op(hlo.sort, *arrays, regions=[region], dimension=dimension)
+
+
+@cache
+def _kernels() -> dict[str, tuple[OpDef, KernelMeaning]]:
+    found = ((definition, definition.meaning) for definition in definitions())
+    return {m.function.__name__: (d, m) for d, m in found if isinstance(m, KernelMeaning)}
+
+
+@cache
+def _elementwise() -> dict[str, OpDef]:
+    named = {d.short: d for d in definitions() if d.has(Trait.ELEMENTWISE) and d.meaning is not None}
+    return {**named, "absolute": hlo.abs_}

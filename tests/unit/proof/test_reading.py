@@ -1,0 +1,117 @@
+"""Emitted NumPy texts, read back and proved; faults in the texts."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardc.backend.numpy import emit
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.graph import Graph, walk
+from shardc.ops import hlo
+from shardc.passes.pipeline import run_to
+from shardc.proof.prove import Verdict
+from shardc.proof.reading.text import prove_text, read_back
+from shardc.proof.values import Beyond
+
+LAYER = """
+mesh pod[data=2, model=4]
+size B = 64, D = 128, F = 256
+def layer(x: f32[B@data, D], w1: f32[D, F@model], w2: f32[F@model, D]) -> f32[B@data, D]:
+    y = relu(x @ w1) @ w2
+    return softmax(y * rsqrt(mean(y * y, axis=-1, keepdims=True) + 1e-6) - x)
+"""
+MOVES = """
+mesh m[x=4]
+def f(x: f32[32@x, 12], w: f32[12, 16@x]) -> f32[32@x, 10]:
+    y = (x @ w)[:, 2:12]
+    return concatenate([y[:, 5:], y[:, :5]], 1) - cumsum(y, 0)
+"""
+UNEVEN = """
+mesh m[x=4]
+def f(x: f32[30@x, 128]) -> f32[128]:
+    return max(x, 0) + sum(x, 0)
+"""
+TAKE = """
+mesh m[x=4]
+def f(t: f32[64@x, 128], i: i32[8]) -> f32[8, 128]:
+    return take(t, i, 0)
+"""
+LOOP = """
+mesh m[x=4]
+def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
+    for w in ws carrying x:
+        x = tanh(x @ w) + x
+    return x
+"""
+PROGRAMS = {"layer": LAYER, "moves": MOVES, "uneven": UNEVEN, "take": TAKE, "loop": LOOP}
+
+
+def _emitted(program: str) -> tuple[Graph, str]:
+    module = read(program, "test.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    return whole, emit(snapshot(module).graph)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_emitted_is_proved(name: str) -> None:
+    proof = prove_text(*_emitted(PROGRAMS[name]))
+    assert proof.verdict is Verdict.PROVED, proof.reason
+
+
+def test_a_loop_stays_a_loop() -> None:
+    whole, text = _emitted(LOOP)
+    nodes = [node for f in read_back(text, whole).functions.values() for node in walk(f.body)]
+    assert sum(node.name == hlo.while_.name for node in nodes) == 1
+    assert prove_text(whole, text).loops[0]  # and is proved by induction
+
+
+FAULTS = {
+    "a sum over other devices": (LAYER, 'comm.psum(np.maximum(x @ w1, 0.0) @ w2, "model")',
+                                 'comm.psum(np.maximum(x @ w1, 0.0) @ w2, "data")'),
+    "no sum": (LAYER, 'comm.psum(np.maximum(x @ w1, 0.0) @ w2, "model")', "np.maximum(x @ w1, 0.0) @ w2"),
+    "a maximum": (LAYER, "comm.psum(", "comm.pmax("),
+    "another function": (LAYER, "np.maximum(", "np.minimum("),
+    "another number": (LAYER, "1e-06", "1e-05"),
+    "another axis": (LAYER, "np.mean(y * y, axis=1", "np.mean(y * y, axis=0"),
+    "swapped operands": (LAYER, " - x", " * -1.0 + x"),
+    "no root": (LAYER, "1.0 / np.sqrt(", "1.0 / (" ),
+    "another layout": (LAYER, 'out_specs=(P("data", None),)', 'out_specs=(P("model", None),)'),
+    "a slice one off": (MOVES, "2:12", "3:13"),
+    "pieces swapped": (MOVES, "5:], y[:, :5]", ":5], y[:, 5:]"),
+    "sums along another axis": (MOVES, "np.cumsum(y, axis=0", "np.cumsum(y, axis=1"),
+    "padding that counts": (UNEVEN, "-np.inf", "np.inf"),
+    "other rows": (TAKE, "* 16", "* 15"),
+    "a loop too short": (LOOP, "range(6)", "range(5)"),
+    "another layer": (LOOP, "ws[i]", "ws[0]"),
+    "a layer that is none": (LOOP, "range(6)", "range(7)"),
+    "a place that is not clipped": (LOOP, "ws[i]", "ws[i - 1]"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_of_a_text_are_found(name: str) -> None:
+    program, right, wrong = FAULTS[name]
+    whole, text = _emitted(program)
+    assert right in text, text
+    proof = prove_text(whole, text.replace(right, wrong, 1))
+    assert proof.verdict is not Verdict.PROVED
+
+
+def test_what_cannot_be_read_is_not_proved() -> None:
+    whole, text = _emitted(LAYER)
+    proof = prove_text(whole, text.replace("np.maximum(", "np.heaviside("))
+    assert proof.verdict is Verdict.NOT_PROVED and "np.heaviside" in proof.reason
+
+
+def test_a_text_reads_nothing_and_runs_nothing_else() -> None:
+    whole, text = _emitted(LAYER)
+    with pytest.raises(Beyond, match="open"):
+        read_back(text.replace("    y = comm", "    open('x', 'w')\n    y = comm"), whole)
+
+
+def test_large_shapes_do_not_allocate() -> None:
+    whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
+    assert prove_text(whole, text).verdict is Verdict.PROVED
