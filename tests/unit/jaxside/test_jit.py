@@ -232,6 +232,33 @@ def test_derivatives_are_the_functions_own(pod, draw):
     same(jax.grad(compiled, has_aux=True)(draw(8, 4), three), want)
 
 
+@jax.custom_jvp
+def steep(x):
+    return jnp.sin(x)
+
+
+@steep.defjvp
+def _(primals, tangents):
+    return steep(*primals), tangents[0] * steep(*primals) * 10
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        lambda f: jax.grad(lambda x: jnp.sum(jax.grad(f)(x) ** 2)),
+        lambda f: jax.jacfwd(jax.jacfwd(f)),
+        lambda f: jax.grad(lambda x: jnp.sum(jax.hessian(f)(x) ** 2)),
+    ],
+    ids=["grad of grad", "forward of forward", "grad of hessian"],
+)
+def test_second_derivatives_follow_the_functions_own_rules(derived, pod, draw):
+    def stopped(x):
+        return jnp.sum(jax.lax.stop_gradient(x) * steep(x) * x)
+
+    compiled = shardc.jit(stopped, in_shardings=pod.way("data"))
+    same(derived(compiled)(draw(4, 2)), derived(stopped)(draw(4, 2)))
+
+
 def test_a_custom_vjp_is_left_to_jax(pod, draw):
     compiled = shardc.jit(lambda x: jnp.sum(scaled(x)), in_shardings=pod.way("data"))
     with pytest.warns(UserWarning, match="the function has a custom_vjp"):
