@@ -19,11 +19,10 @@ from functools import partial
 from typing import Any
 
 from jax.custom_derivatives import SymbolicZero
-from jax.extend.core import jaxpr_as_fun
 
 from shardc.jaxside.leaves import plain, typed
 from shardc.jaxside.lowered import Lowered, ShardcWarning
-from shardc.jaxside.untyped import jax
+from shardc.jaxside.untyped import jax, jax_core
 
 Flat = Callable[..., Sequence[Any]]
 """A function from leaves to leaves."""
@@ -100,7 +99,7 @@ def _in_two(
     traced, shapes = jax.make_jaxpr(pushed.linear, return_shape=True)(*types[: pushed.count])
 
     def first(*leaves: Any) -> list[Any]:
-        return jaxpr_as_fun(traced)(*leaves)
+        return jax_core.jaxpr_as_fun(traced)(*leaves)
 
     program = compiled(first, types[: pushed.count])
     results, needed = jax.tree.unflatten(

@@ -173,11 +173,15 @@ def gees(x: Array, *, mode: int, sort: int) -> list[Array]:
         raise KeyError("gees with an order")
 
     def one(matrix: Array) -> Sequence[Array]:
-        form, found, *values, vectors, _, info = function(lambda *_: None, matrix, compute_v=1)
+        form, found, *values, vectors, _, info = function(_any, matrix, compute_v=1)
         return form, vectors, *values, np.asarray(found, np.int32), np.asarray(info, np.int32)
 
     parts = 1 if np.iscomplexobj(x) else 2
     return _stacked(x, one, [(size, size), (size, size), *[(size,)] * parts, (), ()])
+
+
+def _any(*_: Any) -> None:
+    """Of which eigenvalues to begin with: gees wants to be told, also if it does not sort."""
 
 
 def _unpacked(packed: Array, imaginary: Array | None) -> Array:
