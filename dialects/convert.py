@@ -173,10 +173,14 @@ def _int32(value: Any) -> Attribute:
 
 
 def _options(value: Any) -> Attribute:
-    """The options of a LAPACK routine: characters, as unsigned bytes."""
-    return DictionaryAttr(
-        {k: IntegerAttr(v, _BYTE) if isinstance(v, int) else attribute_of("", v) for k, v in value}
-    )
+    """The options of a LAPACK routine: characters, as unsigned bytes, truth values, numbers of rows."""
+    return DictionaryAttr({k: _option(k, v) for k, v in value})
+
+
+def _option(name: str, value: Any) -> Attribute:
+    if isinstance(value, bool) or not isinstance(value, int):
+        return attribute_of("", value)
+    return IntegerAttr(value, i32 if name in ("low", "high") else _BYTE)
 
 
 def _bool(value: Any) -> Attribute:

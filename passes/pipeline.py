@@ -41,6 +41,7 @@ class Entry:
 
 PIPELINE = (
     Entry("sharded", "inline-calls"),
+    Entry("sharded", "require-runnable"),
     Entry("sharded", "drop-open-constraints"),
     Entry("sharded", "name-axes"),
     Entry("sharded", "hoist-invariants"),

@@ -8,28 +8,24 @@ stops with
         note: register one (shardc.ops.register_call), or gather the operands: --fallback replicate
 
 With `fallback=replicate` the operation runs on whole operands on every device, and a warning gives the bytes.
-What has an effect outside the program (a host callback, an infeed) is an error either way, and names all
-operations of the program that are. Random bits are made whole on every device, so that the program has the
-bits it had: a warning says what that costs.
+Random bits are made whole on every device, so that the program has the bits it had: a warning says what that
+costs.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
-from typing import cast
 
 from shardc.analysis.shardings import known_shardings
 from shardc.diagnostics import ShardcError, warn
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.graph import Graph, Node, Region, walk
-from shardc.graph.types import DTYPES
+from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding, replicated
-from shardc.ops import Trait, has, hlo, is_tensor_op, op_of
+from shardc.ops import Trait, has, hlo, op_of
 from shardc.ops.registry import rule_of
 from shardc.passes.graph_pass import GraphPass
+from shardc.passes.require_runnable import title
 from shardc.planning.reshard import plan
-from shardc.semantics.lapack import is_known
 
 FALLBACKS = ("error", "replicate")
 RANDOM = hlo.rng_bit_generator.name
@@ -47,84 +43,10 @@ class RequireRules(GraphPass):
         if self.fallback not in FALLBACKS:
             raise ShardcError(f"{self.fallback} is no fallback; they are {', '.join(FALLBACKS)}")
         graph = shared.snapshot().graph
-        _check_operations(graph)
-        _check_types(graph)
         if graph.meshes:
             for function in graph.functions.values():
                 _Rules(graph, self.fallback).region(function.body)
         return False
-
-
-def _check_types(graph: Graph) -> None:
-    """Per-device code holds arrays of numbers."""
-    for value in graph.values:
-        if value.type.dtype not in DTYPES:
-            raise ShardcError(
-                f"a value is of type {value.type.dtype}, of which per-device code has none",
-                value.loc,
-                "tokens order effects, and what is compiled has no effects",
-            )
-
-
-@dataclass(frozen=True)
-class _Problem:
-    """Why an operation cannot be compiled, and what helps."""
-
-    message: str
-    hint: str | None = None
-
-
-def _check_operations(graph: Graph) -> None:
-    """ShardcError at the first operation that no device can run; it names the others, with their counts."""
-    found = [
-        (node, problem)
-        for function in graph.functions.values()
-        for node in walk(function.body)
-        if (problem := _effect(node) or _memory(node)) is not None
-    ]
-    if not found:
-        return
-    node, problem = found[0]
-    others = Counter(title(other) for other, _ in found[1:])
-    counted = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in others.items())
-    also = f"this cannot be compiled either: {counted}" if others else ""
-    raise ShardcError(problem.message, node.loc, "; ".join(filter(None, (problem.hint, also))) or None)
-
-
-def _effect(node: Node) -> _Problem | None:
-    """Nothing may happen outside the program: it would happen once per device, or in another order."""
-    target = str(node.attrs.get("call_target_name", ""))
-    if "callback" in target:
-        return _Problem(
-            f"a host callback (custom_call @{target}) cannot be compiled: the text does not hold the "
-            "function that it calls",
-            "leave jax.pure_callback, jax.debug.print and the like out of the function that is compiled",
-        )
-    is_rng = node.name == hlo.rng.name
-    if has(node.name, Trait.EXTERNAL) or is_rng or node.attrs.get("has_side_effect"):
-        return _Problem(
-            f"{title(node)} has an effect outside the program, which every device would have",
-            "use jax.random, whose bits follow from a key" if is_rng else None,
-        )
-    return None
-
-
-def _memory(node: Node) -> _Problem | None:
-    """Foreign code is given arrays row by row."""
-    target = str(node.attrs.get("call_target_name", ""))
-    if not target or is_known(target):
-        return None
-    layouts = [cast("tuple[int, ...]", layout) for key in _LAYOUTS for layout in _tuple(node.attrs.get(key))]
-    if all(layout == tuple(reversed(range(len(layout)))) for layout in layouts):
-        return None
-    return _Problem(f"custom_call @{target} wants arrays that are not stored row by row, as shardc's are")
-
-
-_LAYOUTS = ("operand_layouts", "result_layouts")
-
-
-def _tuple(value: object) -> tuple[object, ...]:
-    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
 
 
 class _Rules:
@@ -186,10 +108,3 @@ class _Rules:
                 node.loc,
                 "jax.random's threefry keys make bits that can be split",
             )
-
-
-def title(node: Node) -> str:
-    """custom_call @mine"""
-    target = node.attrs.get("call_target_name")
-    name = node.name.partition(".")[2] if is_tensor_op(node.name) else node.name
-    return f"{name} @{target}" if target else name

@@ -2,16 +2,19 @@
 
     program of f(x)  with the rule  program of (x, dx) -> jax.jvp(f, x, dx)
 
-The emitted program is not differentiated: what JAX lowers has lost custom rules and stop_gradient. Of the
-program with the tangents JAX transposes the part that is linear in them, as it does for any function. Where
-the function has no such rules, its second derivatives are those of the program with the tangents. Where it
-has, the results come from the program itself: newer versions of JAX want them not to depend on the tangents.
+The emitted program is not differentiated: what JAX lowers has lost custom rules and stop_gradient. Where the
+function has none of these, it is compiled with its tangents, JAX transposes the part that is linear in them,
+and second derivatives are those of that program. Where it has, two programs are compiled,
+
+    x -> f(x) and r, what the derivative needs      with such a rule of its own, for second derivatives
+    (r, dx) -> dy, linear in dx, without rules      which JAX may transpose, and differentiate in r
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -19,10 +22,13 @@ from jax.custom_derivatives import SymbolicZero
 
 from shardc.jaxside.leaves import plain, typed
 from shardc.jaxside.lowered import Lowered, ShardcWarning
-from shardc.jaxside.untyped import jax
+from shardc.jaxside.untyped import jax, jax_core
 
 Flat = Callable[..., Sequence[Any]]
 """A function from leaves to leaves."""
+
+Compiled = Callable[[Flat, Sequence[Any]], Lowered]
+"""Compiles a function of leaves for arguments of some types."""
 
 _LEFT_TO_JAX = (
     "the function has a custom_vjp, of which there is no program with tangents: its derivative is left to "
@@ -30,13 +36,8 @@ _LEFT_TO_JAX = (
 )
 
 
-def differentiable(
-    function: Flat, program: Lowered, compiled: Callable[[Flat, Sequence[Any]], Lowered]
-) -> Flat:
-    """The program as a function of leaves, with the derivative of `function`.
-
-    compiled: compiles a function of leaves for arguments of some types.
-    """
+def differentiable(function: Flat, program: Lowered, compiled: Compiled) -> Flat:
+    """The program as a function of leaves, with the derivative of `function`."""
 
     @jax.custom_jvp
     def run(*leaves: Any) -> list[Any]:
@@ -46,20 +47,16 @@ def differentiable(
     def _(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         moved = [i for i, tangent in enumerate(tangents) if not isinstance(tangent, SymbolicZero)]
         moving = [tangents[i] for i in moved]
-        pushed = _pushed(function, moved, len(primals))
+        pushed = _Pushed(function, moved, len(primals))
         if any(name.startswith("custom_vjp") for name in program.own_rules):
             warnings.warn(_LEFT_TO_JAX, ShardcWarning, stacklevel=2)
-            return _halves(pushed(*primals, *moving))
+            return _halves(pushed.together(*primals, *moving))
         types = [program.typed_argument(i, leaf) for i, leaf in enumerate(primals)]
         types += [types[i] for i in moved]
         if not program.own_rules:
-            return _halves(_run(compiled(pushed, types), [*primals, *moving]))
+            return _halves(_run(compiled(pushed.together, types), [*primals, *moving]))
 
-        def of_results(*leaves: Any) -> list[Any]:
-            return _halves(pushed(*leaves))[1]
-
-        inner = compiled(of_results, types)
-        return run(*primals), differentiable(of_results, inner, compiled)(*primals, *moving)
+        return _in_two(pushed, primals, moving, types, compiled)
 
     return run
 
@@ -68,19 +65,55 @@ def _run(program: Lowered, leaves: Sequence[Any]) -> list[Any]:
     return typed(program.run(*plain(leaves)), jax.tree.leaves(program.results))
 
 
-def _pushed(function: Flat, moved: Sequence[int], count: int) -> Flat:
-    """(primals, tangents of those moved) -> (results, their tangents), as leaves."""
+@dataclass(frozen=True, eq=False)
+class _Pushed:
+    """A function with tangents for those of its `count` leaves that are moved."""
 
-    def pushed(*leaves: Any) -> list[Any]:
-        primals = list(leaves[:count])
+    function: Flat
+    moved: Sequence[int]
+    count: int
 
-        def of_moved(*values: Any) -> Sequence[Any]:
-            whole = dict(enumerate(primals)) | dict(zip(moved, values, strict=True))
-            return function(*whole.values())
+    def together(self, *leaves: Any) -> list[Any]:
+        """(leaves, tangents of those moved) -> (results, their tangents)."""
+        primals = leaves[: self.count]
+        of_moved, moved = self._of_moved(primals)
+        return jax.tree.leaves(jax.jvp(of_moved, moved, list(leaves[self.count :])))
 
-        return jax.tree.leaves(jax.jvp(of_moved, [primals[i] for i in moved], list(leaves[count:])))
+    def linear(self, *primals: Any) -> tuple[list[Any], Any]:
+        """The results, and the linear function of the tangents: a tree, whose leaves it needs."""
+        of_moved, moved = self._of_moved(primals)
+        return jax.linearize(of_moved, *moved)
 
-    return pushed
+    def _of_moved(self, primals: Sequence[Any]) -> tuple[Flat, list[Any]]:
+        def of_moved(*values: Any) -> list[Any]:
+            whole = dict(enumerate(primals)) | dict(zip(self.moved, values, strict=True))
+            return list(self.function(*whole.values()))
+
+        return of_moved, [primals[i] for i in self.moved]
+
+
+def _in_two(
+    pushed: _Pushed, primals: Sequence[Any], moving: Sequence[Any], types: Sequence[Any], compiled: Compiled
+) -> tuple[list[Any], list[Any]]:
+    """Results and tangents by two programs: one with what the derivative needs, one linear in tangents."""
+    traced, shapes = jax.make_jaxpr(pushed.linear, return_shape=True)(*types[: pushed.count])
+
+    def first(*leaves: Any) -> list[Any]:
+        return jax_core.jaxpr_as_fun(traced)(*leaves)
+
+    program = compiled(first, types[: pushed.count])
+    results, needed = jax.tree.unflatten(
+        jax.tree.structure(shapes), differentiable(first, program, compiled)(*primals)
+    )
+    leaves, tree = jax.tree.flatten(needed)
+
+    def second(*leaves: Any) -> list[Any]:
+        return jax.tree.leaves(jax.tree.unflatten(tree, leaves[: -len(moving)])(*leaves[-len(moving) :]))
+
+    kept = range(len(results), len(results) + len(leaves))
+    typed_leaves = [program.typed_result(i, leaf) for i, leaf in zip(kept, leaves, strict=True)]
+    linear = compiled(second, [*typed_leaves, *types[pushed.count :]])
+    return results, _run(linear, [*leaves, *moving])
 
 
 def _halves(leaves: Sequence[Any]) -> tuple[list[Any], list[Any]]:

@@ -93,6 +93,10 @@ class Lowered:
         """The type of an argument, with the sharding that it has in the program."""
         return abstract(leaf, self.in_shardings[number])
 
+    def typed_result(self, number: int, leaf: Any) -> Any:
+        """The type of a result's leaf, with the sharding that it has in the program."""
+        return abstract(leaf, self._named(self.program.results[number]))
+
     def _named(self, sharding: Sharding | None) -> NamedSharding | None:
         if sharding is None:
             return None

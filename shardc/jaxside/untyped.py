@@ -6,3 +6,4 @@ from importlib import import_module
 from typing import Any
 
 jax: Any = import_module("jax")
+jax_core: Any = import_module("jax.extend.core")

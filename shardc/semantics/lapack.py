@@ -19,17 +19,25 @@ from shardc.semantics.linear_algebra import triangular_solve
 _TARGET = re.compile(r"lapack_([sdcz])(\w+)_ffi")
 
 
+_SAME = {"heevd": "syevd", "hetrd": "sytrd", "ungqr": "orgqr", "unmqr": "ormqr"}
+"""Routines of complex matrices that do what another does of real ones."""
+
+
 def lapack(target: str, *arrays: Array, **options: int) -> list[Array]:
     """The results of the custom call `target`. KeyError if it is none of LAPACK's that are known."""
+    return ROUTINES[routine(target) or target](*arrays, **options)
+
+
+def routine(target: str) -> str | None:
+    """The name in ROUTINES of a custom call's target; None where it is none of these."""
     match = _TARGET.fullmatch(target)
-    name = {"ungqr": "orgqr", "heevd": "syevd"}.get(match[2], match[2]) if match else target
-    return ROUTINES[name](*arrays, **options)
+    name = _SAME.get(match[2], match[2]) if match else ""
+    return name if name in ROUTINES else None
 
 
 def is_known(target: str) -> bool:
     """Whether `lapack` knows a custom call's target."""
-    match = _TARGET.fullmatch(target)
-    return match is not None and match[2] in ROUTINES
+    return routine(target) is not None
 
 
 def _function(name: str, array: Array) -> Callable[..., Any]:
@@ -104,6 +112,89 @@ def orgqr(x: Array, scales: Array) -> list[Array]:
     return [result]
 
 
+def ormqr(x: Array, scales: Array, c: Array, *, left: int, transpose: int) -> list[Array]:
+    """Q c or c Q, or with the adjoint of Q, which is given as Householder vectors."""
+    is_complex, batch = np.iscomplexobj(x), x.shape[:-2]
+    function, count = _function("unmqr" if is_complex else "ormqr", x), scales.shape[-1]
+    adjoint = "C" if is_complex else "T"
+    result = np.empty_like(c)
+    for index in np.ndindex(*batch):
+        vectors, work = x[index][:, :count], max(c.shape[-2:])
+        how = "L" if left else "R", adjoint if transpose else "N"
+        result[index] = function(*how, vectors, scales[index], c[index], work)[0]
+    return [result]
+
+
+def gehrd(x: Array, *, low: int, high: int) -> list[Array]:
+    """Hessenberg matrices, Householder vectors below them, their scales; rows count from 1."""
+    function, size = _function("gehrd", x), x.shape[-1]
+
+    def one(matrix: Array) -> Sequence[Array]:
+        vectors, scales, info = function(matrix, lo=low - 1, hi=high - 1)
+        return vectors, scales, np.asarray(info, np.int32)
+
+    return _stacked(x, one, [(size, size), (size - 1,), ()])
+
+
+def sytrd(x: Array, *, uplo: int) -> list[Array]:
+    """Tridiagonal matrices of symmetric ones: Householder vectors, both diagonals, the vectors' scales."""
+    function, size = _function("hetrd" if np.iscomplexobj(x) else "sytrd", x), x.shape[-1]
+
+    def one(matrix: Array) -> Sequence[Array]:
+        vectors, diagonal, off, scales, info = function(matrix, lower=uplo == ord("L"))
+        return vectors, diagonal, off, scales, np.asarray(info, np.int32)
+
+    return _stacked(x, one, [(size, size), (size,), (size - 1,), (size - 1,), ()])
+
+
+def geev(x: Array, *, compute_left: int, compute_right: int) -> list[Array]:
+    """Eigenvalues, of real matrices in two parts, left and right eigenvectors: zeros if not wanted."""
+    function, size = _function("geev", x), x.shape[-1]
+    wanted = {"compute_vl": compute_left == ord("V"), "compute_vr": compute_right == ord("V")}
+
+    def one(matrix: Array) -> Sequence[Array]:
+        *values, left, right, info = function(matrix, **wanted)
+        vectors = [
+            _unpacked(packed, values[1] if len(values) == 2 else None) if made else np.zeros((size, size))
+            for packed, made in zip((left, right), wanted.values(), strict=True)
+        ]
+        return *values, *vectors, np.asarray(info, np.int32)
+
+    parts = 1 if np.iscomplexobj(x) else 2
+    *values, left, right, info = _stacked(x, one, [*[(size,)] * parts, (size, size), (size, size), ()])
+    dtype = np.result_type(x.dtype, np.complex64)
+    return [*values, left.astype(dtype), right.astype(dtype), info]
+
+
+def gees(x: Array, *, mode: int, sort: int) -> list[Array]:
+    """Schur forms, their vectors, eigenvalues (of real matrices in two parts), in no order."""
+    function, size = _function("gees", x), x.shape[-1]
+    if sort != ord("N"):
+        raise KeyError("gees with an order")
+
+    def one(matrix: Array) -> Sequence[Array]:
+        form, found, *values, vectors, _, info = function(_any, matrix, compute_v=1)
+        return form, vectors, *values, np.asarray(found, np.int32), np.asarray(info, np.int32)
+
+    parts = 1 if np.iscomplexobj(x) else 2
+    return _stacked(x, one, [(size, size), (size, size), *[(size,)] * parts, (), ()])
+
+
+def _any(*_: Any) -> None:
+    """Of which eigenvalues to begin with: gees wants to be told, also if it does not sort."""
+
+
+def _unpacked(packed: Array, imaginary: Array | None) -> Array:
+    """Eigenvectors: those of a pair of conjugate eigenvalues are two columns, real and imaginary part."""
+    if imaginary is None:
+        return packed
+    vectors = packed.astype(np.result_type(packed.dtype, np.complex64))
+    for j in np.flatnonzero(imaginary > 0):
+        vectors[:, j] = packed[:, j] + 1j * packed[:, j + 1]
+        vectors[:, j + 1] = vectors[:, j].conj()
+    return vectors
+
+
 def gtsv(lower: Array, diagonal: Array, upper: Array, b: Array) -> list[Array]:
     """Solutions with tridiagonal matrices; each diagonal has n numbers, of which one is not read."""
     function, batch = _function("gtsv", b), b.shape[:-2]
@@ -144,14 +235,17 @@ def gesdd(x: Array, *, mode: int) -> list[Array]:
 
 
 ROUTINES: dict[str, Callable[..., list[Array]]] = {
+    "gees": gees,
+    "geev": geev,
+    "gehrd": gehrd,
     "geqrf": geqrf,
     "gesdd": gesdd,
     "getrf": getrf,
     "gtsv": gtsv,
-    "heevd": syevd,
     "orgqr": orgqr,
+    "ormqr": ormqr,
     "potrf": potrf,
     "syevd": syevd,
+    "sytrd": sytrd,
     "trsm": trsm,
-    "ungqr": orgqr,
 }

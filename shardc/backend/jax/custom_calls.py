@@ -5,8 +5,6 @@ Others are written as calls of the same target, which whoever runs the program r
 
 from __future__ import annotations
 
-import re
-
 from shardc.backend.jax.casts import cast_over
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.custom_calls import options_of
@@ -18,7 +16,7 @@ from shardc.backend.python.terms import Several
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
 from shardc.ops import hlo
-from shardc.semantics.lapack import is_known
+from shardc.semantics.lapack import routine
 
 _FUNCTIONS: dict[str, tuple[str, str]] = {
     "potrf": (
@@ -51,6 +49,37 @@ return vectors.mT, scales
 """,
     ),
     "orgqr": ("vectors, scales", "return lax.linalg.householder_product(vectors, scales)"),
+    "ormqr": ("vectors, scales, c", "return lax.linalg.ormqr(vectors, scales, c, {options})"),
+    "gehrd": (
+        "x",
+        """
+vectors, scales = lax.linalg.hessenberg(x)
+return vectors, scales, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+    "sytrd": (
+        "x",
+        """
+vectors, diagonal, off, scales = lax.linalg.tridiagonal(x, lower={is_lower})
+return vectors, diagonal, off, scales, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
+    "gees": (
+        "x",
+        """
+form, vectors = lax.linalg.schur(x)
+values = jnp.diagonal(form, axis1=-2, axis2=-1)
+none = jnp.zeros(x.shape[:-2], jnp.int32)
+return form, vectors, values, none, none
+""",
+    ),
+    "geev": (
+        "x",
+        """
+values, left, right = lax.linalg.eig(x)
+return {parts}, left, right, jnp.zeros(x.shape[:-2], jnp.int32)
+""",
+    ),
     "syevd": (
         "x",
         """
@@ -78,29 +107,47 @@ _CHOLESKY = {
     ord("L"): "lax.linalg.cholesky(x, symmetrize_input=False)",
     ord("U"): "lax.linalg.cholesky(x.mT.conj(), symmetrize_input=False).mT.conj()",
 }
-_SAME = {"ungqr": "orgqr", "heevd": "syevd"}
+_REAL_SCHUR = """
+form, vectors = lax.linalg.schur(x)
+values = jnp.diagonal(form, axis1=-2, axis2=-1)
+above, below = (jnp.sqrt(jnp.abs(jnp.diagonal(form, k, -2, -1))) for k in (1, -1))
+before, after = (jnp.pad(above * below, [(0, 0)] * (x.ndim - 2) + [ends]) for ends in ((0, 1), (1, 0)))
+none = jnp.zeros(x.shape[:-2], jnp.int32)
+return form, vectors, values, before - after, none, none
+"""
+"""A pair of conjugate eigenvalues is a block of two rows, with the real part twice in its diagonal."""
+
+_EIGENVALUES = """
+(values,) = lax.linalg.eig(x, compute_left_eigenvectors=False, compute_right_eigenvectors=False)
+left = right = jnp.zeros(x.shape, values.dtype)
+return {parts}, left, right, jnp.zeros(x.shape[:-2], jnp.int32)
+"""
 
 
 @JAX.prints(hlo.custom_call)
 def custom_call(scope: Scope, node: Node) -> Printed:
     """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
     target = str(node.attrs["call_target_name"])
-    if not is_known(target):
+    name, options = routine(target), options_of(node)
+    if name is None or not _is_plain(scope, node, name):
         return _foreign(scope, node, target)
-    routine = _routine(target)
-    options = options_of(node)
-    params, text = _FUNCTIONS[routine]
-    if routine == "gesdd" and options["mode"] == ord("N"):
+    params, text = _FUNCTIONS[name]
+    if name == "gesdd" and options["mode"] == ord("N"):
         text = _SINGULAR_VALUES
+    if name == "gees" and len(node.results) == 6:
+        text = _REAL_SCHUR
+    if name == "geev" and ord("V") not in options.values():
+        text = _EIGENVALUES
     uplo = options.get("uplo")
     values = {
         "lower": _CHOLESKY.get(uplo or 0, ""),
         "is_lower": str(uplo == ord("L")),
         "full": str(options.get("mode") == ord("A")),
-        "options": _solve_options(options) if routine == "trsm" else "",
+        "options": _OPTIONS[name](options) if name in _OPTIONS else "",
+        "parts": "values" if len(node.results) == 4 else "values.real, values.imag",
     }
     arrays = [scope.variable(value) for value in node.operands]
-    function = scope.names.fresh(routine)
+    function = scope.names.fresh(name)
     scope.names.pin(function)
     with scope.writer.inner_function(f"def {function}({params}):"):
         scope.writer.lines(text.format(**values))
@@ -108,9 +155,12 @@ def custom_call(scope: Scope, node: Node) -> Printed:
     return done if len(node.results) == 1 else Several(done)
 
 
-def _routine(target: str) -> str:
-    name = re.sub(r"lapack_[sdcz](\w+)_ffi", r"\1", target)
-    return _SAME.get(name, name)
+def _is_plain(scope: Scope, node: Node, name: str) -> bool:
+    """Whether jax.lax.linalg does it: Hessenberg forms of whole matrices, Schur forms in no order."""
+    options = options_of(node)
+    if name == "gehrd":
+        return (options["low"], options["high"]) == (1, scope.type(node.operands[0]).shape[-1])
+    return name != "gees" or options["sort"] == ord("N")
 
 
 def _foreign(scope: Scope, node: Node, target: str) -> Printed:
@@ -144,3 +194,10 @@ def _solve_options(options: dict[str, int]) -> str:
         "unit_diagonal": options["diag"] == ord("U"),
     }
     return ", ".join(f"{key}=True" for key, value in flags.items() if value)
+
+
+def _product_options(options: dict[str, int]) -> str:
+    return f"left={bool(options['left'])}, transpose={bool(options['transpose'])}"
+
+
+_OPTIONS = {"ormqr": _product_options, "trsm": _solve_options}

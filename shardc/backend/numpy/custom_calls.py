@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.backend.numpy.target import NUMPY
-from shardc.backend.python.custom_calls import options_of
+from shardc.backend.python.custom_calls import is_letter, options_of
 from shardc.backend.python.expressions import call, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
@@ -23,6 +23,9 @@ def custom_call(scope: Scope, node: Node) -> Printed:
         raise ShardcError(
             f"custom_call @{target} cannot be written as NumPy: what it does is not known", node.loc
         )
-    options = {key: raw(f'ord("{chr(code)}")') for key, code in options_of(node).items()}
+    options = {
+        key: raw(f'ord("{chr(code)}")' if is_letter(key, code) else str(code))
+        for key, code in options_of(node).items()
+    }
     done = call("ops.lapack", raw(quoted(target)), *(scope.expr(value) for value in node.operands), **options)
     return Several(done)

@@ -232,6 +232,54 @@ def test_derivatives_are_the_functions_own(pod, draw):
     same(jax.grad(compiled, has_aux=True)(draw(8, 4), three), want)
 
 
+@jax.custom_jvp
+def steep(x):
+    return jnp.sin(x)
+
+
+@steep.defjvp
+def _(primals, tangents):
+    return steep(*primals), tangents[0] * steep(*primals) * 10
+
+
+@pytest.mark.parametrize(
+    "derived",
+    [
+        lambda f: jax.grad(lambda x: jnp.sum(jax.grad(f)(x) ** 2)),
+        lambda f: jax.jacfwd(jax.jacfwd(f)),
+        lambda f: jax.grad(lambda x: jnp.sum(jax.hessian(f)(x) ** 2)),
+    ],
+    ids=["grad of grad", "forward of forward", "grad of hessian"],
+)
+def test_second_derivatives_follow_the_functions_own_rules(derived, pod, draw):
+    def stopped(x):
+        return jnp.sum(jax.lax.stop_gradient(x) * steep(x) * x)
+
+    compiled = shardc.jit(stopped, in_shardings=pod.way("data"))
+    same(derived(compiled)(draw(4, 2)), derived(stopped)(draw(4, 2)))
+
+
+def test_slices_at_places_beside_random_numbers(pod, draw):
+    def cut(key, x, i, j):
+        block = jax.lax.dynamic_slice(x, (0, i, j, 0), (8, 2, 3, 4))
+        placed = jax.lax.dynamic_update_slice(x, block, (0, j, i + 1, 0))
+        return block + jax.random.normal(key, block.shape), placed
+
+    args = jax.random.key(0), draw(8, 4, 6, 4), np.int32(1), np.int32(2)
+    compiled = shardc.jit(cut, in_shardings=(None, pod.way("data"), None, None))
+    same(compiled(*args), jax.jit(cut)(*args))
+
+
+def test_tangents_of_integers(pod, draw):
+    def derived(x, n):
+        return jax.grad(lambda x, n: jnp.sum(x * n), argnums=(0, 1), allow_int=True)(x, n)
+
+    compiled = shardc.jit(derived, in_shardings=(pod.way("data"), None))
+    got, nothing = compiled(draw(8, 4), np.int32(3))
+    same(got, np.full((8, 4), 3, np.float32))
+    assert nothing.dtype == jax.dtypes.float0 and nothing.shape == ()
+
+
 def test_a_custom_vjp_is_left_to_jax(pod, draw):
     compiled = shardc.jit(lambda x: jnp.sum(scaled(x)), in_shardings=pod.way("data"))
     with pytest.warns(UserWarning, match="the function has a custom_vjp"):

@@ -1,0 +1,132 @@
+"""require-runnable: the module, unchanged, or an error that names all operations that no device can run.
+
+    %0 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%x) : (tensor<8xf32>) -> tensor<8xf32>
+    %1 = stablehlo.custom_call @xla_ffi_python_cpu_callback(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    %2:2 = stablehlo.infeed %t … : …
+
+stops with
+
+    prog.mlir:3:5: error: a host callback (custom_call @xla_ffi_python_cpu_callback) cannot be compiled: …
+        note: …; this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback, infeed
+
+These are operations with an effect outside the program, which every device would have; values that are no
+arrays of numbers; foreign code for arrays in another order than row by row; lax.ragged_all_to_all. It runs
+before shardings are looked for, so that nothing is spent on a program that cannot be.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import cast
+
+from shardc.diagnostics import ShardcError
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.graph import Graph, Node, walk
+from shardc.graph.types import DTYPES
+from shardc.ops import Trait, has, hlo, is_tensor_op
+from shardc.passes.graph_pass import GraphPass
+from shardc.semantics.lapack import is_known
+
+
+@dataclass(frozen=True)
+class RequireRunnable(GraphPass):
+    """Stop at operations that no device can run."""
+
+    name = "require-runnable"
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        graph = shared.snapshot().graph
+        _check_operations(graph)
+        _check_types(graph)
+        return False
+
+
+def _check_types(graph: Graph) -> None:
+    """Per-device code holds arrays of numbers."""
+    for value in graph.values:
+        if value.type.dtype not in DTYPES:
+            raise ShardcError(
+                f"a value is of type {value.type.dtype}, of which per-device code has none",
+                value.loc,
+                "tokens order effects, and what is compiled has no effects",
+            )
+
+
+@dataclass(frozen=True)
+class _Problem:
+    """Why an operation cannot be compiled, and what helps."""
+
+    message: str
+    hint: str | None = None
+
+
+def _check_operations(graph: Graph) -> None:
+    """ShardcError at the first operation that no device can run; it names the others, with their counts."""
+    found = [
+        (node, problem)
+        for function in graph.functions.values()
+        for node in walk(function.body)
+        if (problem := _effect(node) or _collective(node) or _memory(node)) is not None
+    ]
+    if not found:
+        return
+    node, problem = found[0]
+    others = Counter(title(other) for other, _ in found[1:])
+    counted = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in others.items())
+    also = f"this cannot be compiled either: {counted}" if others else ""
+    raise ShardcError(problem.message, node.loc, "; ".join(filter(None, (problem.hint, also))) or None)
+
+
+def _effect(node: Node) -> _Problem | None:
+    """Nothing may happen outside the program: it would happen once per device, or in another order."""
+    target = str(node.attrs.get("call_target_name", ""))
+    if "callback" in target:
+        return _Problem(
+            f"a host callback (custom_call @{target}) cannot be compiled: the text does not hold the "
+            "function that it calls",
+            "leave jax.pure_callback, jax.debug.print and the like out of the function that is compiled",
+        )
+    is_rng = node.name == hlo.rng.name
+    if has(node.name, Trait.EXTERNAL) or is_rng or node.attrs.get("has_side_effect"):
+        return _Problem(
+            f"{title(node)} has an effect outside the program, which every device would have",
+            "use jax.random, whose bits follow from a key" if is_rng else None,
+        )
+    return None
+
+
+def _collective(node: Node) -> _Problem | None:
+    """A collective that JAX has no operation for in StableHLO, only a call with replica groups."""
+    if node.attrs.get("call_target_name") != _RAGGED:
+        return None
+    return _Problem(
+        "lax.ragged_all_to_all cannot be compiled: how much each device sends is known only when it runs",
+        "pad the pieces to one size, and use lax.all_to_all",
+    )
+
+
+def _memory(node: Node) -> _Problem | None:
+    """Foreign code is given arrays row by row."""
+    target = str(node.attrs.get("call_target_name", ""))
+    if not target or is_known(target):
+        return None
+    layouts = [cast("tuple[int, ...]", layout) for key in _LAYOUTS for layout in _tuple(node.attrs.get(key))]
+    if all(layout == tuple(reversed(range(len(layout)))) for layout in layouts):
+        return None
+    return _Problem(f"custom_call @{target} wants arrays that are not stored row by row, as shardc's are")
+
+
+_RAGGED = "ragged_all_to_all"
+_LAYOUTS = ("operand_layouts", "result_layouts")
+
+
+def _tuple(value: object) -> tuple[object, ...]:
+    return cast("tuple[object, ...]", value) if isinstance(value, tuple) else ()
+
+
+def title(node: Node) -> str:
+    """custom_call @mine"""
+    target = node.attrs.get("call_target_name")
+    name = node.name.partition(".")[2] if is_tensor_op(node.name) else node.name
+    return f"{name} @{target}" if target else name

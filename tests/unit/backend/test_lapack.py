@@ -1,0 +1,83 @@
+"""Batches of LAPACK's routines with options, split over the batch: both targets, without a collective."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from shardc import api
+from shardc.frontend.jax import lower
+
+jax = pytest.importorskip("jax")
+lax, P = jax.lax, jax.sharding.PartitionSpec
+
+VALUES = {"compute_left_eigenvectors": False, "compute_right_eigenvectors": False}
+
+
+def multiplied(**options: bool) -> Any:
+    def run(x: Any) -> Any:
+        vectors, scales = jax.vmap(lambda a: jax.numpy.linalg.qr(a, mode="raw"))(x)
+        return lax.linalg.ormqr(vectors.mT, scales, x, **options)
+
+    return run
+
+
+def magnitudes(vectors: Any) -> Any:
+    """An eigenvector is one up to a complex factor."""
+    return jax.numpy.abs(vectors)
+
+
+FUNCTIONS = {
+    "product": multiplied(left=False, transpose=False),
+    "product with the transpose": multiplied(left=True, transpose=True),
+    "hessenberg": lax.linalg.hessenberg,
+    "tridiagonal": lambda x: lax.linalg.tridiagonal(x + x.mT, lower=True),
+    "schur form": lambda x: list(map(magnitudes, lax.linalg.schur(x))),
+    "eigenvalues": lambda x: lax.linalg.eig(x, **VALUES)[0],
+    "eigenvectors": lambda x: list(map(magnitudes, lax.linalg.eig(x))),
+}
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_batch_that_is_split(name: str, dtype: Any) -> None:
+    auto = (jax.sharding.AxisType.Auto,)
+    mesh = jax.make_mesh((8,), ("d",), axis_types=auto)
+    rng = np.random.default_rng(0)
+    x = (
+        rng.normal(size=(8, 4, 4)) + (1j * rng.normal(size=(8, 4, 4)) if dtype == np.complex64 else 0)
+    ).astype(dtype)
+    want = jax.tree.leaves(jax.jit(FUNCTIONS[name])(x))
+    text = lower(FUNCTIONS[name], x, in_shardings=(jax.sharding.NamedSharding(mesh, P("d")),))
+    for target in ("jax", "numpy"):
+        program = api.compile(text, language="mlir", target=target)
+        assert "all_" not in program.source and "ffi_call" not in program.source
+        for got, right in zip(jax.tree.leaves(program.main(x)), want, strict=True):
+            np.testing.assert_allclose(got, right, rtol=2e-4, atol=2e-4)
+
+
+def test_the_eigenvalues_that_schur_forms_come_with() -> None:
+    x = np.random.default_rng(1).normal(size=(2, 5, 5)).astype(np.float32)
+    program = api.compile(SCHUR, language="mlir")
+    _, _, real, imaginary, _, _ = map(np.asarray, program.main(x))
+    form = np.asarray(lax.linalg.schur(x)[0])
+    assert (imaginary != 0).any() and (imaginary == 0).any()
+    np.testing.assert_allclose(real, np.diagonal(form, axis1=1, axis2=2), rtol=1e-5)
+    for got, matrix in zip(real + 1j * imaginary, x, strict=True):
+        np.testing.assert_allclose(
+            np.sort_complex(got), np.sort_complex(np.linalg.eigvals(matrix)), 1e-3, 1e-4
+        )
+
+
+SCHUR = """func.func @main(%x: tensor<2x5x5xf32>) -> (tensor<2x5x5xf32>, tensor<2x5x5xf32>, tensor<2x5xf32>,
+    tensor<2x5xf32>, tensor<2xi32>, tensor<2xi32>) {
+  %0:6 = stablehlo.custom_call @lapack_sgees_ffi(%x)
+      {mhlo.backend_config = {mode = 86 : ui8, sort = 78 : ui8}}
+      : (tensor<2x5x5xf32>) -> (tensor<2x5x5xf32>, tensor<2x5x5xf32>, tensor<2x5xf32>,
+         tensor<2x5xf32>, tensor<2xi32>, tensor<2xi32>)
+  return %0#0, %0#1, %0#2, %0#3, %0#4, %0#5 : tensor<2x5x5xf32>, tensor<2x5x5xf32>, tensor<2x5xf32>,
+      tensor<2x5xf32>, tensor<2xi32>, tensor<2xi32>
+}
+"""
