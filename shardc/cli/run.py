@@ -72,7 +72,7 @@ def run_processes(words: Sequence[str], processes: int, devices: int, mpi: bool,
     if not mpi:
         command = [sys.executable, "-m", "shardc.launch.jax_process", *words]
         return run(_jax(processes, devices, command), limit, say)
-    mpiexec = _mpi(processes, [sys.executable, "-m", "shardc.launch.rank", *words])
+    mpiexec = _mpi(processes, [sys.executable, "-m", "shardc.launch.watched_mpi", *words])
     if sys.platform != "linux":
         return run([mpiexec], limit, say)
     with tempfile.TemporaryDirectory(prefix="shardc-ranks-") as folder:

@@ -2,7 +2,7 @@
 
 A rank started by `shardc run` is two processes. The first does nothing but wait for the second, the rank
 itself, and writes how it ended into a pipe with the rank's number, which `Endings` reads. Each of them ends
-when the one that started it does. `python -m shardc.launch.rank PROGRAM.py …` is mpi_process so.
+when the one that started it does.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import os
 import resource
 import select
 import signal
-import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -119,15 +118,3 @@ def _wait(rank: int, pipe: int) -> None:
             signal.signal(-code, signal.SIG_DFL)
         os.kill(os.getpid(), -code)
     os._exit(code if code >= 0 else 128 - code)
-
-
-def main() -> int:
-    """Be a rank, of which another process says how it ended."""
-    become_watched()
-    from shardc.launch.mpi_process import main as run  # only now: NumPy starts threads
-
-    return run()
-
-
-if __name__ == "__main__":
-    sys.exit(main())
