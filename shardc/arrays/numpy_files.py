@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import os
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
+from tokenize import TokenError
 from typing import IO, Any
 
 import numpy as np
@@ -35,7 +37,7 @@ class Compressed(Entry):
         try:
             with zipfile.ZipFile(self.file) as archive, archive.open(self.member) as stream:
                 whole = np.lib.format.read_array(stream, allow_pickle=False)
-        except (OSError, ValueError, zipfile.BadZipFile, EOFError):
+        except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile, EOFError, zlib.error):
             raise ShardcError(f"{self.file}: {self.name} cannot be unpacked: it was altered") from None
         out[...] = whole[part(bounds)]
         return self.nbytes
@@ -58,14 +60,12 @@ def read_npz(file: str) -> dict[str, Entry]:
     try:
         with zipfile.ZipFile(file) as archive, open(file, "rb") as raw:
             return {
-                Path(info.filename).stem if info.filename.endswith(".npy") else info.filename: _member(
-                    file, archive, info, raw
-                )
+                info.filename.removesuffix(".npy"): _member(file, archive, info, raw)
                 for info in archive.infolist()
             }
     except OSError as error:
         raise ShardcError(f"cannot read {file}: {(error.strerror or 'failed').lower()}") from None
-    except (zipfile.BadZipFile, EOFError):
+    except (NotImplementedError, RuntimeError, zipfile.BadZipFile, EOFError, zlib.error):
         raise ShardcError(f"{file} is no archive of arrays, or is truncated") from None
 
 
@@ -88,7 +88,7 @@ def _entry(file: str, name: str, stream: IO[bytes], start: int) -> Entry:
     try:
         version = npy_format.read_magic(stream)
         shape, column_major, dtype = readers[version](stream)
-    except (ValueError, KeyError, EOFError):
+    except (ValueError, KeyError, EOFError, SyntaxError, TokenError):
         raise ShardcError(f"{file}: {name} is no array of NumPy's") from None
     return Entry(file, name, _known(file, name, dtype), shape, start + stream.tell(), column_major)
 

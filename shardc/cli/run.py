@@ -9,7 +9,8 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -17,8 +18,9 @@ from shardc.cli.ending import run_to_end
 from shardc.diagnostics import ShardcError, collecting
 from shardc.launch.cluster import starter
 from shardc.launch.mpi_process import split
-from shardc.launch.noise import GlooLines
+from shardc.launch.noise import GlooLines, hydra_banner
 from shardc.launch.processes import Command, run
+from shardc.launch.rank import VARIABLE, Endings
 from shardc.options import Options
 
 _PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
@@ -63,10 +65,28 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
 
 def run_processes(words: Sequence[str], processes: int, devices: int, mpi: bool, limit: float | None) -> int:
     """Start `words`, a file and what it is given, on processes of this machine; the exit code."""
-    module = "shardc.launch.mpi_process" if mpi else "shardc.launch.jax_process"
-    command = [sys.executable, "-m", module, *words]
-    commands = [_mpi(processes, command)] if mpi else _jax(processes, devices, command)
-    return run(commands, limit, lambda text: print(f"shardc run: {text}", file=sys.stderr))
+
+    def say(text: str) -> None:
+        print(f"shardc run: {text}", file=sys.stderr)
+
+    if not mpi:
+        command = [sys.executable, "-m", "shardc.launch.jax_process", *words]
+        return run(_jax(processes, devices, command), limit, say)
+    mpiexec = _mpi(processes, [sys.executable, "-m", "shardc.launch.watched_mpi", *words])
+    if sys.platform != "linux":
+        return run([mpiexec], limit, say)
+    with tempfile.TemporaryDirectory(prefix="shardc-ranks-") as folder:
+        endings = Endings(Path(folder), processes)
+        try:
+            environment = {**mpiexec.environment, VARIABLE: folder}
+            watched = replace(mpiexec, environment=environment, noise=_banner, ranks=endings)
+            return run([watched], limit, say)
+        finally:
+            endings.close()
+
+
+def _banner() -> Callable[[bytes], bool]:
+    return hydra_banner
 
 
 def _compiled(given: argparse.Namespace, folder: Path) -> tuple[str, int | None]:

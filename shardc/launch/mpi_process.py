@@ -17,6 +17,7 @@ from shardc.arrays import Group, save
 from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
 from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
+from shardc.launch.rank import report
 from shardc.runtime import Mesh
 
 
@@ -39,6 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         sys.excepthook(type(error), error, error.__traceback__)
         sys.stderr.flush()
+    report(1)
     world.Abort(1)
     return 1
 

@@ -1,7 +1,7 @@
-"""What gloo prints of itself when processes connect, which is not shown.
+"""What is not shown of what gloo and mpiexec print of themselves.
 
-Each connection is one line, written in pieces. The connections of several devices of a process are made at
-once, so pieces of their lines mix, and a line may hold two of them or nothing.
+gloo: each connection is one line, written in pieces. The connections of several devices of a process are made
+at once, so pieces of their lines mix, and a line may hold two of them or nothing.
 """
 
 from __future__ import annotations
@@ -29,3 +29,20 @@ class GlooLines:
             return False
         self._begun -= 1
         return True
+
+
+_BANNER = re.compile(
+    rb"={60,}|=   (BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES|PID \d+ RUNNING AT .*|EXIT CODE: \d+"
+    rb"|CLEANING UP REMAINING PROCESSES|YOU CAN IGNORE THE BELOW CLEANUP MESSAGES)"
+    rb"|YOUR APPLICATION TERMINATED WITH THE EXIT STRING: .*"
+    rb"|This typically refers to a problem with your application\."
+    rb"|Please see the FAQ page for debugging suggestions"
+)
+
+
+def hydra_banner(line: bytes) -> bool:
+    """Whether a line is of the banner that MPICH's mpiexec prints when a rank fails.
+
+    Its process number and signal are of all ranks together, those included that it ended itself.
+    """
+    return _BANNER.fullmatch(line.rstrip(b"\r\n")) is not None

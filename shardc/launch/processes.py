@@ -7,8 +7,6 @@ ends.
 
 from __future__ import annotations
 
-import ctypes
-import functools
 import os
 import select
 import signal
@@ -19,7 +17,9 @@ import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import IO, Protocol
+
+from shardc.launch.parent import end_with, library
 
 GRACE = 5.0
 """Seconds that a process has to end when it is asked to."""
@@ -38,14 +38,25 @@ _INTERRUPTS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _MOMENT = 0.1
 """Seconds between looks at the clock."""
 
-_PDEATHSIG = 1
+
+class Ranks(Protocol):
+    """What a process that starts others cannot say by its own code."""
+
+    def note(self) -> None:
+        """Look what has ended since the last time."""
+        ...
+
+    def first(self, code: int) -> tuple[str, int] | None:
+        """Of a run that ended with `code`, who failed first, and its code, or minus a signal's number."""
+        ...
 
 
 @dataclass(frozen=True)
 class Command:
     """One process to start: its name in messages, what stands before its lines, and how it is run.
 
-    `noise` makes for each of its streams what says which lines are not shown.
+    `noise` makes for each of its streams what says which lines are not shown. `ranks` knows of those that the
+    process starts.
     """
 
     name: str
@@ -53,6 +64,7 @@ class Command:
     argv: Sequence[str]
     environment: Mapping[str, str] = field(default_factory=dict[str, str])
     noise: Callable[[], Callable[[bytes], bool]] | None = None
+    ranks: Ranks | None = None
 
 
 @dataclass
@@ -112,14 +124,12 @@ def _uninterrupted() -> Generator[None]:
 
 def _start(command: Command) -> _Running:
     """Start a process. No thread may run yet: of those a new process could find a lock held for ever."""
-    libc, parent = _libc(), os.getpid()
+    library()
+    parent = os.getpid()
 
     def begin() -> None:
-        """In the new process: be killed when the thread that started it ends, and take signals again."""
-        if libc is not None:
-            libc.prctl(_PDEATHSIG, signal.SIGKILL)
-        if os.getppid() != parent:
-            os._exit(1)
+        """In the new process: end with who started it, and take signals again."""
+        end_with(parent)
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
 
     process = subprocess.Popen(
@@ -132,13 +142,6 @@ def _start(command: Command) -> _Running:
         preexec_fn=begin,
     )
     return _Running(command, process, [])
-
-
-@functools.cache
-def _libc() -> Any:
-    """What has prctl; None where there is none."""
-    library = ctypes.CDLL(None)
-    return library if hasattr(library, "prctl") else None
 
 
 def _show_output(one: _Running) -> None:
@@ -173,10 +176,16 @@ def _watch(running: Sequence[_Running], limit: float | None, say: Callable[[str]
                 say(f"{names} did not end within the limit")
                 return TIMED_OUT
             one = next_to_end(waiting)
+            for other in waiting:
+                if other.command.ranks is not None:
+                    other.command.ranks.note()
             if one is None:
                 continue
             if code := _ended(one):
-                say(f"{one.command.name} {_how(code)}")
+                ranks = one.command.ranks
+                first = ranks.first(code) if ranks is not None else None
+                name, code = first or (one.command.name, code)
+                say(f"{name} {_how(code)}")
                 return code if code > 0 else 128 - code
             waiting.remove(one)
             late = time.monotonic() + LATE

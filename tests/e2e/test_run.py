@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
+import time
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -152,11 +157,64 @@ def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str]
     killed = "import os\nif who()[0] == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCK
     out = emitted(program, kind, tmp_path)
     done = command("run", script(kind, tmp_path, killed), *kind, "--", str(out))
-    assert done.returncode != 0
-    assert "shardc run: " in done.stderr
-    if "--mpi" not in kind:
-        assert done.returncode == 137
-        assert "process 1 was ended by signal SIGKILL" in done.stderr
+    assert done.returncode == 137
+    assert "shardc run: process 1 was ended by signal SIGKILL" in done.stderr
+    assert "BAD TERMINATION" not in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(("end", "code"), [("os.abort()", 134), ("os.kill(os.getppid(), 9)", 137)])
+def test_a_rank_is_named_however_it_ends(tmp_path: Path, end: str, code: int):
+    """mpiexec tells the signals of all ranks together; and who waits for a rank may be killed for it."""
+    pytest.importorskip("mpi4py")
+    body = f"import os\nif who()[0] == 2: {end}\nMPI.COMM_WORLD.Barrier()\nimport time; time.sleep(3600)"
+    done = command("run", script(MPI, tmp_path, body), *MPI)
+    assert done.returncode == code
+    name = "SIGABRT" if code == 134 else "SIGKILL"
+    assert done.stderr.splitlines()[-1] == f"shardc run: process 2 was ended by signal {name}"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_nothing_is_left_whoever_is_killed(kind: list[str], tmp_path: Path):
+    """kill -9 of one of all processes, at random moments of their start and after: the rest ends."""
+    busy = script(kind, tmp_path, "import time\nwhile True: time.sleep(0.01)")
+    rng = np.random.default_rng(len(kind))
+    least, all_of_them = (4, 11) if "--mpi" in kind else (2, 3)
+    for turn, ready in enumerate((all_of_them, *rng.integers(least, all_of_them + 1, 2))):
+        mark = f"MARK={tmp_path}/{turn}"
+        with subprocess.Popen(
+            [sys.executable, "-m", "shardc.cli.shardc", "run", busy, *kind],
+            env={**os.environ, "MARK": f"{tmp_path}/{turn}"},
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+        ) as job:
+            assert wait_for(partial(lambda mark, ready: len(marked(mark)) >= ready, mark, ready))
+            time.sleep(float(rng.uniform(0, 0.3)))
+            victim = job.pid if turn == 0 else int(rng.choice(sorted(marked(mark))))
+            os.kill(victim, signal.SIGKILL)
+            assert wait_for(partial(lambda mark: not marked(mark), mark)), (victim, marked(mark))
+            said = (job.communicate()[1] or b"").decode()
+            assert job.returncode != 0
+            assert victim == job.pid or "shardc run: " in said
+
+
+def marked(mark: str) -> set[int]:
+    """The processes with a word in their environment."""
+    found: set[int] = set()
+    for path in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            state = (path / "stat").read_text().rpartition(")")[2].split()[0]
+            if state != "Z" and mark.encode() in (path / "environ").read_bytes().split(b"\0"):
+                found.add(int(path.name))
+    return found
+
+
+def wait_for(condition) -> bool:
+    """Whether something becomes true."""
+    for _ in range(1200):
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
 
 
 def test_an_exception_ends_all(kind: list[str], tmp_path: Path):

@@ -13,7 +13,7 @@ import pytest
 
 from shardc.launch import processes
 from shardc.launch.cluster import starter
-from shardc.launch.noise import GlooLines
+from shardc.launch.noise import GlooLines, hydra_banner
 from shardc.launch.processes import TIMED_OUT, Command, run
 
 SLEEP = "import os, sys, time; open(sys.argv[1] + str(os.getpid()), 'w').close(); time.sleep(60)"
@@ -72,6 +72,11 @@ def test_lines_of_gloo_that_mix():
     hidden = GlooLines()
     shown = [line for line in said.encode().splitlines(keepends=True) if not hidden(line)]
     assert shown == [b"first\n", b"\n", b"7\n"]
+
+
+def test_the_banner_of_mpiexec():
+    banner = [b"=" * 83, b"=   PID 17 RUNNING AT host", b"=   EXIT CODE: 9", b"=" * 3, b"= PID"]
+    assert [hydra_banner(line + b"\n") for line in banner] == [True, True, True, False, False]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,120 @@
+"""How each rank of MPI ended, said by who waits for it: mpiexec says it of all ranks together.
+
+A rank started by `shardc run` is two processes. The first does nothing but wait for the second, the rank
+itself, and writes how it ended into a pipe with the rank's number, which `Endings` reads. Each of them ends
+when the one that started it does.
+"""
+
+from __future__ import annotations
+
+import os
+import resource
+import select
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from shardc.launch.parent import end_with
+
+VARIABLE = "SHARDC_ENDINGS"
+"""Names the folder of the pipes, in the environment of every rank."""
+
+_RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
+
+
+class Endings:
+    """The pipes of `ranks` processes, in a folder. What they say is kept in order of time."""
+
+    def __init__(self, folder: Path, ranks: int) -> None:
+        self._queue = select.epoll()
+        self._ranks: dict[int, int] = {}
+        self._order: list[int] = []
+        for rank in range(ranks):
+            os.mkfifo(folder / str(rank))
+            descriptor = os.open(folder / str(rank), os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+            self._queue.register(descriptor, select.EPOLLIN | select.EPOLLHUP | select.EPOLLONESHOT)
+            self._ranks[descriptor] = rank
+
+    def first(self, code: int) -> tuple[str, int] | None:
+        """Of a run that ended with `code` the rank that failed first, and its code, minus for a signal.
+
+        A rank about which nothing is said was killed with who waits for it: by mpiexec, which ends all ranks
+        so, or from outside, which `code` tells if it was the first.
+        """
+        self.note()
+        for pipe in self._order:
+            rank, said = self._ranks[pipe], os.read(pipe, 16).split()
+            if said and int(said[0]):
+                return f"process {rank}", int(said[0])
+            if not said and code == signal.SIGKILL:
+                return f"process {rank}", -code
+        return None
+
+    def note(self) -> None:
+        """Note which ranks have ended since the last time. Their order is the kernel's."""
+        while ready := self._queue.poll(0, 1):
+            pipe, event = ready[0]
+            if event & (select.EPOLLIN | select.EPOLLHUP):
+                self._order.append(pipe)
+
+    def close(self) -> None:
+        """Close the pipes."""
+        self._queue.close()
+        for descriptor in self._ranks:
+            os.close(descriptor)
+
+
+def become_watched(environment: Mapping[str, str] = os.environ) -> None:
+    """Go on in a new process, for which this one waits, if `shardc run` asks for it.
+
+    To be called before there are threads. The new process is the only one that returns.
+    """
+    pipe = _pipe(environment)
+    if pipe is None:
+        return
+    end_with(os.getppid())
+    waiting = os.getpid()
+    rank = os.fork()
+    if rank:
+        _wait(rank, pipe)
+    os.close(pipe)
+    end_with(waiting)
+
+
+def report(code: int, environment: Mapping[str, str] = os.environ) -> None:
+    """Say that this rank fails with a code, before it asks that all be ended."""
+    pipe = _pipe(environment)
+    if pipe is not None:
+        _say(pipe, code)
+        os.close(pipe)
+
+
+def _pipe(environment: Mapping[str, str]) -> int | None:
+    folder = environment.get(VARIABLE)
+    rank = next((environment[name] for name in _RANKS if environment.get(name)), None)
+    if not folder or rank is None:
+        return None
+    try:
+        return os.open(Path(folder) / str(int(rank)), os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, ValueError):
+        return None  # who would read it is gone
+
+
+def _say(pipe: int, code: int) -> None:
+    with suppress(OSError):
+        os.write(pipe, f"{code}\n".encode())
+
+
+def _wait(rank: int, pipe: int) -> None:
+    """Wait for the rank, say how it ended, and end in the same way."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)  # the rank has it too, and decides
+    code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
+    _say(pipe, code)
+    if code < 0:
+        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+        with suppress(OSError):
+            signal.signal(-code, signal.SIG_DFL)
+        os.kill(os.getpid(), -code)
+    os._exit(code if code >= 0 else 128 - code)
