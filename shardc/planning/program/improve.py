@@ -32,7 +32,10 @@ def improve(problem: Problem) -> None:
 
 
 def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
+    start = _SavedChoices(problem)
     descend(problem)
+    if problem.rates.flat and problem.total()[1]:
+        _as_expected(problem, start)
     prove(problem)
     if not _proved_best(problem):
         _start_again(problem)
@@ -44,6 +47,17 @@ def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
         prove(problem)
         if not problem.worth(first.cost, problem.total()):
             first.restore()
+
+
+def _as_expected(problem: Problem, start: _SavedChoices) -> None:
+    """Take the best plan in propagation's own layouts if the one at hand has more collectives for little."""
+    found = _SavedChoices(problem)
+    start.restore()
+    problem.expected = True
+    descend(problem)
+    problem.expected = False
+    if problem.worth_collectives(problem.total(), found.cost):
+        found.restore()
 
 
 def _proved_best(problem: Problem) -> bool:
