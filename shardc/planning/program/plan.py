@@ -80,6 +80,12 @@ class Plan:
         """What it takes on its machine; None if work is free there."""
         return time_of(self.problem)
 
+    @property
+    def refused(self) -> tuple[int, int] | None:
+        """Ticks and collectives of the cheapest plan found, if that has too many collectives for its gain."""
+        other, own = self.problem.refused, self.problem.total()
+        return other[:2] if other is not None and other[0] < own[0] else None
+
     def less_divided(self) -> LessDivided | None:
         """The work that annotations divide and the plan does not; None if there is none."""
         return less_divided(self.problem)

@@ -95,6 +95,8 @@ class Problem:
     copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
     proof: Proof | None = None
     expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
+    modest: Total | None = None  # the best such plan, where more collectives than its must pay
+    refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
     made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
 
@@ -227,12 +229,16 @@ class Problem:
 
     def worth(self, before: Total, after: Total) -> bool:
         """Whether another plan is cheaper, and by enough for the collectives that it takes."""
-        return after < before and self.worth_collectives(before, after)
+        return after < before and self.pays(before, after)
 
-    def worth_collectives(self, before: Total, after: Total) -> bool:
+    def pays(self, before: Total, after: Total) -> bool:
         """Whether a plan that takes more collectives on a machine without latency takes three quarters of the
         time at most: a plan that a person expects is not given up for a small gain."""
         return not self.rates.flat or after[1] <= before[1] or 4 * after[0] <= 3 * before[0]
+
+    def refuse(self, other: Total) -> None:
+        """Remember a plan that is left for its collectives."""
+        self.refused = min(self.refused or other, other)
 
 
 @lru_cache(maxsize=65536)
