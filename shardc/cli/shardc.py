@@ -201,13 +201,14 @@ def _parser() -> argparse.ArgumentParser:
         "--memory-limit",
         metavar="BYTES",
         type=_count,
-        help="part of --memory: the most that a step of a tensor's change of layout may take on a device, operand and result",
+        help="part of --memory: the most that a step of a tensor's change of layout may take on a device, "
+        "operand and result",
     )
     parser.add_argument(
         "--regather",
         action="store_true",
-        help="part of --memory: gather a weight again for the backward pass rather than keep the whole of it: less memory, "
-        "more bytes sent",
+        help="part of --memory: gather a weight again for the backward pass rather than keep it whole: "
+        "less memory, more bytes sent",
     )
     parser.add_argument(
         "--combine",

@@ -9,8 +9,8 @@ comes out is measured. The measures:
 * *regather*: weights are gathered again for later uses, as few as are needed.
 * *lean*: each change of layout takes the way of least memory.
 
-What fits without any is left as it is. Then release alone is tried, then it together with all sets of the others;
-the cheapest that fits is taken, by time on the machine, or by bytes sent.
+What fits without any is left as it is. Then release alone is tried, then it together with all sets of the
+others; the cheapest that fits is taken, by time on the machine, or by bytes sent.
 """
 
 from __future__ import annotations
