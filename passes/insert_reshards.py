@@ -44,15 +44,17 @@ CALL = "shardc.call"
 class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
-    `told` is given the plan.
+    `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
+    argument is, even where that is not cheaper.
     """
 
     name = "insert-reshards"
     machine: Machine | None = None
     told: Callable[[Plan], None] | None = None
+    split_results: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        found = _planned(shared, self.machine)
+        found = _planned(shared, self.machine, self.split_results)
         if found is None:
             return False
         snap, plan = found
@@ -69,13 +71,15 @@ def planned(op: ModuleOp, machine: Machine | None = None) -> tuple[Snapshot, Pla
     return _planned(SharedGraph(op), machine)
 
 
-def _planned(shared: SharedGraph, machine: Machine | None) -> tuple[Snapshot, Plan] | None:
+def _planned(
+    shared: SharedGraph, machine: Machine | None, split_results: bool = False
+) -> tuple[Snapshot, Plan] | None:
     if fit_borders(shared.module):
         shared.drop()
     snap = shared.snapshot()
     if not snap.graph.meshes:
         return None
-    return snap, plan_program(snap.graph, machine=machine)
+    return snap, plan_program(snap.graph, machine=machine, split_results=split_results)
 
 
 def _write_layouts(snap: Snapshot, plan: Plan) -> None:

@@ -63,6 +63,7 @@ PIPELINE = (
     Entry("local", "gather-late"),
     Entry("local", "combine-collectives", by_option=True),
     Entry("local", "overlap", by_option=True),
+    Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),
     Entry("local", "simplify-local"),

@@ -22,7 +22,7 @@ before it. The barrier keeps other compilers from taking the first copy for the 
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import StringAttr
@@ -45,9 +45,15 @@ GATHER = spmd.all_gather.name
 
 @dataclass(frozen=True)
 class Regather(GraphPass):
-    """Gather arguments again rather than keep them."""
+    """Gather arguments again rather than keep them.
+
+    From Python: `kept` are the numbers of later uses that take the first copy; `told` is given the bytes of
+    the copy that each later use may have.
+    """
 
     name = "regather"
+    kept: frozenset[int] = frozenset()
+    told: Callable[[list[int]], None] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap = shared.snapshot()
@@ -59,11 +65,14 @@ class Regather(GraphPass):
             if node.name == sdy.manual_computation.name
         ]
         later = [(copy, uses) for body in bodies for copy in body.copies for uses in body.groups(copy)[1:]]
-        for copy, uses in later:
+        if self.told is not None:
+            self.told([snap.graph.type(copy.nodes[-1].results[0]).nbytes for copy, _ in later])
+        made = [pair for number, pair in enumerate(later) if number not in self.kept]
+        for copy, uses in made:
             _gather(snap, builder, copy, uses)
-        if later:
+        if made:
             region_dce(shared.module.body)
-        return bool(later)
+        return bool(made)
 
 
 @dataclass(eq=False)

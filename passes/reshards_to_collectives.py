@@ -39,10 +39,12 @@ _COLLECTIVES = {name.partition(".")[2]: name for name in names(Trait.GLOBAL_COLL
 
 @dataclass(frozen=True)
 class ReshardsToCollectives(GraphPass):
-    """Plan and expand every sdy.reshard, with no more than `memory_limit` bytes on a device if given."""
+    """Plan and expand every sdy.reshard, with no more than `memory_limit` bytes on a device if given, or with
+    the least memory (`lean`)."""
 
     name = "reshards-to-collectives"
     memory_limit: int | None = None
+    lean: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap = shared.snapshot()
@@ -60,12 +62,13 @@ class ReshardsToCollectives(GraphPass):
                     known = shardings.get(node.operands[0])
                     source = known.layout() if known else replicated(target.mesh, type.rank)
                     value = node.operands[0]
+                    own, limit = manual.get(value, NO_AXES), self.memory_limit
+                    if self.lean:
+                        limit = least_memory(type, source, target, own)
                     try:
-                        way = preferred_plan(
-                            type, source, target, manual.get(value, NO_AXES), self.memory_limit
-                        )
+                        way = preferred_plan(type, source, target, own, limit)
                     except TooLittleMemory:
-                        least = least_memory(type, source, target, manual.get(value, NO_AXES))
+                        least = least_memory(type, source, target, own)
                         raise self._error(node, snap.graph.values[value].loc, source, least) from None
                     _expand(builder, node, snap.ops[node.id], way, source)
                     changed = True

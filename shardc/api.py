@@ -134,13 +134,14 @@ def cost(
     fewer, the larger the program. ShardcError if the program or the machine's file is wrong.
     """
     from shardc.backend.numpy import peak
-    from shardc.compilation import by_pass, machine_of
+    from shardc.compilation import by_memory, machine_of
     from shardc.frontend.read import read
     from shardc.report.program import cost_module
 
     chosen = options_of("cost", CostOptions, options, named)
     with collecting():
-        return cost_module(read(text, chosen), peak, by_pass(chosen), machine_of(chosen), tries)
+        module = read(text, chosen)
+        return cost_module(module, peak, by_memory(module, chosen), machine_of(chosen), tries)
 
 
 def explain(

@@ -36,9 +36,21 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
     }
 
 
+def by_memory(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, Any]]:
+    """The same, with what a bound on a device's memory asks for. ShardcError if nothing is within it."""
+    if options.memory is None:
+        return by_pass(options)
+    from shardc.backend.numpy import peak
+    from shardc.report.within import within
+
+    return within(module, options.memory, by_pass(options), machine_of(options), peak)
+
+
 def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
     """Take a module to a stage, in place; what it is there."""
-    run_to(make_context(), module, stage, options=by_pass(options))
+    planned = stage in ("collectives", "local")
+    told = by_memory(module, options) if planned else by_pass(options)
+    run_to(make_context(), module, stage, options=told)
     return snapshot(module).graph
 
 

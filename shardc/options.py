@@ -26,8 +26,9 @@ class Options:
     errors call the text. defines, entry: the sizes that get other values, and the function compiled, of a
     .shard program. fallback: what becomes of an operation that has no rule. overlap: where products go on
     while blocks travel; auto asks what is quicker on the machine. machine: its name or its file. links: the
-    link of a mesh axis, by the names of both. memory_limit: bytes on a device that a step of a change of
-    layout may take, operand and result. regather: whether the backward pass gathers weights again. combine:
+    link of a mesh axis, by the names of both. memory: the most bytes that a device may hold at a time; of
+    what that may take, memory_limit is one part (bytes that a step of a change of layout may take, operand
+    and result), regather another (whether the backward pass gathers all weights again). combine:
     bytes up to which all-reduces become one; 0 leaves them apart. process_data: whether a JAX program has
     main_local, which takes what each process holds.
     """
@@ -41,6 +42,7 @@ class Options:
     overlap: str = "off"
     machine: str | None = None
     links: Mapping[str, str] | None = None
+    memory: int | None = None
     memory_limit: int | None = None
     regather: bool = False
     combine: int | None = None
@@ -56,8 +58,11 @@ class Options:
             value = getattr(self, name)
             if value not in known:
                 raise _none_of(f"{name} can be {', '.join(known)}, not {value}", value, known)
+        _check_bytes("a device's memory", self.memory, 1)
         _check_bytes("the memory limit", self.memory_limit, 1)
         _check_bytes("the size up to which all-reduces are combined", self.combine, 0)
+        if self.memory is not None and (self.memory_limit is not None or self.regather):
+            raise ShardcError("memory bounds all that a device holds: leave out memory_limit and regather")
         if self.links and self.machine is None:
             raise ShardcError("links are those of a machine, and none is named")
 
@@ -94,6 +99,7 @@ class PassOptions(TypedDict, total=False):
     overlap: str
     machine: str | None
     links: Mapping[str, str] | None
+    memory: int | None
     memory_limit: int | None
     regather: bool
     combine: int | None

@@ -76,11 +76,24 @@ class PerDeviceProgram:
 
 
 @dataclass(frozen=True)
+class Held:
+    """An array in memory: its variable, what it is of a device's program, and its bytes."""
+
+    name: str
+    type: TensorType
+    nbytes: int
+
+
+@dataclass(frozen=True)
 class Peak:
-    """The most bytes that a device holds at a time while it runs a written program, and where that is."""
+    """The most bytes that a device holds at a time while it runs a written program, and where that is.
+
+    `alive`, where asked for: what variables hold there, the largest first.
+    """
 
     nbytes: int
     where: Location
+    alive: tuple[Held, ...] = ()
 
 
 def read(graph: Graph) -> PerDeviceProgram:

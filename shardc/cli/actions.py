@@ -12,7 +12,7 @@ from functools import partial
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
-from shardc.compilation import by_pass, emit, lower, machine_of
+from shardc.compilation import by_memory, emit, lower, machine_of
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
@@ -93,8 +93,8 @@ def cost(given: argparse.Namespace, options: Options) -> int:
     from shardc.cli.cost import print_cost, text
     from shardc.report.program import cost_module
 
-    machine = machine_of(options)
-    found = cost_module(_load(given, options), peak, by_pass(options), machine, given.tries)
+    module, machine = _load(given, options), machine_of(options)
+    found = cost_module(module, peak, by_memory(module, options), machine, given.tries)
     format = given.format or "text"
     if given.output:
         driver.write_text(given.output, text(found, format))

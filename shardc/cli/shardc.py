@@ -57,6 +57,8 @@ def _arguments(argv: Sequence[str] | None) -> tuple[argparse.Namespace, Options]
         parser.error("--trace needs --run")
     if given.format and given.explain is None and not given.cost:
         parser.error("--format needs --explain or --cost")
+    if given.memory is not None and given.explain is not None:
+        parser.error("--explain tells the plan before memory is bounded; leave out --memory")
     if given.regather and given.explain is not None:
         parser.error("--explain tells the plan before weights are gathered again; leave out --regather")
     if given.against and given.prove is None and not given.run:
@@ -189,16 +191,24 @@ def _parser() -> argparse.ArgumentParser:
         "(default), wherever it can be done, or where it is estimated to be quicker",
     )
     parser.add_argument(
+        "--memory",
+        metavar="BYTES",
+        type=_count,
+        help="the most that a device may hold at a time: weights are gathered again, results left split, and "
+        "layouts changed in smaller steps as far as that takes, as cheaply as can be",
+    )
+    parser.add_argument(
         "--memory-limit",
         metavar="BYTES",
         type=_count,
-        help="the most that a step of a tensor's change of layout may take on a device, operand and result",
+        help="part of --memory: the most that a step of a tensor's change of layout may take on a device, "
+        "operand and result",
     )
     parser.add_argument(
         "--regather",
         action="store_true",
-        help="gather a weight again for the backward pass rather than keep the whole of it: less memory, "
-        "more bytes sent",
+        help="part of --memory: gather a weight again for the backward pass rather than keep it whole: "
+        "less memory, more bytes sent",
     )
     parser.add_argument(
         "--combine",

@@ -82,6 +82,13 @@ def _report(plan: Plan) -> PlanReport:
 def _left(plan: Plan) -> Iterator[str]:
     """What is said of results that the planner leaves split."""
     less, time = plan.less_divided(), plan.time
+    if plan.refused is not None:
+        ticks, collectives = plan.refused
+        least = f"{ticks} bytes" if time is None else seconds_text(time.work_fs + ticks)
+        yield (
+            f"a plan of {least} in {collectives} collectives is left: more collectives are taken for a "
+            "quarter of communication and repeated work, no less"
+        )
     if time is not None and time.repeated_fs:
         part = time.repeated_fs / time.total_fs
         yield f"work that every device does takes {seconds_text(time.repeated_fs)}, {part:.0%} of the time"

@@ -33,9 +33,9 @@ def emit(graph: Graph) -> str:
     return _write(graph)[0]
 
 
-def peak(graph: Graph) -> Peak:
-    """The most that the NumPy program of a local module holds."""
-    return peak_of(graph, _write(graph)[1])
+def peak(graph: Graph, alive: bool = False) -> Peak:
+    """The most that the NumPy program of a local module holds; with `alive`, in which variables."""
+    return peak_of(graph, _write(graph)[1], alive)
 
 
 def _write(graph: Graph) -> tuple[str, Trace]:

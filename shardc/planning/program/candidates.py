@@ -104,7 +104,7 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
             for carried in passing
             for way in ways
         )
-    return _others(variable, problem.asked[key])
+    return _others(problem, variable, problem.asked[key])
 
 
 class _Around(NamedTuple):
@@ -129,10 +129,10 @@ def _distinct(choices: Iterable[Choice | None]) -> list[Choice]:
     return list({id(choice): choice for choice in choices if choice is not None}.values())
 
 
-def _others(variable: Variable, choices: Iterable[Choice]) -> list[Choice]:
+def _others(problem: Problem, variable: Variable, choices: Iterable[Choice]) -> list[Choice]:
     """The choices that may be taken, without the current one."""
-    now, least = variable.choice, variable.least_parts
-    return [choice for choice in choices if choice is not now and choice.parts >= least]
+    now = variable.choice
+    return [choice for choice in choices if choice is not now and problem.admits(variable, choice)]
 
 
 def forced_candidates(problem: Problem, variable: Variable) -> list[Choice]:
@@ -149,7 +149,7 @@ def forced_candidates(problem: Problem, variable: Variable) -> list[Choice]:
         for form in forms_of(variable.node.name)
         for pairs in (*_shared_out(problem, variable), *moved)
     )
-    return _others(variable, choices)
+    return _others(problem, variable, choices)
 
 
 def _wish_lists(problem: Problem, variable: Variable, around: _Around) -> Iterator[tuple[Wish, ...]]:

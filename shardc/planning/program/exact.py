@@ -81,6 +81,8 @@ def perfect(problem: Problem) -> None:
             modest = before
         if problem.worth(modest, after):
             _apply(problem, net, best, kept)
+        else:
+            problem.refuse(after)
     elif not after < before:
         kept.take(problem)
 

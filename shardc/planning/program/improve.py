@@ -28,11 +28,15 @@ def improve(problem: Problem) -> None:
     else:
         _improve(repeats.problem, lambda problem: None)
         repeats.write_back()
+        problem.refused = repeats.problem.refused
     follow(problem)
 
 
 def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
+    start = _SavedChoices(problem)
     descend(problem)
+    if problem.rates.flat and not problem.rates.free and problem.total()[1]:
+        _as_expected(problem, start)
     prove(problem)
     if not _proved_best(problem):
         _start_again(problem)
@@ -46,6 +50,20 @@ def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
             first.restore()
 
 
+def _as_expected(problem: Problem, start: _SavedChoices) -> None:
+    """Take the best plan in propagation's own layouts if the one at hand has more collectives for little."""
+    found = _SavedChoices(problem)
+    start.restore()
+    problem.expected = True
+    descend(problem)
+    problem.expected = False
+    problem.modest = problem.total()
+    if found.cost <= problem.modest and not problem.pays(problem.modest, found.cost):
+        problem.refuse(found.cost)
+    elif found.cost <= problem.modest:
+        found.restore()
+
+
 def _proved_best(problem: Problem) -> bool:
     return problem.proof is not None and problem.proof.ticks >= problem.total()[0]
 
@@ -57,10 +75,19 @@ def _start_again(problem: Problem) -> None:
         first = _SavedChoices(problem)
         _restart(problem, layouts)
         descend(problem)
-        if first.cost <= problem.total():
+        if first.cost <= problem.total() or _refused(problem):
             first.restore()
         elif problem.proof is not None:
             problem.proof = replace(problem.proof, ticks=min(problem.proof.ticks, problem.total()[0]))
+
+
+def _refused(problem: Problem) -> bool:
+    """Whether the plan at hand is left for its collectives."""
+    cost = problem.total()
+    refused = problem.modest is not None and not problem.pays(problem.modest, cost)
+    if refused:
+        problem.refuse(cost)
+    return refused
 
 
 class _SavedChoices:

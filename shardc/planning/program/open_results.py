@@ -52,6 +52,11 @@ def split_results(problem: Problem, layouts: dict[int, Sharding]) -> None:
     end.choice = replace(end.choice, operands=operands)
 
 
+def split_as_arguments(problem: Problem) -> None:
+    """Let all open results leave main as their partners enter it."""
+    split_results(problem, {i: _layout(problem, v) for i, v in open_results(problem).items()})
+
+
 def split_like_arguments(problem: Problem) -> dict[int, Sharding]:
     """The open results that leave main as their partners enter it, by number, with their layouts."""
     layouts = _ending(problem).choice.operands

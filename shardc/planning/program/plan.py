@@ -20,7 +20,7 @@ from shardc.planning.machines import Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.gap import proof
 from shardc.planning.program.improve import improve
-from shardc.planning.program.open_results import open_results, split_like_arguments
+from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.program.problem import Problem, Proof
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
@@ -80,6 +80,12 @@ class Plan:
         """What it takes on its machine; None if work is free there."""
         return time_of(self.problem)
 
+    @property
+    def refused(self) -> tuple[int, int] | None:
+        """Ticks and collectives of the cheapest plan found, if that has too many collectives for its gain."""
+        other, own = self.problem.refused, self.problem.total()
+        return other[:2] if other is not None and other[0] < own[0] else None
+
     def less_divided(self) -> LessDivided | None:
         """The work that annotations divide and the plan does not; None if there is none."""
         return less_divided(self.problem)
@@ -137,14 +143,21 @@ class Plan:
 
 
 def plan_program(
-    graph: Graph, function: Function | None = None, mesh: Mesh | None = None, machine: Machine | None = None
+    graph: Graph,
+    function: Function | None = None,
+    mesh: Mesh | None = None,
+    machine: Machine | None = None,
+    split_results: bool = False,
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
-    propagation found. ShardcError if the program uses two meshes.
+    propagation found. With `split_results` results that it left open are split as arguments are at any
+    price. ShardcError if the program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     problem = setup(graph, function or graph.main, Rates(machine or load(DEFAULT), mesh))
+    if split_results:
+        split_as_arguments(problem)
     improve(problem)
     return Plan(problem)

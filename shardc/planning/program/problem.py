@@ -94,6 +94,9 @@ class Problem:
     manual: dict[int, AxisNames] = field(default_factory=dict[int, AxisNames])  # of values in per-device code
     copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
     proof: Proof | None = None
+    expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
+    modest: Total | None = None  # the best such plan, where more collectives than its must pay
+    refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
     made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
 
@@ -153,6 +156,15 @@ class Problem:
         if value in self.arguments:
             return self.arguments[value][1]
         return self.made.get(value) or self.producer[value][0].trips
+
+    def admits(self, variable: Variable, choice: Choice) -> bool:
+        """Whether an operation may run so: as divided as it must be, and if asked as people expect it."""
+        if choice.parts < variable.least_parts:
+            return False
+        return not self.expected or all(
+            found.dims == self.layout(value).dims
+            for value, found in zip(variable.node.results, choice.results, strict=True)
+        )
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
@@ -216,11 +228,17 @@ class Problem:
         return self.cost(self.variables)
 
     def worth(self, before: Total, after: Total) -> bool:
-        """Whether another plan is cheaper; and, on a machine without latency, if it takes more collectives,
-        by a quarter at least: a plan that a person expects is not given up for a small gain."""
-        if not self.rates.flat:
-            return after < before
-        return after < before and (after[1] <= before[1] or 4 * after[0] <= 3 * before[0])
+        """Whether another plan is cheaper, and by enough for the collectives that it takes."""
+        return after < before and self.pays(before, after)
+
+    def pays(self, before: Total, after: Total) -> bool:
+        """Whether a plan that takes more collectives on a machine without latency takes three quarters of the
+        time at most: a plan that a person expects is not given up for a small gain."""
+        return not self.rates.flat or after[1] <= before[1] or 4 * after[0] <= 3 * before[0]
+
+    def refuse(self, other: Total) -> None:
+        """Remember a plan that is left for its collectives."""
+        self.refused = min(self.refused or other, other)
 
 
 @lru_cache(maxsize=65536)

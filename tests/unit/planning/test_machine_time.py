@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+import shardc
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.explain.show import plan_text
 from shardc.frontend.read import read
 from shardc.graph import Node
 from shardc.ops import hlo
@@ -81,3 +83,38 @@ def test_a_chain_is_not_in_memory() -> None:
     found = traffic(nodes, users)
     assert [found[i].reads for i in range(5)] == [(0,), (), (), (1,), (0,)]
     assert [found[i].writes for i in range(5)] == [(), (), (), (0,), (0,)]
+
+
+THREE_USES = """
+mesh m[x=2, y=4]
+
+def main(
+    a: f32[32@(y, x), 8], b: f32[32@x, 16@y], c: f32[16, 16@y], d: f32[16, 16@x]
+) -> (f32[8@x, 16@y], f32[8, 16@y], f32[8@x, 16]):
+    h = transpose(a) @ b
+    return -h, h @ c, h @ d
+"""
+
+
+def test_more_collectives_than_expected_must_pay() -> None:
+    """In propagation's layouts 7 collectives do; the quickest plan has 10, for a sixth of the time."""
+    problem = planned(THREE_USES, "balanced").problem
+    expected, refused = problem.modest, problem.refused
+    assert expected is not None and refused is not None
+    assert (expected[1], refused[1]) == (7, 10)
+    assert 3 * expected[0] < 4 * refused[0] < 4 * expected[0]
+    assert problem.total()[0] < expected[0] and problem.total()[1] == 7
+    assert problem.proof is not None and problem.proof.ticks < problem.total()[0]  # of the least plan
+
+
+def test_latency_says_how_many_collectives_pay() -> None:
+    plan = planned(THREE_USES, "h100-infiniband")
+    assert plan.refused is None and plan.problem.modest is None
+
+
+def test_the_report_says_what_was_left() -> None:
+    report = shardc.explain(THREE_USES, machine="balanced").plan
+    assert report is not None
+    first, second = plan_text(report).splitlines()
+    assert " in 7 collectives, " in first and " on balanced: no plan is quicker than " in first
+    assert second.startswith("a plan of ") and " in 10 collectives is left: " in second

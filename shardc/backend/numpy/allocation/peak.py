@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import prod
 
-from shardc.analysis.per_device import Peak
+from shardc.analysis.per_device import Held, Peak
 from shardc.backend.numpy.allocation import products, rules
 from shardc.backend.numpy.allocation.calls import Allocation, Evaluation, allocation_of, broadcasts
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh
@@ -33,11 +33,15 @@ RULES = (products, rules)
 """The modules that attach what operations allocate."""
 
 
-def peak(graph: Graph, trace: Trace) -> Peak:
-    """The peak of a program, from what its lines compute and hold."""
+def peak(graph: Graph, trace: Trace, alive: bool = False) -> Peak:
+    """The peak of a program, from what its lines compute and hold; with `alive`, what is held there."""
     run = _Simulation(graph, trace)
     run.main(trace.functions[None])
-    return Peak(run.peak, run.peak_loc)
+    if not alive:
+        return Peak(run.peak, run.peak_loc)
+    again = _Simulation(graph, trace, run.peak)
+    again.main(trace.functions[None])
+    return Peak(run.peak, run.peak_loc, again.alive)
 
 
 class _Frame:
@@ -52,10 +56,12 @@ class _Frame:
 class _Simulation:
     """One run, without elements. Every view that is handed around is held once by who has it."""
 
-    def __init__(self, graph: Graph, trace: Trace) -> None:
-        self.graph, self.trace = graph, trace
+    def __init__(self, graph: Graph, trace: Trace, known: int | None = None) -> None:
+        self.graph, self.trace, self.known = graph, trace, known
         self.live = self.peak = 0
         self.peak_loc: Location = UNKNOWN
+        self.frames: list[_Frame] = []
+        self.alive: tuple[Held, ...] = ()
 
     def main(self, function: FunctionTrace) -> None:
         """The device's main. What it is given, its caller holds too."""
@@ -83,12 +89,26 @@ class _Simulation:
     def reached(self, loc: Location, meanwhile: int = 0) -> None:
         if self.live + meanwhile > self.peak:
             self.peak, self.peak_loc = self.live + meanwhile, loc
+            if self.peak == self.known:
+                self.alive = self._alive()
+
+    def _alive(self) -> tuple[Held, ...]:
+        """What variables hold now, the largest first; what two hold, once."""
+        found: dict[int, Held] = {}
+        for frame in self.frames:
+            values = {variable: value for value, variable in frame.held.items()}
+            for variable, view in frame.variables.items():
+                if view.buffer is not None and variable in values:
+                    held = Held(variable, self.graph.type(values[variable]), view.buffer.nbytes)
+                    found.setdefault(id(view.buffer), held)
+        return tuple(sorted(found.values(), key=lambda held: -held.nbytes))
 
     # Lines
 
     def function(self, function: FunctionTrace, arguments: list[View]) -> list[View]:
         """Run a function; it takes over the arguments and hands over its results."""
         frame = _Frame()
+        self.frames.append(frame)
         for line, view in zip(function.lines, arguments, strict=False):
             assert isinstance(line, Bind)
             frame.variables[line.variable] = view
@@ -97,6 +117,7 @@ class _Simulation:
         results = self.lines(frame, function.lines[len(arguments) :])
         for view in frame.variables.values():
             self.drop(view)
+        self.frames.pop()
         return results
 
     def lines(self, frame: _Frame, lines: Iterable[Line]) -> list[View]:
