@@ -9,9 +9,9 @@ from pathlib import Path
 
 HEAD = """# Mutants of every input
 
-`make fuzz` runs them, `python -m bench.fuzz --report bench/results/fuzz.md` adds what it counted to this page. A
-mutant ends done, refused (an error with its place) or misused (a usage message); all else is a failure, which is
-mended, and has a test.
+`make fuzz` runs them, `python -m bench.fuzz --report bench/results/fuzz.md` adds what it counted to
+this page. A mutant ends done, refused (an error with its place) or misused (a usage message); all else is a
+failure, which is mended, and has a test.
 
 """
 ENDS = ("done", "refused", "misused", "failed")

@@ -92,8 +92,9 @@ def _is_constant(value: SSAValue) -> bool:
 
 
 def _concatenate_slices(op: Operation, rule: FactorRule) -> FactorRule:
-    """Shardy's rule where all operands are slices, or slices of one of them: the joined dimension is permuted,
-    as by a roll."""
+    """Shardy's rule where all operands are slices, or slices of one of them: the joined dimension is
+    permuted, as by a roll.
+    """
     slices = [operand for operand in op.operands if made_by(operand, hlo.slice_.name)]
     others = {operand for operand in op.operands if operand not in slices}
     sources = {operand.owner.operands[0] for operand in slices if isinstance(operand.owner, Operation)}

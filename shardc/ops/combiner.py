@@ -47,7 +47,7 @@ def combiner(region: Region, graph: Graph) -> str | None:
 
 
 def common_combiner(region: Region, graph: Graph) -> str | None:
-    """How a region combines each of several values with its update, if it does so alike for all; else None."""
+    """How a region combines each of several values with its update, if alike for all; else None."""
     count = len(region.args) // 2
     if len(region.nodes) != count + 1 or len(region.results) != count:
         return None

@@ -16,7 +16,7 @@ Rules = Callable[[Op], FactorRule | None]
 
 
 def link_of(node: Node, graph: Graph, rules: Rules, seeds: Collection[int] = ()) -> Link | None:
-    """The link of an operation without edges; None if it propagates nothing. `seeds` as `seeds` finds them."""
+    """The link of an operation without edges; None if it propagates nothing. `seeds`: see there."""
     link = _LINKS.get(node.name, _link_by_rule)(node, graph, rules)
     if link is not None and combines_seed(node, seeds) and "sdy.sharding_rule" not in node.attrs:
         link.rule = kept_whole(link.rule)
