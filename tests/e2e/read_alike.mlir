@@ -424,14 +424,6 @@ func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"
   return %1 : tensor<8xf32>
 }
 // -----
-// bits of the product
-sdy.mesh @m = <["a"=2, "b"=2]>
-func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xi32> {
-  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
-  %1 = stablehlo.bitcast_convert %0 : (tensor<8x8xf32>) -> tensor<8x8xi32>
-  return %1 : tensor<8x8xi32>
-}
-// -----
 // slice from beyond the end
 sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<3x6xf32> {
