@@ -3,6 +3,7 @@
   python -m bench.fuzz 0 10000                 seeds 0 to 9999; goes on where it stopped
   python -m bench.fuzz 0 10000 --jobs 4        in four processes
   python -m bench.fuzz --show 4711             the mutant of one seed, and how it ends
+  python -m bench.fuzz --report FILE.md        adds what FOLDER counts to the totals in a file
 
 Counts are kept in FOLDER/counts.json, with the next seed of each part of the range, and the first mutant of
 every kind of failure in FOLDER/failures/. The exit code is 1 if there is one.
@@ -20,6 +21,7 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from bench.fuzz.entries import trial
+from bench.fuzz.report import report
 from bench.fuzz.trial import attempt, warm
 
 STEP = 250
@@ -33,7 +35,10 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path(".fuzz"), help="default: .fuzz")
     parser.add_argument("--show", type=int, metavar="SEED")
+    parser.add_argument("--report", type=Path, metavar="FILE.md")
     given = parser.parse_args()
+    if given.report is not None:
+        return report(given.folder, given.report)
     if given.show is not None:
         return show(given.show)
     if len(given.seeds) != 2:

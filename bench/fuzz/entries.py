@@ -15,11 +15,13 @@ from pathlib import Path
 from random import Random
 
 import numpy as np
+from onnx import TensorProto, helper, numpy_helper
 
 from bench.fuzz.mutate import mutant, mutant_of_bytes
 from shardc.cli import layout, opt
 from shardc.cli import shardc as compiler
 from shardc.cli.opt import ALL_PASSES
+from shardc.proof import check
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 6000
@@ -147,6 +149,49 @@ def _arrays(random: Random) -> Trial:
     )
 
 
+@cache
+def _model() -> bytes:
+    """A small ONNX model: two products, a loop-free shape computation, a softmax."""
+    weights = np.linspace(-1, 1, 128, dtype=np.float32).reshape(16, 8)
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["h"]),
+        helper.make_node("Relu", ["h"], ["r"]),
+        helper.make_node("Gemm", ["r", "w"], ["g"], transB=1, alpha=0.5),
+        helper.make_node("Reshape", ["g", "shape"], ["s"]),
+        helper.make_node("Softmax", ["s"], ["y"], axis=-1),
+    ]
+    graph = helper.make_graph(
+        nodes,
+        "g",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [4, 16])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [2, 2, 16])],
+        [
+            numpy_helper.from_array(weights, "w"),
+            numpy_helper.from_array(np.array([2, 2, -1], np.int64), "shape"),
+        ],
+    )
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=11)
+    return made.SerializeToString()
+
+
+def _onnx(random: Random) -> Trial:
+    words = ("{}", "--mesh", "pod[data=2, model=2]", "--shard", "x=P('data')", *random.choice(_ENDS[:4]))
+    return Trial(".onnx", mutant_of_bytes(random, _model()), compiler.main, words)
+
+
+def _certificate(random: Random) -> Trial:
+    """A certificate that is a mutant, or a sound one with a mutant of a program."""
+    files = [_PROVED / name for name in ("whole.mlir", "local.mlir", "proof.json")]
+    place = random.randrange(len(files)) if random.random() < 0.3 else 2
+    text = files[place].read_text(encoding="utf-8")
+    words = [str(file) for file in files]
+    words[place] = "{}"
+    return Trial(files[place].suffix, mutant(random, text, [text]), check.main, tuple(words))
+
+
+_PROVED = Path(__file__).parent / "proved"
+"""What `shardc --prove` wrote for examples/matmul_basic, and both programs."""
+
 ENTRIES: dict[str, Callable[[Random], Trial]] = {
     "program": _program,
     "module": _module,
@@ -154,10 +199,21 @@ ENTRIES: dict[str, Callable[[Random], Trial]] = {
     "layout": _layout,
     "machine": _machine,
     "arrays": _arrays,
+    "onnx": _onnx,
+    "certificate": _certificate,
 }
 """Entry point -> what makes a trial of it."""
 
-SHARES = {"program": 35, "module": 35, "pipeline": 14, "layout": 10, "machine": 3, "arrays": 3}
+SHARES = {
+    "program": 32,
+    "module": 32,
+    "pipeline": 14,
+    "layout": 8,
+    "machine": 3,
+    "arrays": 3,
+    "onnx": 4,
+    "certificate": 4,
+}
 """Of a hundred trials, how many go to each."""
 
 
@@ -171,6 +227,9 @@ def sound() -> list[Trial]:
     machine = ROOT / "shardc" / "planning" / "machines" / "laptop.toml"
     trials += [Trial(".toml", machine.read_bytes(), compiler.main, _machine(Random(0)).words)]
     trials += [Trial(".npz", _archive(), compiler.main, _arrays(Random(0)).words)]
+    trials += [Trial(".onnx", _model(), compiler.main, _onnx(Random(0)).words)]
+    proved = (str(_PROVED / "whole.mlir"), str(_PROVED / "local.mlir"), "{}")
+    trials += [Trial(".json", (_PROVED / "proof.json").read_bytes(), check.main, proved)]
     return trials + [Trial(".txt", b"", layout.main, (*words, "--shape", "8,8")) for words in LAYOUTS]
 
 

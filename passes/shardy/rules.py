@@ -27,6 +27,7 @@ from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
 from shardc.passes.propagate import RULE
 from shardc.passes.shardy.values import made_by
+from shardc.propagation.links import combines_seed, kept_whole, seeds
 from shardc.rules.conservative import conservative_rule_of
 
 
@@ -58,6 +59,7 @@ def write_rules(module: ModuleOp, conservative: bool = False) -> None:
     """Give every operation without a rule of its own that of the table; Shardy has none for reshards."""
     find = conservative_rule_of if conservative else rule_of
     snap = snapshot(module)
+    states = seeds(snap.graph)
     for function in snap.graph.functions.values():
         for node in walk(function.body):
             op = snap.ops[node.id]
@@ -66,6 +68,7 @@ def write_rules(module: ModuleOp, conservative: bool = False) -> None:
             if rule is not None:
                 special = _IN_PLACE.get(op.name)
                 rule = rule if special is None else special(op, rule)
+                rule = kept_whole(rule) if combines_seed(node, states) else rule
                 op.attributes[RULE] = ShardingRuleAttr(str(rule))
 
 
@@ -89,8 +92,13 @@ def _is_constant(value: SSAValue) -> bool:
 
 
 def _concatenate_slices(op: Operation, rule: FactorRule) -> FactorRule:
-    """Shardy's rule where all operands are slices: the joined dimension is permuted, as by a roll."""
-    if not all(made_by(operand, hlo.slice_.name) for operand in op.operands):
+    """Shardy's rule where all operands are slices, or slices of one of them: the joined dimension is
+    permuted, as by a roll.
+    """
+    slices = [operand for operand in op.operands if made_by(operand, hlo.slice_.name)]
+    others = {operand for operand in op.operands if operand not in slices}
+    sources = {operand.owner.operands[0] for operand in slices if isinstance(operand.owner, Operation)}
+    if not slices or (others and others != sources):
         return rule
     kinds = {Kind.REPLICATE: Kind.PERMUTATION}
     return replace(rule, factors=tuple(replace(f, kind=kinds.get(f.kind, f.kind)) for f in rule.factors))

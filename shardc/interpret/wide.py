@@ -19,7 +19,8 @@ from shardc.semantics.arrays import Array, Body
 WIDER = {"f32": "f64", "bf16": "f64", "f16": "f64", "c64": "c128"}
 """What dtypes become."""
 
-_NARROW = "shardc.narrow"
+_NARROW = "narrow types"
+"""The attribute of these types; it is part of the operation, as notes of shardc (`shardc.`) are not."""
 
 
 def widened(array: Array) -> Array:

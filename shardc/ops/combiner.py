@@ -23,6 +23,8 @@ def op_of(graph: Graph, node: Node) -> Op:
     """The node without its ids."""
     combines = node.regions and not has(node.name, Trait.REGION)
     kind = combiner(node.regions[0], graph) if combines else None
+    if kind is None and node.name == hlo.scatter.name:
+        kind = common_combiner(node.regions[0], graph)
     return Op(node.name, graph.types(node.operands), graph.types(node.results), own_attrs(node), kind)
 
 
@@ -41,6 +43,25 @@ def combiner(region: Region, graph: Graph) -> str | None:
     node = region.nodes[0]
     if sorted(node.operands) != sorted(region.args) or region.results != node.results:
         return None
+    return _kind(node, graph)
+
+
+def common_combiner(region: Region, graph: Graph) -> str | None:
+    """How a region combines each of several values with its update, if alike for all; else None."""
+    count = len(region.args) // 2
+    if len(region.nodes) != count + 1 or len(region.results) != count:
+        return None
+    made = {result: node for node in region.nodes[:-1] for result in node.results}
+    pairs = zip(region.args[:count], region.args[count:], region.results, strict=True)
+    nodes = [(made.get(result), [value, update]) for value, update, result in pairs]
+    kinds = {
+        _kind(node, graph) if node is not None and sorted(node.operands) == sorted(pair) else None
+        for node, pair in nodes
+    }
+    return kinds.pop() if len(kinds) == 1 else None
+
+
+def _kind(node: Node, graph: Graph) -> str | None:
     if node.name == "stablehlo.or" and graph.type(node.results[0]).dtype != "bool":
         return "bitor"
     if node.name == "stablehlo.and" and graph.type(node.results[0]).dtype != "bool":

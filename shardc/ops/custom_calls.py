@@ -156,4 +156,5 @@ TARGETS: dict[str, Callable[[Op], FactorRule | None]] = {
     "annotate_device_placement": identity,
     "mhlo.erf": pointwise,
     "mhlo.topk": top_k_rule,
+    "xla.megascale.provide_metadata": identity,
 }

@@ -16,8 +16,9 @@ from shardc.propagation.edges import Edge, EdgesOf, edges_of, explicit, regions_
 from shardc.propagation.flow import Flow, Instance, Link, Path, identity_rule
 from shardc.propagation.function_edges import sources_of_edges
 from shardc.propagation.groups import stating
-from shardc.propagation.links import Rules, link_of, no_rule
+from shardc.propagation.links import Rules, link_of, no_rule, seeds
 from shardc.propagation.priorities import EDGE
+from shardc.propagation.uses import FlowValue, is_shared, notified, other_users
 
 
 def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | None = None) -> Flow:
@@ -33,23 +34,6 @@ def build(graph: Graph, rules: Rules, owners: Mapping[int, Sharding | None] | No
     return builder.finish()
 
 
-_Use = tuple[Link | None, int]
-
-
-@dataclass(slots=True, eq=False)
-class _Value:
-    """A value of one instance: its place, the link that made it, and the links that use it.
-
-    `uses` is in the order in which the operations were built: the link, or None if the use propagates
-    nothing, and the id of the node. `staying` are those whose operation is not dead, once all are known.
-    """
-
-    place: int
-    made_by: Link | None = None
-    uses: list[_Use] = field(default_factory=list["_Use"])
-    staying: int = 0
-
-
 @dataclass(slots=True)
 class _Scope:
     """The values of one instance of a function."""
@@ -57,7 +41,7 @@ class _Scope:
     root: str
     path: Path
     function: Function
-    values: dict[int, _Value] = field(default_factory=dict[int, _Value])
+    values: dict[int, FlowValue] = field(default_factory=dict[int, FlowValue])
     callers: tuple[str, ...] = ()
 
 
@@ -68,15 +52,16 @@ class _Builder:
         self._sources = {} if owners is None else sources_of_edges(graph)
         self._edges: EdgesOf = edges_of if owners is None else explicit(owners)
         self._dead = dead_nodes(graph, self._edges)
+        self._seeds = seeds(graph)
         self._start: list[Sharding | None] = []
-        self._held: list[list[_Value]] = []  # by place; an edge's owner comes first
+        self._held: list[list[FlowValue]] = []  # by place; an edge's owner comes first
         self._links: list[Link] = []
         self._scopes: list[_Scope] = []
-        self._groups: dict[int, list[_Value]] = {}
+        self._groups: dict[int, list[FlowValue]] = {}
         self._results: dict[str, list[int]] = {}
         self._returns: list[Link] = []
-        self._reads: list[tuple[Link, list[_Value], list[_Value]]] = []
-        self._func_edges: list[tuple[Link, _Value]] = []
+        self._reads: list[tuple[Link, list[FlowValue], list[FlowValue]]] = []
+        self._func_edges: list[tuple[Link, FlowValue]] = []
 
     def entry(self, function: Function) -> None:
         """A function that the outside calls."""
@@ -104,7 +89,7 @@ class _Builder:
         return Flow(
             self._start,
             self._links,
-            [tuple(number[link] for link in _notified(values)) for values in self._held],
+            [tuple(number[link] for link in notified(values)) for values in self._held],
             self._peers(),
             self._results,
             self._returns,
@@ -129,7 +114,7 @@ class _Builder:
         for value in {id(value): value for _, _, wide in self._reads for value in wide}.values():
             value.staying = sum(user is None or not user.dead for user, _ in value.uses)
         for link, operands, wide in self._reads:
-            link.shared = any(_is_shared(value, link, wide) for value in wide)
+            link.shared = any(is_shared(value, link, wide) for value in wide)
             if not link.shared:
                 users = [user for value in wide for user, _ in value.uses if user is not link]
                 link.shared_until = tuple(number[user] for user in users if user is not None)
@@ -140,7 +125,7 @@ class _Builder:
                     if value.made_by and value.made_by.dead:
                         dead.users[number[value.made_by]].add(number[link])
                 dead.makers[number[link]] = [
-                    (number[value.made_by], *_other_users(value, link, number))
+                    (number[value.made_by], *other_users(value, link, number))
                     for value in operands
                     if value.made_by
                 ]
@@ -170,8 +155,8 @@ class _Builder:
 
     def _value(
         self, value: int, scope: _Scope, start: Sharding | None = None, place: int | None = None
-    ) -> _Value:
-        made = _Value(self._place(start) if place is None else place)
+    ) -> FlowValue:
+        made = FlowValue(self._place(start) if place is None else place)
         self._held[made.place].append(made)
         scope.values[value] = made
         return made
@@ -212,7 +197,7 @@ class _Builder:
         if node.regions and edges_of(node, self._graph) is not None:
             self._bodies(node, scope)
 
-    def _insert(self, link: Link, operands: list[_Value]) -> None:
+    def _insert(self, link: Link, operands: list[FlowValue]) -> None:
         edge = operands[0].made_by if BESIDE_EDGE in link.node.attrs else None
         place = len(self._links) if edge is None else self._links.index(edge) + 1
         self._links.insert(place, link)
@@ -234,7 +219,7 @@ class _Builder:
         if node.id in self._sources:
             rule = identity_rule(self._graph.type(node.results[0]), len(self._sources[node.id]))
             return Link(rule, EDGE, node)
-        link = link_of(node, self._graph, self._rules)
+        link = link_of(node, self._graph, self._rules, self._seeds)
         if node.id in self._dead:
             link = link or Link(no_rule(node), node.name, node)
             link.dead = True
@@ -287,31 +272,3 @@ class _Builder:
         if callee.name in callers:
             raise ShardcError(f"@{callee.name} calls itself", node.loc, "a compiled program has no recursion")
         return self._scope(_Scope(scope.root, (*scope.path, node.id), callee, callers=callers))
-
-
-def _notified(values: list[_Value]) -> dict[Link, None]:
-    """The links to visit again when a place changes, in the order in which Shardy queues them.
-
-    Shardy walks MLIR's use lists, which have the latest use first, except those of edge owners: moving the
-    uses over to the edge has turned them around.
-    """
-    owner, *others = values or [_Value(-1)]
-    owned = owner.made_by is not None and owner.made_by.kind == EDGE
-    links = [link for other in others for link, _ in reversed(other.uses)]
-    links.append(owner.made_by)
-    links.extend(link for link, _ in (owner.uses if owned else reversed(owner.uses)))
-    return dict.fromkeys(link for link in links if link is not None)
-
-
-def _is_shared(value: _Value, link: Link, operands: list[_Value]) -> bool:
-    """Whether a value is used by what stays, or by the link itself, besides one use by the link."""
-    if not link.dead:
-        return value.staying > 1
-    return value.staying > 0 or sum(other is value for other in operands) > 1
-
-
-def _other_users(value: _Value, link: Link, number: dict[Link, int]) -> tuple[int, set[int]]:
-    """The users of a value other than the link: how many stay, and the numbers of the dead ones."""
-    users = {node: user for user, node in value.uses if user is not link}
-    dead = {number[user] for user in users.values() if user is not None and user.dead}
-    return len(users) - len(dead), dead

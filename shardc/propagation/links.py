@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from dataclasses import replace
 from typing import cast
 
-from shardc.graph import Graph, Node, Op
-from shardc.ops import op_of, sdy
-from shardc.ops.rule import FactorRule
+from shardc.graph import Graph, Node, Op, walk
+from shardc.ops import hlo, op_of, sdy
+from shardc.ops.rule import FactorRule, Kind
 from shardc.propagation.direction import Direction
 from shardc.propagation.flow import Link, identity_rule
 
 Rules = Callable[[Op], FactorRule | None]
 
 
-def link_of(node: Node, graph: Graph, rules: Rules) -> Link | None:
-    """The link of an operation without edges; None if it propagates nothing."""
-    return _LINKS.get(node.name, _link_by_rule)(node, graph, rules)
+def link_of(node: Node, graph: Graph, rules: Rules, seeds: Collection[int] = ()) -> Link | None:
+    """The link of an operation without edges; None if it propagates nothing. `seeds`: see there."""
+    link = _LINKS.get(node.name, _link_by_rule)(node, graph, rules)
+    if link is not None and combines_seed(node, seeds) and "sdy.sharding_rule" not in node.attrs:
+        link.rule = kept_whole(link.rule)
+    return link
+
+
+def seeds(graph: Graph) -> set[int]:
+    """The values that are states of random number generators."""
+    return {
+        node.operands[0]
+        for function in graph.functions.values()
+        for node in walk(function.body)
+        if node.name == hlo.rng_bit_generator.name
+    }
+
+
+def combines_seed(node: Node, seeds: Collection[int]) -> bool:
+    """Whether an operation makes the state of a generator out of halves: it is as whole as that state."""
+    return node.attrs.get("call_target_name") == "X64Combine" and node.results[0] in seeds
+
+
+def kept_whole(rule: FactorRule) -> FactorRule:
+    """The rule with all dimensions whole, and nothing let through."""
+    factors = (replace(factor, kind=Kind.REPLICATE, blocked=True) for factor in rule.factors)
+    return replace(rule, factors=tuple(factors))
 
 
 def no_rule(node: Node) -> FactorRule:

@@ -76,17 +76,20 @@ def combined(op: UntypedOp) -> Types:
 def resizing(op: Op, changed: tuple[int, ...], ordered: bool = True, linear: bool = True) -> FactorRule:
     """Every dimension passes through but the `changed` ones, which have a factor on either side.
 
+    Several operands have one shape.
+
     `ordered`: maxima and minima pass too; `linear`: sums do.
     """
     operand, result = op.operands[0].shape, op.results[0].shape
+    operands, results = range(len(op.operands)), range(len(op.results))
     builder = RuleBuilder(op)
     for dim, size in enumerate(operand):
         if dim not in changed:
             builder.along(dim, size)
     for dim in changed:
-        builder.factor(operand[dim], {0: dim}, kind=Kind.REPLICATE)
-        builder.factor(result[dim], results={0: dim}, kind=Kind.REPLICATE)
-    return builder.build(linear=[[0]] if linear else (), monotone=[[0]] if ordered else ())
+        builder.factor(operand[dim], dict.fromkeys(operands, dim), kind=Kind.REPLICATE)
+        builder.factor(result[dim], results=dict.fromkeys(results, dim), kind=Kind.REPLICATE)
+    return builder.build(linear=[operands] if linear else (), monotone=[operands] if ordered else ())
 
 
 def moved(op: Op) -> FactorRule:

@@ -69,7 +69,7 @@ def _rule(op: Op) -> FactorRule:
     skipped = dims.inserted_window_dims + dims.input_batching_dims
     windows = (d for d in range(operand.rank) if d not in skipped)
     explicit = dict(zip(dims.scatter_indices_batching_dims, dims.input_batching_dims, strict=True))
-    combines = op.combiner in ("sum", "prod", "max", "min")
+    combines = op.combiner in ("sum", "prod", "max", "min", "and", "or")
     builder = RuleBuilder(op)
     for dim, size in enumerate(update.shape):
         updates = {count + 1 + i: dim for i in range(count)}
@@ -91,7 +91,8 @@ def _rule(op: Op) -> FactorRule:
 
 
 def _partials(op: Op, builder: RuleBuilder, count: int) -> FactorRule:
-    kind = partial_kind(op.combiner, op.operands[0].dtype)
+    kinds = {partial_kind(op.combiner, type.dtype) for type in op.results}
+    kind = kinds.pop() if len(kinds) == 1 else None
     values = [i for i in range(len(op.operands)) if i != count]
     moves = op.combiner == "set" and op.attrs.get("unique_indices") is True
     return builder.build(

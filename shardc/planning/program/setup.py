@@ -93,6 +93,8 @@ def _region(
 ) -> None:
     """The operations of a region that is written per device of the `manual` axes."""
     for node in region.nodes[:-1]:
+        if node.name == sdy.sharding_group.name:
+            continue  # has done its work in propagation, and needs no layout
         _add(problem, node, trips, region)
         if node.name == sdy.manual_computation.name:
             _per_device(problem, constants, node, trips, manual)

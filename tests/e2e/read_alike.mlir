@@ -1,0 +1,577 @@
+// scatter add of two
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<f32>, %a1: tensor<f32>, %c0: tensor<f32>, %c1: tensor<f32>):
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.add %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
+  return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+// -----
+// scatter add of two dtypes
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xi32>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<f32>, %a1: tensor<i32>, %c0: tensor<f32>, %c1: tensor<i32>):
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.add %a1, %c1 : tensor<i32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<8x16xi32>, tensor<4x1xi32>, tensor<4x16xf32>, tensor<4x16xi32>) -> (tensor<8x16xf32>, tensor<8x16xi32>)
+  return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xi32>
+}
+// -----
+// scatter add and max
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<f32>, %a1: tensor<f32>, %c0: tensor<f32>, %c1: tensor<f32>):
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.maximum %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
+  return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+// -----
+// scatter max of two
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<f32>, %a1: tensor<f32>, %c0: tensor<f32>, %c1: tensor<f32>):
+    %r0 = stablehlo.maximum %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.maximum %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>)
+  return %0#0, %0#1 : tensor<8x16xf32>, tensor<8x16xf32>
+}
+// -----
+// scatter or
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi1>) {
+  %0 = "stablehlo.scatter"(%x0, %i, %u0) ({
+  ^bb0(%a0: tensor<i1>, %c0: tensor<i1>):
+    %r0 = stablehlo.or %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi1>, tensor<4x1xi32>, tensor<4x16xi1>) -> (tensor<8x16xi1>)
+  return %0 : tensor<8x16xi1>
+}
+// -----
+// scatter and
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi1>) {
+  %0 = "stablehlo.scatter"(%x0, %i, %u0) ({
+  ^bb0(%a0: tensor<i1>, %c0: tensor<i1>):
+    %r0 = stablehlo.and %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi1>, tensor<4x1xi32>, tensor<4x16xi1>) -> (tensor<8x16xi1>)
+  return %0 : tensor<8x16xi1>
+}
+// -----
+// scatter and of two
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi1>, tensor<8x16xi1>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<i1>, %a1: tensor<i1>, %c0: tensor<i1>, %c1: tensor<i1>):
+    %r0 = stablehlo.and %a0, %c0 : tensor<i1>
+    %r1 = stablehlo.and %a1, %c1 : tensor<i1>
+    stablehlo.return %r0, %r1 : tensor<i1>, tensor<i1>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi1>, tensor<8x16xi1>, tensor<4x1xi32>, tensor<4x16xi1>, tensor<4x16xi1>) -> (tensor<8x16xi1>, tensor<8x16xi1>)
+  return %0#0, %0#1 : tensor<8x16xi1>, tensor<8x16xi1>
+}
+// -----
+// scatter and of ints
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi32>) {
+  %0 = "stablehlo.scatter"(%x0, %i, %u0) ({
+  ^bb0(%a0: tensor<i32>, %c0: tensor<i32>):
+    %r0 = stablehlo.and %a0, %c0 : tensor<i32>
+    stablehlo.return %r0 : tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi32>, tensor<4x1xi32>, tensor<4x16xi32>) -> (tensor<8x16xi32>)
+  return %0 : tensor<8x16xi32>
+}
+// -----
+// scatter xor
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi1>) {
+  %0 = "stablehlo.scatter"(%x0, %i, %u0) ({
+  ^bb0(%a0: tensor<i1>, %c0: tensor<i1>):
+    %r0 = stablehlo.xor %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi1>, tensor<4x1xi32>, tensor<4x16xi1>) -> (tensor<8x16xi1>)
+  return %0 : tensor<8x16xi1>
+}
+// -----
+// scatter mul
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>) {
+  %0 = "stablehlo.scatter"(%x0, %i, %u0) ({
+  ^bb0(%a0: tensor<f32>, %c0: tensor<f32>):
+    %r0 = stablehlo.multiply %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xf32>) -> (tensor<8x16xf32>)
+  return %0 : tensor<8x16xf32>
+}
+// -----
+// scatter add bool, f32
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xi1> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xi1>, tensor<8x16xf32>) {
+  %0:2 = "stablehlo.scatter"(%x0, %x1, %i, %u0, %u1) ({
+  ^bb0(%a0: tensor<i1>, %a1: tensor<f32>, %c0: tensor<i1>, %c1: tensor<f32>):
+    %r0 = stablehlo.add %a0, %c0 : tensor<i1>
+    %r1 = stablehlo.add %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<i1>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xi1>, tensor<4x16xf32>) -> (tensor<8x16xi1>, tensor<8x16xf32>)
+  return %0#0, %0#1 : tensor<8x16xi1>, tensor<8x16xf32>
+}
+// -----
+// scatter three
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x1: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %x2: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}, %i: tensor<4x1xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u0: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u1: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %u2: tensor<4x16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>) {
+  %0:3 = "stablehlo.scatter"(%x0, %x1, %x2, %i, %u0, %u1, %u2) ({
+  ^bb0(%a0: tensor<f32>, %a1: tensor<f32>, %a2: tensor<f32>, %c0: tensor<f32>, %c1: tensor<f32>, %c2: tensor<f32>):
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.add %a1, %c1 : tensor<f32>
+    %r2 = stablehlo.add %a2, %c2 : tensor<f32>
+    stablehlo.return %r0, %r1, %r2 : tensor<f32>, tensor<f32>, tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>, tensor<4x1xi32>, tensor<4x16xf32>, tensor<4x16xf32>, tensor<4x16xf32>) -> (tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>)
+  return %0#0, %0#1, %0#2 : tensor<8x16xf32>, tensor<8x16xf32>, tensor<8x16xf32>
+}
+// -----
+// sum from 1
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// max from 0.5
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<0.5> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.maximum %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// product from 2
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<2.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.multiply %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// sum uneven from 1
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<7x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// product uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<7x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.multiply %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// min uneven from 3
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<3.0> : tensor<f32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<5x6xf32>, tensor<f32>) -> (tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) {
+    %r0 = stablehlo.minimum %a0, %c0 : tensor<f32>
+    stablehlo.return %r0 : tensor<f32>
+  }
+  return %0 : tensor<6xf32>
+}
+// -----
+// sum and max
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %x1: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xf32>, tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %z1 = stablehlo.constant dense<-1.0> : tensor<f32>
+  %0:2 = stablehlo.reduce(%x0 init: %z0), (%x1 init: %z1) across dimensions = [0] : (tensor<8x6xf32>, tensor<8x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<6xf32>, tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) (%a1: tensor<f32>, %c1: tensor<f32>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.maximum %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<6xf32>, tensor<6xf32>
+}
+// -----
+// two sums, uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}, %x1: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>, tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %z1 = stablehlo.constant dense<0.0> : tensor<f32>
+  %0:2 = stablehlo.reduce(%x0 init: %z0), (%x1 init: %z1) across dimensions = [0] : (tensor<7x6xf32>, tensor<7x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<6xf32>, tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) (%a1: tensor<f32>, %c1: tensor<f32>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.add %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<6xf32>, tensor<6xf32>
+}
+// -----
+// ints and
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xi32>) {
+  %z0 = stablehlo.constant dense<7> : tensor<i32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xi32>, tensor<i32>) -> (tensor<6xi32>)
+   reducer(%a0: tensor<i32>, %c0: tensor<i32>) {
+    %r0 = stablehlo.and %a0, %c0 : tensor<i32>
+    stablehlo.return %r0 : tensor<i32>
+  }
+  return %0 : tensor<6xi32>
+}
+// -----
+// ints xor
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xi32>) {
+  %z0 = stablehlo.constant dense<1> : tensor<i32>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xi32>, tensor<i32>) -> (tensor<6xi32>)
+   reducer(%a0: tensor<i32>, %c0: tensor<i32>) {
+    %r0 = stablehlo.xor %a0, %c0 : tensor<i32>
+    stablehlo.return %r0 : tensor<i32>
+  }
+  return %0 : tensor<6xi32>
+}
+// -----
+// bool or from true
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xi1>) {
+  %z0 = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xi1>, tensor<i1>) -> (tensor<6xi1>)
+   reducer(%a0: tensor<i1>, %c0: tensor<i1>) {
+    %r0 = stablehlo.or %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }
+  return %0 : tensor<6xi1>
+}
+// -----
+// bool add
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xi1>) {
+  %z0 = stablehlo.constant dense<false> : tensor<i1>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xi1>, tensor<i1>) -> (tensor<6xi1>)
+   reducer(%a0: tensor<i1>, %c0: tensor<i1>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }
+  return %0 : tensor<6xi1>
+}
+// -----
+// bool xor
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<8x6xi1> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xi1>) {
+  %z0 = stablehlo.constant dense<true> : tensor<i1>
+  %0 = stablehlo.reduce(%x0 init: %z0) across dimensions = [0] : (tensor<8x6xi1>, tensor<i1>) -> (tensor<6xi1>)
+   reducer(%a0: tensor<i1>, %c0: tensor<i1>) {
+    %r0 = stablehlo.xor %a0, %c0 : tensor<i1>
+    stablehlo.return %r0 : tensor<i1>
+  }
+  return %0 : tensor<6xi1>
+}
+// -----
+// abs of a product
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.abs %0 : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// rounded product
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xi32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.convert %0 : (tensor<8x8xf32>) -> tensor<8x8xi32>
+  return %1 : tensor<8x8xi32>
+}
+// -----
+// product to bf16 and back
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.convert %0 : (tensor<8x8xf32>) -> tensor<8x8xbf16>
+  %2 = stablehlo.convert %1 : (tensor<8x8xbf16>) -> tensor<8x8xf32>
+  return %2 : tensor<8x8xf32>
+}
+// -----
+// ints divided
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xi32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xi32>, tensor<16x8xi32>) -> tensor<8x8xi32>
+  %c = stablehlo.constant dense<3> : tensor<8x8xi32>
+  %1 = stablehlo.divide %0, %c : tensor<8x8xi32>
+  return %1 : tensor<8x8xi32>
+}
+// -----
+// ints shifted
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xi32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xi32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xi32>, tensor<16x8xi32>) -> tensor<8x8xi32>
+  %c = stablehlo.constant dense<1> : tensor<8x8xi32>
+  %1 = stablehlo.shift_left %0, %c : tensor<8x8xi32>
+  return %1 : tensor<8x8xi32>
+}
+// -----
+// product plus one
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<1.0> : tensor<8x8xf32>
+  %1 = stablehlo.add %0, %c : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// product times itself
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.multiply %0, %0 : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// max with zero
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+  %1 = stablehlo.maximum %0, %c : tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// select by its sign
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<0.0> : tensor<8x8xf32>
+  %p = stablehlo.compare GT, %0, %c : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>
+  %1 = stablehlo.select %p, %0, %c : tensor<8x8xi1>, tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// padded by one
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<16x9xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %1 = stablehlo.pad %0, %c, low = [1, -1], high = [0, 2], interior = [1, 0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<16x9xf32>
+  return %1 : tensor<16x9xf32>
+}
+// -----
+// joined with ones
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<16x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<1.0> : tensor<8x8xf32>
+  %1 = stablehlo.concatenate %0, %c, dim = 0 : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<16x8xf32>
+  return %1 : tensor<16x8xf32>
+}
+// -----
+// clamped
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %l = stablehlo.constant dense<-1.0> : tensor<f32>
+  %h = stablehlo.constant dense<1.0> : tensor<f32>
+  %1 = stablehlo.clamp %l, %0, %h : (tensor<f32>, tensor<8x8xf32>, tensor<f32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// updated in place
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8x8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %i = stablehlo.constant dense<20> : tensor<i32>
+  %c = stablehlo.constant dense<1.0> : tensor<2x8xf32>
+  %1 = stablehlo.dynamic_update_slice %0, %c, %i, %i : (tensor<8x8xf32>, tensor<2x8xf32>, tensor<i32>, tensor<i32>) -> tensor<8x8xf32>
+  return %1 : tensor<8x8xf32>
+}
+// -----
+// sum of the product, from 1
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x16xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"a"}]>}, %w: tensor<16x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> tensor<8xf32> {
+  %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %1 = stablehlo.reduce(%0 init: %c) applies stablehlo.add across dimensions = [0] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %1 : tensor<8xf32>
+}
+// -----
+// slice from beyond the end
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<3x6xf32> {
+  %i = stablehlo.constant dense<7> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, %i, sizes = [3, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+// -----
+// slice from below zero
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<3x6xf32> {
+  %i = stablehlo.constant dense<-5> : tensor<i32>
+  %0 = stablehlo.dynamic_slice %x, %i, %i, sizes = [3, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+// -----
+// strided slice
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<3x3xf32> {
+  %0 = stablehlo.slice %x [1:8:3, 0:6:2] : (tensor<8x6xf32>) -> tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}
+// -----
+// reverse, uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<7x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<7x5xf32> {
+  %0 = stablehlo.reverse %x, dims = [0, 1] : tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}
+// -----
+// roll
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6xf32> {
+  %0 = stablehlo.slice %x [3:8, 0:6] : (tensor<8x6xf32>) -> tensor<5x6xf32>
+  %1 = stablehlo.slice %x [0:3, 0:6] : (tensor<8x6xf32>) -> tensor<3x6xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<5x6xf32>, tensor<3x6xf32>) -> tensor<8x6xf32>
+  return %2 : tensor<8x6xf32>
+}
+// -----
+// halo
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<10x6xf32> {
+  %0 = stablehlo.slice %x [6:8, 0:6] : (tensor<8x6xf32>) -> tensor<2x6xf32>
+  %2 = stablehlo.concatenate %0, %x, dim = 0 : (tensor<2x6xf32>, tensor<8x6xf32>) -> tensor<10x6xf32>
+  return %2 : tensor<10x6xf32>
+}
+// -----
+// iota added, uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<7x5xi32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<7x5xi32> {
+  %0 = stablehlo.iota dim = 0 : tensor<7x5xi32>
+  %1 = stablehlo.add %x, %0 : tensor<7x5xi32>
+  return %1 : tensor<7x5xi32>
+}
+// -----
+// reshape merges split dims
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<48xf32> {
+  %0 = stablehlo.reshape %x : (tensor<8x6xf32>) -> tensor<48xf32>
+  return %0 : tensor<48xf32>
+}
+// -----
+// reshape of uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<7x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<5x7xf32> {
+  %0 = stablehlo.reshape %x : (tensor<7x5xf32>) -> tensor<5x7xf32>
+  return %0 : tensor<5x7xf32>
+}
+// -----
+// bits of another width
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6x2xi16> {
+  %0 = stablehlo.bitcast_convert %x : (tensor<8x6xf32>) -> tensor<8x6x2xi16>
+  return %0 : tensor<8x6x2xi16>
+}
+// -----
+// gather out of bounds
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<3x6xf32> {
+  %i = stablehlo.constant dense<[[-4], [3], [99]]> : tensor<3x1xi32>
+  %0 = "stablehlo.gather"(%x, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>, indices_are_sorted = false} : (tensor<8x6xf32>, tensor<3x1xi32>) -> tensor<3x6xf32>
+  return %0 : tensor<3x6xf32>
+}
+// -----
+// running sum
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6xf32> {
+  %c = stablehlo.constant dense<0.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %c) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+  %s = stablehlo.add %p, %q : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {window_dimensions = array<i64: 8, 1>, padding = dense<[[7, 0], [0, 0]]> : tensor<2x2xi64>} : (tensor<8x6xf32>, tensor<f32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}
+// -----
+// windows from 1, uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<6x6xf32> {
+  %c = stablehlo.constant dense<1.0> : tensor<f32>
+  %0 = "stablehlo.reduce_window"(%x, %c) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+  %s = stablehlo.add %p, %q : tensor<f32>
+  stablehlo.return %s : tensor<f32>
+}) {window_dimensions = array<i64: 3, 1>, padding = dense<[[1, 0], [0, 0]]> : tensor<2x2xi64>} : (tensor<7x6xf32>, tensor<f32>) -> tensor<6x6xf32>
+  return %0 : tensor<6x6xf32>
+}
+// -----
+// branch beyond the last
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6xf32> {
+  %i = stablehlo.constant dense<9> : tensor<i32>
+  %0 = "stablehlo.case"(%i) ({
+  stablehlo.return %x : tensor<8x6xf32>
+}, {
+  %n = stablehlo.negate %x : tensor<8x6xf32>
+  stablehlo.return %n : tensor<8x6xf32>
+}) : (tensor<i32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}
+// -----
+// branch below zero
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6xf32> {
+  %i = stablehlo.constant dense<-3> : tensor<i32>
+  %0 = "stablehlo.case"(%i) ({
+  stablehlo.return %x : tensor<8x6xf32>
+}, {
+  %n = stablehlo.negate %x : tensor<8x6xf32>
+  stablehlo.return %n : tensor<8x6xf32>
+}) : (tensor<i32>) -> tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}
+// -----
+// sorted descending, uneven
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<7x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<7x5xf32> {
+  %0 = "stablehlo.sort"(%x) ({
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+  %s = stablehlo.compare GT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>
+  stablehlo.return %s : tensor<i1>
+}) {dimension = 0 : i64, is_stable = true} : (tensor<7x5xf32>) -> tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}
+// -----
+// random bits
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<2xui64> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) -> tensor<4x6xui32> {
+  %s, %0 = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x6xui32>)
+  return %0 : tensor<4x6xui32>
+}
