@@ -11,16 +11,13 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.builtins.updates import update
 from shardc.frontend.text.fitting import as_type
-from shardc.frontend.text.logical import items_of
-from shardc.frontend.text.manual import device_scope
+from shardc.frontend.text.mesh_axes import mesh_axes
 from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.scope import DeviceScope, Scope
-from shardc.frontend.text.signature import Signature
+from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import Chosen, FunctionName, RecordValue, Tensor, Value, describe, plural
 from shardc.graph.types import TensorType
-from shardc.layout.axes import Axis
 
 
 def call(scope: Scope, expr: s.Call) -> Value:
@@ -148,52 +145,6 @@ def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> o
         return convert(scope.e, name, parameter, value)
 
 
-def mesh_axes(scope: Scope, name: str, expr: s.Expr, *, outside: bool = False) -> tuple[Axis, ...]:
-    """An axis_name argument: axes of the mesh that this per-device code is manual over.
-
-    `outside`: the axes of the program's mesh may be named in all code.
-    """
-    if scope.manual is None and not (outside and scope.program.meshes):
-        raise scope.e.error(
-            f"{name} is per-device code, and this function is not",
-            "put @shard_map above the function; outside, the compiler finds the communication",
-            expr.pos,
-        )
-    mesh, manual = scope.manual or _whole_mesh(scope, expr)
-    if outside:
-        manual = tuple(mesh.sizes)
-    axes: list[Axis] = []
-    for item in items_of(scope.e, expr, scope.program.types.logical):
-        if not isinstance(item, s.Name | s.String):
-            raise scope.e.error(f"{name}: axis_name is an axis or a tuple of them", pos=item.pos)
-        axis = item.id if isinstance(item, s.Name) else item.value
-        if axis not in mesh.sizes:
-            hint = listed(axis, mesh.sizes, f"the axes of {mesh.name} are")
-            raise scope.e.error(f"mesh {mesh.name} has no axis {axis}", hint, item.pos)
-        if axis not in manual:
-            raise scope.e.error(
-                f"axis {axis} is not manual in this function",
-                f"@shard_map(axes=({', '.join((*manual, axis))})) makes it so",
-                item.pos,
-            )
-        if any(chosen.name == axis for chosen in axes):
-            raise scope.e.error(f"axis {axis} stands twice", pos=item.pos)
-        axes.append(mesh.axis(axis))
-    if not axes:
-        raise scope.e.error(f"{name} over no axis", pos=expr.pos)
-    return tuple(axes)
-
-
-def _whole_mesh(scope: Scope, expr: s.Expr) -> DeviceScope:
-    """The mesh that the axes are of, and all of its axes; the first mesh if none has them."""
-    items = tuple(items_of(scope.e, expr, scope.program.types.logical))
-    named = {item.id for item in items if isinstance(item, s.Name)}
-    named |= {item.value for item in items if isinstance(item, s.String)}
-    meshes = list(scope.program.meshes.values())
-    mesh = next((mesh for mesh in meshes if named <= set(mesh.sizes)), meshes[0])
-    return mesh, tuple(mesh.sizes)
-
-
 def _call_function(scope: Scope, name: str, expr: s.Call) -> Value:
     """A call of a function of the program."""
     function, owner = scope.program.functions[name], scope.program.owner(name)
@@ -255,54 +206,3 @@ def _construct(scope: Scope, record: s.RecordDef, expr: s.Call) -> RecordValue:
     if missing:
         raise scope.e.error(f"{record.name} is made without {', '.join(missing)}", pos=expr.pos)
     return RecordValue(record.name, tuple((name, scope.value(given[name])) for name in names))
-
-
-def check_callable(scope: Scope, name: str, callee: Signature, pos: s.Pos) -> None:
-    """An error if this place is no place to call the function."""
-    if scope.manual is not None:
-        check_shardings(scope, scope.manual, name, callee, pos)
-    scope.program.shared.named.update(callee.axes)
-
-
-def check_shardings(scope: Scope, manual: DeviceScope, name: str, callee: Signature, pos: s.Pos) -> None:
-    """An error if the shardings in a callee name axes that this per-device code is manual over already."""
-    mesh, axes = manual
-    free = [axis for axis in mesh.sizes if axis not in axes]
-    taken = [axis for axis in axes if axis in callee.axes]
-    if not taken and (free or not callee.annotated):
-        return
-    if callee.mapped:
-        own = f"@per_device above {name} makes it a function of blocks, its types those of blocks"
-        leaves = f"@shard_map(axes=({', '.join(free)}{',' * (len(free) == 1)})) above {name} leaves "
-        raise scope.e.error(
-            f"{name} is written per device of {', '.join(taken or axes)}, and so is this place already",
-            f"{leaves}{', '.join(taken)} to its callers" if free else own,
-            pos,
-        )
-    raise scope.e.error(
-        f"{name} is called from per-device code, and its types carry shardings"
-        if callee.annotated
-        else f"{name} is called from per-device code, and shardings in it are over {', '.join(taken)}",
-        "a function for both kinds of code has plain types",
-        pos,
-    )
-
-
-def check_per_device(scope: Scope, function: s.Function, pos: s.Pos) -> None:
-    """An error if a function is @per_device, and this place no per-device code over all axes it may use."""
-    if function.decorator is None or function.decorator.name != "per_device":
-        return
-    logical = scope.program.owner(function.name).types.logical
-    name, callee = function.name, device_scope(scope.e, function, scope.program.meshes, logical)
-    if scope.manual is None:
-        raise scope.e.error(
-            f"{name} is per-device code, and this function is not", "call it in a @shard_map function", pos
-        )
-    mesh, axes = scope.manual
-    missing = [axis for axis in callee[1] if mesh != callee[0] or axis not in axes]
-    if missing:
-        raise scope.e.error(
-            f"{name} is per-device code over {', '.join(callee[1])}, and this place over {', '.join(axes)}",
-            f"@per_device(axes=…) above {name} names fewer axes" if mesh == callee[0] else None,
-            pos,
-        )

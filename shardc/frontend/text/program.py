@@ -11,7 +11,7 @@ from shardc.dialects.wellformed import verify
 from shardc.frontend.text import logical
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder
-from shardc.frontend.text.calls import check_callable, check_per_device, check_shardings
+from shardc.frontend.text.call_places import check_callable, check_per_device, check_shardings
 from shardc.frontend.text.declarations import Declarations, record_names
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.expressions import evaluate

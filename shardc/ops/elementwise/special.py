@@ -17,12 +17,36 @@ from shardc.semantics import special as kernels
 _truth = partial(to_bool, 1, REAL)
 _Z = TensorType((8, 4), "c64")
 
-acos = unary("chlo.acos", INEXACT, np.arccos, doc="The angle whose cosine is x.", array="arccos")
-acosh = unary("chlo.acosh", INEXACT, np.arccosh, doc="The inverse of cosh.", array="arccosh")
-asin = unary("chlo.asin", INEXACT, np.arcsin, doc="The angle whose sine is x.", array="arcsin")
-asinh = unary("chlo.asinh", INEXACT, np.arcsinh, increasing, doc="The inverse of sinh.", array="arcsinh")
-atan = unary("chlo.atan", INEXACT, np.arctan, increasing, doc="The angle whose tangent is x.", array="arctan")
-atanh = unary("chlo.atanh", INEXACT, np.arctanh, doc="The inverse of tanh.", array="arctanh")
+acos = unary(
+    "chlo.acos", INEXACT, np.arccos, doc="The angle whose cosine is x.", array="arccos", language="arccos"
+)
+acosh = unary(
+    "chlo.acosh", INEXACT, np.arccosh, doc="The inverse of cosh.", array="arccosh", language="arccosh"
+)
+asin = unary(
+    "chlo.asin", INEXACT, np.arcsin, doc="The angle whose sine is x.", array="arcsin", language="arcsin"
+)
+asinh = unary(
+    "chlo.asinh",
+    INEXACT,
+    np.arcsinh,
+    increasing,
+    doc="The inverse of sinh.",
+    array="arcsinh",
+    language="arcsinh",
+)
+atan = unary(
+    "chlo.atan",
+    INEXACT,
+    np.arctan,
+    increasing,
+    doc="The angle whose tangent is x.",
+    array="arctan",
+    language="arctan",
+)
+atanh = unary(
+    "chlo.atanh", INEXACT, np.arctanh, doc="The inverse of tanh.", array="arctanh", language="arctanh"
+)
 bessel_i1e = unary(
     "chlo.bessel_i1e",
     REAL,
@@ -31,7 +55,7 @@ bessel_i1e = unary(
     jax="lax.bessel_i1e",
 )
 conj = unary("chlo.conj", SIGNED, np.conj, complex_parts, doc="The complex conjugate.", array="conj")
-cosh = unary("chlo.cosh", INEXACT, np.cosh, doc="The hyperbolic cosine.", array="cosh")
+cosh = unary("chlo.cosh", INEXACT, np.cosh, doc="The hyperbolic cosine.", array="cosh", language="cosh")
 digamma = unary("chlo.digamma", REAL, kernels.digamma, doc="The derivative of lgamma.", jax="lax.digamma")
 erf = unary(
     "chlo.erf", REAL, kernels.erf, increasing, doc="The error function.", jax="lax.erf", language="erf"
@@ -71,7 +95,9 @@ polygamma = binary(
     jax="lax.polygamma",
     strict=True,
 )
-sinh = unary("chlo.sinh", INEXACT, np.sinh, increasing, doc="The hyperbolic sine.", array="sinh")
+sinh = unary(
+    "chlo.sinh", INEXACT, np.sinh, increasing, doc="The hyperbolic sine.", array="sinh", language="sinh"
+)
 square = unary("chlo.square", INEXACT, kernels.square, doc="x * x.", array="square")
 tan = unary("chlo.tan", INEXACT, np.tan, doc="The tangent.", array="tan")
 zeta = binary("chlo.zeta", REAL, kernels.zeta, doc="The Hurwitz zeta function.", jax="lax.zeta", strict=True)

@@ -76,6 +76,38 @@ def scatter_add(x, indices, updates, axis=0):
     return jnp.moveaxis(jnp.moveaxis(x, axis, 0).at[indices].add(jnp.moveaxis(updates, axis, 0)), 0, axis)
 
 
+def layer_norm(x, weight=1, bias=0, axis=-1, eps=1e-5):
+    wide = x.astype(jnp.float32)
+    normed = jax.nn.standardize(wide, axis=axis, epsilon=eps)
+    return (normed * weight + bias).astype(x.dtype)
+
+
+def rms_norm(x, weight=1, axis=-1, eps=1e-6):
+    wide = x.astype(jnp.float32)
+    return (wide / jnp.sqrt(jnp.mean(wide**2, axis, keepdims=True) + eps) * weight).astype(x.dtype)
+
+
+def pool(x, start, combine, window, strides=None, padding="VALID", layout="NCHW"):
+    """jax.lax.reduce_window over the spatial dimensions."""
+    spread = lambda v: v if isinstance(v, tuple) else (v,) * (x.ndim - 2)  # noqa: E731
+    whole = lambda v, one: (one, one, *v) if layout == "NCHW" else (one, *v, one)  # noqa: E731
+    if not isinstance(padding, str):
+        pair = (padding, padding)
+        padding = whole(padding if isinstance(padding, tuple) else (pair,) * (x.ndim - 2), (0, 0))
+    strides = window if strides is None else strides
+    return lax.reduce_window(x, start, combine, whole(spread(window), 1), whole(spread(strides), 1), padding)
+
+
+def max_pool(x, *args, **options):
+    least = -jnp.inf if x.dtype == jnp.float32 else jnp.iinfo(x.dtype).min
+    return pool(x, least, lax.max, *args, **options)
+
+
+def avg_pool(x, window, **options):
+    size = np.prod(window) if isinstance(window, tuple) else window ** (x.ndim - 2)
+    return pool(x, 0.0, lax.add, window, **options) / size
+
+
 NAMESPACE = {
     **{name: getattr(jnp, name) for name in BUILTINS if hasattr(jnp, name)},
     **{name: getattr(jax.nn, name) for name in BUILTINS if hasattr(jax.nn, name)},
@@ -85,6 +117,12 @@ NAMESPACE = {
     "dynamic_update_slice": lax.dynamic_update_slice,
     "top_k": lax.top_k,
     "cumsum": jnp.cumsum,
+    "cummax": lax.cummax,
+    "cummin": lax.cummin,
+    "layer_norm": layer_norm,
+    "rms_norm": rms_norm,
+    "max_pool": max_pool,
+    "avg_pool": avg_pool,
     "repeat": jnp.tile,
     "expand": expand,
     "conv": conv,
@@ -253,6 +291,15 @@ square(x)
 square(i)
 reciprocal(x)
 arctan2(x, y)
+sinh(x)
+cosh(x)
+arcsin(x / 4)
+arccos(x / 4)
+arctan(x)
+arcsinh(x)
+arccosh(2 + abs(x))
+arctanh(x / 4)
+arctan(i)
 relu(x)
 relu(i)
 gelu(x)
@@ -260,6 +307,20 @@ gelu(x, approximate=False)
 silu(x)
 sigmoid(x)
 softplus(x)
+leaky_relu(x)
+leaky_relu(x, 0.2)
+leaky_relu(h)
+elu(x)
+elu(100 * x, alpha=0.5)
+elu(x, alpha=y)
+layer_norm(x)
+layer_norm(x, y, y + 1, eps=1e-3)
+layer_norm(h, y)
+layer_norm(s, axis=(1, 2))
+rms_norm(x)
+rms_norm(x, y, eps=1e-3)
+rms_norm(h)
+rms_norm(s, axis=1)
 maximum(x, 0)
 minimum(x, y)
 maximum(i, 1.5)
@@ -286,6 +347,12 @@ logical_not(x)
 isnan(x / 0)
 isinf(x / 0)
 isfinite(x / 0)
+isclose(x, x + 1e-7)
+isclose(x, y, rtol=0.5, atol=0.25)
+isclose(x / 0, x / 0)
+isclose(i * nan, nan)
+isclose(i * nan, nan, equal_nan=True)
+isclose(i, 3)
 where(b, x, 0)
 where(b, x, y)
 where(x > 0, i, 1.5)
@@ -387,12 +454,46 @@ top_k(x, 3)
 cumsum(x, axis=1)
 cumsum(i, axis=0)
 cumsum(x)
+cumprod(x, axis=1)
+cumprod(x)
+cumprod(b, axis=0)
+cummax(x)
+cummax(i, axis=1)
+cummin(x, axis=1)
+diff(x)
+diff(x, 2, axis=0)
+diff(b)
+diff(i, n=9)
+trace(m)
+trace(x, offset=2)
+trace(s, axis1=2, axis2=0)
+trace(i, -1)
+diagonal(m)
+diagonal(x, offset=-1)
+diagonal(x, 5)
+diagonal(x, 9)
+diagonal(s, axis1=1, axis2=2)
+diagonal(s, 1, 2, 0)
+searchsorted(sort(y), x)
+searchsorted(arange(-4, 4), i, side="right")
+searchsorted(array((-4, 0, 0, 0, 4)), i)
+searchsorted(array((0.0, 1.0, nan)), x / 0)
+searchsorted(sort(y), 0.5)
 arange(5)
 arange(2, 7)
 arange(0, 10, 3)
 arange(5, 0, -2)
 arange(0.0, 1.0, 0.25)
 arange(5, dtype=f32)
+linspace(0, 1)
+linspace(-1.5, 2, 7)
+linspace(0, 10, 5, endpoint=False)
+linspace(0, 7, 4, dtype=i32)
+linspace(3, 4, 1)
+linspace(3, 4, 0)
+meshgrid(y, j)
+meshgrid(y, j, indexing="ij")
+meshgrid(j, y[0:2], y[0:3])
 zeros((2, 3))
 ones((2, 3), dtype=i32)
 zeros(4)
@@ -410,6 +511,14 @@ eye(2, 4, dtype=i32)
 iota(i32, (2, 3), 1)
 conv(img, ker)
 conv(img, ker, padding="SAME")
+max_pool(img, 2)
+max_pool(img, 3, strides=2, padding="SAME")
+max_pool(img, (3, 2), strides=(1, 2), padding=((1, 0), (0, 1)), layout="NHWC")
+max_pool(s, 2)
+max_pool(i[None], 2)
+avg_pool(img, 2)
+avg_pool(img, 3, strides=1, padding=1)
+avg_pool(img, (2, 3), layout="NHWC")
 conv(img, ker, strides=2, padding="SAME")
 conv(img, ker, strides=(2, 1), padding=((1, 0), (2, 1)), dilation=2)
 conv(img[:, 0:1], ker[:, 0:1], padding=1)

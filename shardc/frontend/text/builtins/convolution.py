@@ -34,11 +34,11 @@ def conv(
         )
     dims = _dims(e, layout, rank)
     image, window = same_dtype(e, x, kernel)
-    stride, dilate = _per_dim(e, "strides", strides, rank), _per_dim(e, "dilation", dilation, rank)
+    stride, dilate = per_dim(e, "strides", strides, rank), per_dim(e, "dilation", dilation, rank)
     _check_channels(e, image, window, dims, groups)
     sizes = [image.shape[i] for i in dims.input_spatial]
     reach = [(window.shape[i] - 1) * d + 1 for i, d in zip(dims.kernel_spatial, dilate, strict=True)]
-    pads = _padding(e, padding, sizes, reach, stride)
+    pads = paddings(e, padding, sizes, reach, stride)
     shape = [0] * image.rank
     shape[dims.output_batch] = image.shape[dims.input_batch]
     shape[dims.output_feature] = window.shape[dims.kernel_output_feature]
@@ -72,7 +72,8 @@ def _dims(e: Emitter, layout: str, rank: int) -> ConvDims:
     raise e.error(f'layout "{layout}" is not NC{spatial} or N{spatial}C')
 
 
-def _per_dim(e: Emitter, name: str, value: int | tuple[int, ...], rank: int) -> tuple[int, ...]:
+def per_dim(e: Emitter, name: str, value: int | tuple[int, ...], rank: int) -> tuple[int, ...]:
+    """A positive number for each of `rank` dimensions."""
     values = (value,) * rank if isinstance(value, int) else value
     if len(values) != rank or any(one < 1 for one in values):
         raise e.error(f"{name} is a positive number, or one per spatial dimension ({rank})")
@@ -89,9 +90,10 @@ def _check_channels(e: Emitter, image: Tensor, window: Tensor, dims: ConvDims, g
         raise e.error(f"the image has {channels} channels, and the kernel takes {taken}{times}")
 
 
-def _padding(
+def paddings(
     e: Emitter, padding: Value, sizes: list[int], reach: list[int], strides: tuple[int, ...]
 ) -> tuple[tuple[int, int], ...]:
+    """(low, high) for each spatial dimension; `reach` is how far a window goes."""
     if padding == "VALID":
         return ((0, 0),) * len(sizes)
     if padding == "SAME":

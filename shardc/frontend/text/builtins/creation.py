@@ -1,4 +1,4 @@
-"""Tensors from nothing: zeros, full, arange, eye."""
+"""Tensors from nothing: zeros, full, arange, linspace, eye; and meshgrid."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor, Value
-from shardc.graph.types import TensorType
+from shardc.graph.types import TensorType, is_integer
 from shardc.ops import hlo
 
 
@@ -69,6 +69,49 @@ def _count(e: Emitter, first: Scalar, last: Scalar, step: Scalar) -> int:
         return max(0, -int(-(last - first) // step))
     except (OverflowError, ValueError):
         raise e.error("arange has no end") from None
+
+
+def linspace(
+    e: Emitter,
+    start: Scalar,
+    stop: Scalar,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Dtype | None = None,
+) -> Tensor:
+    """num numbers from start to stop, equally far apart; the last is stop, or one step before it. f32."""
+    type = TensorType(_shape(e, (num,)), "f32")
+    name = dtype.name if dtype else "f32"
+    if num == 0:
+        return e.splat(0, type.with_dtype(name))
+    with e.group("linspace"):
+        numbers = e.op(hlo.iota.name, result=type, iota_dimension=0)
+        step = (stop - start) / max(1, num - endpoint)
+        spaced = e.op(hlo.multiply.name, numbers, e.splat(step, type))
+        result = e.op(hlo.add.name, spaced, e.splat(start, type))
+        if endpoint and num > 1:
+            last = comparison(e, numbers, e.splat(num - 1, type), "EQ")
+            result = e.op(hlo.select.name, last, e.splat(stop, type), result)
+        return e.cast(e.op(hlo.floor.name, result) if is_integer(name) else result, name)
+
+
+def meshgrid(e: Emitter, *xi: Operand, indexing: str = "xy") -> tuple[Tensor, ...]:
+    """Each vector along a dimension of its own; "xy" swaps the first two dimensions, "ij" doesn't."""
+    if indexing not in ("xy", "ij"):
+        raise e.error(f'indexing is "xy" or "ij", not "{indexing}"')
+    vectors = [e.tensor(x) for x in xi]
+    for vector in vectors:
+        if vector.rank != 1:
+            raise e.error(f"meshgrid takes vectors, not {vector.type}")
+    dims = list(range(len(vectors)))
+    if indexing == "xy":
+        dims[:2] = reversed(dims[:2])
+    shape = [0] * len(vectors)
+    for vector, dim in zip(vectors, dims, strict=True):
+        shape[dim] = vector.type.size
+    return tuple(
+        e.broadcast_in_dim(vector, tuple(shape), (dim,)) for vector, dim in zip(vectors, dims, strict=True)
+    )
 
 
 def array(e: Emitter, values: Value, dtype: Dtype | None = None) -> Tensor:

@@ -10,7 +10,7 @@ from math import inf, log, pi, sqrt
 
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, Operand, Tensor
+from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor
 from shardc.graph.types import is_float, is_integer
 from shardc.ops import chlo, hlo
 
@@ -94,6 +94,22 @@ def isinf(e: Emitter, x: Operand) -> Tensor:
     return comparison(e, left, infinity, "EQ")
 
 
+def isclose(
+    e: Emitter, x: Operand, y: Operand, rtol: Scalar = 1e-5, atol: Scalar = 1e-8, equal_nan: bool = False
+) -> Tensor:
+    """abs(x - y) <= atol + rtol * abs(y), or both the same infinity, or both NaN if `equal_nan`."""
+    with e.group("isclose"):
+        left, right = float_together(e, x, y)
+        distance = e.op(hlo.abs_.name, e.op(hlo.subtract.name, left, right))
+        allowed = e.op(hlo.add.name, *e.together(_times(e, e.op(hlo.abs_.name, right), rtol), atol))
+        near = e.op(hlo.and_.name, comparison(e, distance, allowed, "LE"), e.op(hlo.is_finite.name, right))
+        close = e.op(hlo.or_.name, near, comparison(e, left, right, "EQ"))
+        if equal_nan:
+            both = e.op(hlo.and_.name, isnan(e, left), isnan(e, right))
+            close = e.op(hlo.or_.name, close, both)
+        return close
+
+
 # ---- three operands
 
 
@@ -160,6 +176,23 @@ def softplus(e: Emitter, x: Operand) -> Tensor:
             e.op(hlo.maximum.name, *e.together(tensor, 0.0)),
             e.op(hlo.log_plus_one.name, small),
         )
+
+
+def leaky_relu(e: Emitter, x: Operand, negative_slope: Operand = 0.01) -> Tensor:
+    """x where it is not negative, negative_slope * x elsewhere."""
+    with e.group("leaky_relu"):
+        tensor = e.inexact(x)
+        positive = comparison(e, *e.together(tensor, 0.0), direction="GE")
+        return where(e, positive, tensor, _times(e, tensor, negative_slope))
+
+
+def elu(e: Emitter, x: Operand, alpha: Operand = 1.0) -> Tensor:
+    """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
+    with e.group("elu"):
+        tensor = e.inexact(x)
+        low = e.op(hlo.minimum.name, *e.together(tensor, 0.0))  # exp of what is not taken stays finite
+        curve = _times(e, e.op(hlo.exponential_minus_one.name, low), alpha)
+        return where(e, comparison(e, *e.together(tensor, 0.0), direction="GT"), tensor, curve)
 
 
 def _times(e: Emitter, x: Operand, y: Operand) -> Tensor:

@@ -51,16 +51,21 @@ def take_along_axis(e: Emitter, x: Tensor, indices: Tensor, axis: int = -1) -> T
         )
     with e.group("take_along_axis"):
         places = wrapped(e, _indices(e, "take_along_axis", indices), x.shape[dim])
-        column = e.reshape(places, (*places.shape, 1))
-        return e.op(
-            hlo.gather.name,
-            x,
-            column,
-            dimension_numbers=GatherDims((), (dim,), others, others, (dim,), x.rank),
-            slice_sizes=(1,) * x.rank,
-            indices_are_sorted=False,
-            weak=x.weak,
-        )
+        return gather_along(e, x, places, dim)
+
+
+def gather_along(e: Emitter, x: Tensor, places: Tensor, dim: int) -> Tensor:
+    """take_along_axis for places that are in range."""
+    others = tuple(i for i in range(x.rank) if i != dim)
+    return e.op(
+        hlo.gather.name,
+        x,
+        e.reshape(places, (*places.shape, 1)),
+        dimension_numbers=GatherDims((), (dim,), others, others, (dim,), x.rank),
+        slice_sizes=(1,) * x.rank,
+        indices_are_sorted=False,
+        weak=x.weak,
+    )
 
 
 def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: int = 0) -> Tensor:

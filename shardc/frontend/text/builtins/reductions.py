@@ -39,6 +39,11 @@ def identity(kind: str, dtype: str) -> Scalar:
     return int(info.min if kind == "max" else info.max)
 
 
+def combined_by(kind: str) -> str:
+    """The operation of a kind of reduction."""
+    return _OPS[kind]
+
+
 def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdims: bool = False) -> Tensor:
     """One stablehlo.reduce; no operation over no dimension."""
     if dims:
@@ -93,7 +98,7 @@ def axis_of(e: Emitter, axis: int, rank: int) -> int:
     return axis % rank
 
 
-def _wide(e: Emitter, tensor: Tensor) -> Tensor:
+def wide(e: Emitter, tensor: Tensor) -> Tensor:
     """What sums and products are computed in: f32 for shorter floats, i32 for shorter integers and bool."""
     if tensor.dtype in ("bf16", "f16"):
         return e.cast(tensor, "f32")
@@ -105,7 +110,7 @@ def _wide(e: Emitter, tensor: Tensor) -> Tensor:
 def _accumulate(kind: str) -> Callable[[Emitter, Tensor, Dims, bool], Tensor]:
     def lower(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
         dims = axes_of(e, axis, x.rank)
-        result = reduce(e, kind, _wide(e, x), dims, keepdims)
+        result = reduce(e, kind, wide(e, x), dims, keepdims)
         return e.cast(result, x.dtype) if is_float(x.dtype) else result
 
     return lower
@@ -147,11 +152,11 @@ any_ = _logical("or")
 def mean(e: Emitter, x: Tensor, axis: Dims = None, keepdims: bool = False) -> Tensor:
     """The sum, divided by the count."""
     with e.group("mean"):
-        return _mean(e, x, axes_of(e, axis, x.rank), keepdims)
+        return mean_over(e, x, axes_of(e, axis, x.rank), keepdims)
 
 
-def _mean(e: Emitter, x: Tensor, dims: tuple[int, ...], keepdims: bool) -> Tensor:
-    floats = _wide(e, e.inexact(x))
+def mean_over(e: Emitter, x: Tensor, dims: tuple[int, ...], keepdims: bool) -> Tensor:
+    floats = wide(e, e.inexact(x))
     total = reduce(e, "sum", floats, dims, keepdims)
     count = float(product(x.shape[dim] for dim in dims))
     result = e.op(hlo.divide.name, *e.together(total, count))
@@ -162,8 +167,8 @@ def var(e: Emitter, x: Tensor, axis: Dims = None, ddof: int = 0, keepdims: bool 
     """The mean squared distance from the mean; the sum is divided by count - ddof."""
     with e.group("var"):
         dims = axes_of(e, axis, x.rank)
-        floats = _wide(e, e.inexact(x))
-        center = stretch(e, _mean(e, floats, dims, False), x.shape, dims)
+        floats = wide(e, e.inexact(x))
+        center = stretch(e, mean_over(e, floats, dims, False), x.shape, dims)
         distance = e.op(hlo.subtract.name, floats, center)
         total = reduce(e, "sum", e.op(hlo.multiply.name, distance, distance), dims, keepdims)
         count = product(x.shape[dim] for dim in dims) - ddof

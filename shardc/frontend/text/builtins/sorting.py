@@ -1,13 +1,13 @@
-"""sort, argsort, top_k, cumsum."""
+"""sort, argsort, top_k, searchsorted."""
 
 from __future__ import annotations
 
 from math import nan
 
 from shardc.frontend.text.builtins.elementwise import comparison
-from shardc.frontend.text.builtins.reductions import axis_of, combiner
+from shardc.frontend.text.builtins.reductions import axis_of, sum_
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.values import Tensor
+from shardc.frontend.text.values import Operand, Tensor
 from shardc.graph.types import TensorType, is_float
 from shardc.ops import chlo, hlo
 
@@ -57,26 +57,18 @@ def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
     return tuple(e.ops(chlo.top_k.name, x, results=[result, result.with_dtype("i32")], k=k, weak=False))
 
 
-def cumsum(e: Emitter, x: Tensor, axis: int | None = None) -> Tensor:
-    """Running sums along an axis (None: of x flattened); bool counts in i32."""
-    if axis is None:
-        x, axis = e.reshape(x, (x.type.size,)), 0
-    dim = axis_of(e, axis, x.rank)
-    if x.shape[dim] == 0:
-        return x
-    with e.group("cumsum"):
-        x = e.cast(x, "i32") if x.dtype == "bool" else x
-        ones = (1,) * x.rank
-        (result,) = e.ops(
-            hlo.reduce_window.name,
-            x,
-            e.splat(0, TensorType((), x.dtype)),
-            regions=[combiner(e, hlo.add.name, x.dtype)],
-            weak=x.weak,
-            window_dimensions=tuple(size if i == dim else 1 for i, size in enumerate(x.shape)),
-            window_strides=ones,
-            base_dilations=ones,
-            window_dilations=ones,
-            padding=tuple((size - 1, 0) if i == dim else (0, 0) for i, size in enumerate(x.shape)),
-        )
-    return result
+def searchsorted(e: Emitter, a: Tensor, v: Operand, side: str = "left") -> Tensor:
+    """How many elements of the sorted vector a lie before v (i32); side="right" counts those equal to it too.
+
+    Each v is compared with all of a, so that a may be split: every device counts in its block.
+    """
+    if a.rank != 1:
+        raise e.error(f"searchsorted looks into a vector, not {a.type}")
+    if side not in ("left", "right"):
+        raise e.error(f'side is "left" or "right", not "{side}"')
+    with e.group("searchsorted"):
+        value = e.tensor(v)
+        column, row = e.together(e.reshape(value, (*value.shape, 1)), a)
+        column, row = _canonical(e, column), _canonical(e, row)
+        before = comparison(e, row, column, "LT" if side == "left" else "LE", total=True)
+        return sum_(e, before, -1, False)
