@@ -6,7 +6,7 @@ need the meshes they name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
 from typing import Any, cast
 
@@ -128,7 +128,7 @@ def _axes_of(attr: Attribute, mesh: Mesh) -> object:
 def python_attrs(
     properties: Mapping[str, Attribute],
     attributes: Mapping[str, Attribute],
-    own: frozenset[str],
+    own: Container[str],
     meshes: Meshes,
     mesh: Mesh | None,
 ) -> dict[str, object]:
@@ -157,7 +157,17 @@ def attribute_of(name: str, value: object) -> Attribute:
 
 
 def _ints(value: Any) -> Attribute:
-    return DenseArrayBase.from_list(i64, [int(item) for item in value])
+    return _int_array(tuple(map(int, value)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _int_array(value: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i64, value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _string(value: str) -> Attribute:
+    return StringAttr(value)
 
 
 def _bools(value: Any) -> Attribute:
@@ -280,7 +290,7 @@ _BY_TYPE: list[tuple[type, Callable[[Any], Attribute]]] = [
     (bool, _bool),
     (int, lambda value: IntegerAttr(value, i64)),
     (float, lambda value: FloatAttr(value, 64)),
-    (str, StringAttr),
+    (str, _string),
     (Attribute, lambda value: value),
     (Sharding, attr_of),
     (DotDims, DotAttr),

@@ -51,6 +51,7 @@ def ref_of(sharding: Sharding) -> ShardingRef:
     )
 
 
+@lru_cache(maxsize=1 << 14)
 def attr_of(sharding: Sharding) -> ShardingAttr:
     """`#sdy.sharding<…>`; beside it must stand `partial_of(sharding)` unless that is None."""
     return ShardingAttr(ref_of(sharding))
@@ -58,6 +59,11 @@ def attr_of(sharding: Sharding) -> ShardingAttr:
 
 def per_value(shardings: Sequence[Sharding]) -> ShardingPerValueAttr:
     """`#sdy.sharding_per_value<[…]>`."""
+    return _per_value(tuple(shardings))
+
+
+@lru_cache(maxsize=1 << 14)
+def _per_value(shardings: tuple[Sharding, ...]) -> ShardingPerValueAttr:
     return ShardingPerValueAttr(tuple(map(ref_of, shardings)))
 
 

@@ -24,7 +24,7 @@ from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value, sharding_of
 from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import type_of
-from shardc.dialects.verify import module_meshes, own_attributes, sharding_refs
+from shardc.dialects.verify import module_meshes, sharding_refs
 from shardc.graph.attrs import DotDims
 from shardc.graph.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
@@ -64,6 +64,7 @@ class _Reader:
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, Location] = {}
         self.attrs: dict[tuple[object, ...], dict[str, object]] = {}
+        self.shardings: dict[tuple[int, ...], list[Sharding]] = {}
         self.only_mesh = next(iter(meshes.values())) if len(meshes) == 1 else None
 
     def read(self) -> Snapshot:
@@ -159,11 +160,7 @@ class _Reader:
         )
         known = self.attrs.get(key)
         if known is None:
-            own = (
-                frozenset(k for k, _ in own_attributes(op))
-                if isinstance(op, IRDLOperation)
-                else frozenset[str]()
-            )
+            own = op.get_irdl_definition().attributes if isinstance(op, IRDLOperation) else ()
             own_mesh = self._own_mesh(op) or mesh
             known = python_attrs(properties, attributes, own, self.graph.meshes, own_mesh)
             self.attrs[key] = known
@@ -178,14 +175,18 @@ class _Reader:
         if not isinstance(attr, ShardingPerValueAttr) or not op.results:
             return ()
         partial = op.attributes.get(PARTIAL)
-        one = [partial] * len(attr.data)
-        partials: Sequence[Attribute | None] = list(partial) if is_array(partial) else one
-        if not len(attr.data) == len(partials) == len(op.results):
-            raise LayoutError(f"{len(attr.data)} shardings are given to {len(op.results)} results")
-        return [
-            fitted(sharding_of(ref, self.graph.meshes, partial), self.type(result.type))
-            for ref, partial, result in zip(attr.data, partials, op.results, strict=True)
-        ]
+        key = (id(attr), id(partial), *[id(result.type) for result in op.results])
+        known = self.shardings.get(key)
+        if known is None:
+            one = [partial] * len(attr.data)
+            partials: Sequence[Attribute | None] = list(partial) if is_array(partial) else one
+            if not len(attr.data) == len(partials) == len(op.results):
+                raise LayoutError(f"{len(attr.data)} shardings are given to {len(op.results)} results")
+            known = self.shardings[key] = [
+                fitted(sharding_of(ref, self.graph.meshes, partial), self.type(result.type))
+                for ref, partial, result in zip(attr.data, partials, op.results, strict=True)
+            ]
+        return known
 
     def sharding(self, attrs: Mapping[str, Attribute], type: TensorType, loc: Location) -> Sharding | None:
         attr = attrs.get(SHARDING)

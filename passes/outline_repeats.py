@@ -28,6 +28,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.alike import Alike
 from shardc.rewrite.outline import Functions, inputs, manual_bodies, outputs
 
 LEAST = 24
@@ -55,7 +56,7 @@ def _outline(functions: Functions, block: Block, least: int) -> None:
     """Make functions of what repeats in a block."""
     *every, _ = block.ops
     steps = [op for op in every if op.name != _CONSTANT]
-    for repeat in repeats([_kind(op) for op in steps], least):
+    for repeat in repeats([_kind(op, functions.alike) for op in steps], least):
         alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
         for segment in _segments(steps, repeat):
             made = (result for step in segment for result in step.results)
@@ -121,13 +122,16 @@ def _step(op: Operation, place: dict[Operation, int]) -> Operation | None:
     return current
 
 
-def _kind(op: Operation) -> _Key:
+def _kind(op: Operation, alike: Alike) -> _Key:
     """What two operations have in common that do the same to tensors of the same types."""
-    inside = tuple(_kind(inner) for region in op.regions for inner in region.walk())
-    own = tuple(op.attributes.get(key) for key in sorted(op.attributes) if not key.startswith("shardc."))
-    types = tuple(value.type for value in op.operands), tuple(value.type for value in op.results)
-    properties = tuple(sorted(op.properties)), tuple(op.properties[key] for key in sorted(op.properties))
-    return (op.name, own, properties, types, inside)
+    inside = tuple(_kind(inner, alike) for region in op.regions for inner in region.walk())
+    attributes = (pair for pair in op.attributes.items() if not pair[0].startswith("shardc."))
+    own, properties = (
+        tuple(sorted((key, alike.number(attr)) for key, attr in pairs))
+        for pairs in (attributes, op.properties.items())
+    )
+    types = [[alike.number(value.type) for value in values] for values in (op.operands, op.results)]
+    return (op.name, own, properties, *map(tuple, types), inside)
 
 
 def _flow(segment: _Segment) -> _Key:

@@ -26,6 +26,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.stablehlo.control_flow import Fresh
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.alike import Alike
 
 
 @dataclass(frozen=True)
@@ -36,16 +37,42 @@ class ShareCollectives(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         body = shared.module.body
-        changed = any([_Sharer().block(f.body.block) for f in body.block.ops if isinstance(f, FuncOp)])
+        around = _around(body)
+        functions = [op for op in body.block.ops if isinstance(op, FuncOp) and op in around]
+        changed = any([_Sharer(around).block(function.body.block) for function in functions])
         if changed:
             region_dce(body)
         return changed
 
 
+def _around(region: Region) -> set[Operation]:
+    """The operations that have a collective inside."""
+    found: set[Operation] = set()
+    for op in region.walk():
+        holder = op.parent_op() if has(op.name, Trait.COLLECTIVE) else None
+        while holder is not None and holder not in found:
+            found.add(holder)
+            holder = holder.parent_op()
+    return found
+
+
+def _identity(op: Operation) -> Hashable:
+    return op if op.has_trait(Fresh) else op.name
+
+
+def _alike() -> Alike:
+    return Alike(ignored=lambda name: name.startswith("shardc."), named=_identity)
+
+
 @dataclass
 class _Sharer:
-    """Equal values have equal numbers: value numbering, blind to shardc's notes."""
+    """Equal values have equal numbers: value numbering, blind to shardc's notes.
 
+    `around` are the operations with collectives inside.
+    """
+
+    around: set[Operation]
+    alike: Alike = field(default_factory=_alike)
     numbers: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
     made: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
 
@@ -53,11 +80,9 @@ class _Sharer:
         """Share what the block repeats; whether it repeated anything."""
         shared = False
         for op in list(block.ops):
-            for region in op.regions:
-                for inner in region.blocks:
-                    shared |= _Sharer(dict(self.numbers), dict(self.made)).block(inner)
-            key = self.key(op, {})
-            first = self.made.setdefault(key, op)
+            for inner in (inner for region in op.regions for inner in region.blocks if op in self.around):
+                shared |= _Sharer(self.around, self.alike, dict(self.numbers), dict(self.made)).block(inner)
+            first = self.made.setdefault(self.alike.key(op, self.number), op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)
             if first is not op and has(op.name, Trait.COLLECTIVE):
@@ -67,27 +92,3 @@ class _Sharer:
 
     def number(self, value: SSAValue) -> Hashable:
         return self.numbers.setdefault(value, value)
-
-    def key(self, op: Operation, inside: dict[SSAValue, Hashable]) -> Hashable:
-        """Equal for operations that compute the same. `inside` numbers what the regions around it make."""
-        return (
-            op if op.has_trait(Fresh) else op.name,
-            tuple(inside[v] if v in inside else self.number(v) for v in op.operands),
-            tuple(op.result_types),
-            frozenset(op.properties.items()),
-            frozenset((key, attr) for key, attr in op.attributes.items() if not key.startswith("shardc.")),
-            tuple(self._region(region, inside) for region in op.regions),
-        )
-
-    def _region(self, region: Region, inside: dict[SSAValue, Hashable]) -> Hashable:
-        inside = dict(inside)
-        keys: list[Hashable] = []
-        for block in region.blocks:
-            for value in block.args:
-                inside[value] = ("inside", len(inside))
-            keys.append(tuple(block.arg_types))
-            for op in block.ops:
-                keys.append(self.key(op, inside))
-                for result in op.results:
-                    inside[result] = ("inside", len(inside))
-        return tuple(keys)

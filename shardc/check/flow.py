@@ -18,9 +18,12 @@ from shardc.ops.rule import FactorRule
 
 def plain(site: CheckedOp) -> list[State]:
     """Results vary over what any operand varies over, and are partial where the operation is linear."""
+    varies = frozenset[Axis]().union(*[state.varies for state in site.states])
+    partial = frozenset[Axis]().union(*[state.partial for state in site.states])
+    marks = partial or PARTIAL_OVER in site.node.attrs or PARTIAL_KIND in site.node.attrs
+    if not marks and not any(state.zero for state in site.states):
+        return [State(varies)] * len(site.node.results)
     rule = rule_of(op_of(site.graph, site.node))
-    varies = frozenset(axis for state in site.states for axis in state.varies)
-    partial = frozenset(axis for state in site.states for axis in state.partial)
     marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
     flowing = sorted(partial.difference(marked), key=site.parts.mesh.order)
     kinds = {axis: _through(site, rule, axis) for axis in flowing}

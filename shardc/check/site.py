@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
-from shardc.check.state import AxisParts, State
+from shardc.check.state import SAME, AxisParts, State
 from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis
@@ -38,7 +38,7 @@ class CheckedOp:
     @cached_property
     def states(self) -> tuple[State, ...]:
         """The states of the operands."""
-        return tuple(self.known.get(v, State()) for v in self.node.operands)
+        return tuple([self.known.get(v, SAME) for v in self.node.operands])
 
     @property
     def op_name(self) -> str:

@@ -46,6 +46,10 @@ class State:
         return axis not in self.varies and kind != "sum"
 
 
+SAME = State()
+"""A value that is the same on all devices."""
+
+
 class AxisParts:
     """The mesh axes of some code, cut where its sub-axes begin and end. Axes of size 1 have no parts."""
 

@@ -18,7 +18,7 @@ from shardc.check.flow import not_partial, plain
 from shardc.check.groups import GROUPED
 from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import CheckedOp
-from shardc.check.state import REDUCERS, AxisParts, State
+from shardc.check.state import REDUCERS, SAME, AxisParts, State
 from shardc.diagnostics import collecting
 from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis, Sharding
@@ -83,7 +83,7 @@ class _Checker:
         for node in region.nodes[:-1]:
             self.makers.update(dict.fromkeys(node.results, node))
             self.states.update(zip(node.results, self.node(node), strict=True))
-        return [self.states.get(v, State()) for v in region.results]
+        return [self.states.get(v, SAME) for v in region.results]
 
     def node(self, node: Node) -> list[State]:
         """The states of an operation's results."""
@@ -104,8 +104,9 @@ class _Checker:
         ]
         inner = _Checker(self.graph, self.parts, manual, self.states)
         results = inner.region(region, args)
+        returned = inner.site(region.nodes[-1])
         for index in range(len(results)):
-            leaving(inner.site(region.nodes[-1]), node, index)
+            leaving(returned, node, index)
         outer = self.parts.of(self.parts.mesh.axis(name) for name in self.manual)
         return [replace(s, varies=s.varies & outer, partial=s.partial & outer) for s in results]
 

@@ -91,10 +91,13 @@ def cost(given: argparse.Namespace, options: Options) -> int:
     """Say what the program costs each device."""
     from shardc.backend.numpy import peak
     from shardc.cli.cost import print_cost, text
+    from shardc.cli.progress import Progress
     from shardc.report.program import cost_module
 
-    module, machine = _load(given, options), machine_of(options)
-    found = cost_module(module, peak, by_memory(module, options), machine, given.tries)
+    machine = machine_of(options)
+    with Progress() as progress:
+        module = _load(given, options)
+        found = cost_module(module, peak, by_memory(module, options), machine, given.tries, progress.tell)
     format = given.format or "text"
     if given.output:
         driver.write_text(given.output, text(found, format))

@@ -37,6 +37,8 @@ class Meaning(Protocol):
 class Trait(Enum):
     """A property that many operations share, and that some part of the compiler asks for."""
 
+    __hash__ = object.__hash__  # asked for often, and Enum's own is written in Python
+
     ELEMENTWISE = "each element of the result follows from the elements at the same place"
     SOURCE = "makes its result from attributes alone"
     PRODUCT = "multiplies and sums: a dot product or a convolution"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import count
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -32,12 +33,13 @@ def cost_module(
     options: ByPass | None = None,
     machine: Machine | None = None,
     tries: int | None = None,
+    tell: Callable[[str], None] = lambda text: None,
 ) -> Cost:
     """What a module costs when it is compiled with these options of passes. ShardcError if it is wrong.
 
     peak: says when the written program holds most in memory (shardc.backend.numpy.peak). tries: how many
     changes of annotations are compiled to find those that remove a collective; by default fewer, the larger
-    the program.
+    the program. tell: is told how far this is, before each of them.
     """
     start, plans = module.clone(), list[Plan]()
     run_to(make_context(), module, "local", options=_telling(options, plans.append))
@@ -51,7 +53,7 @@ def cost_module(
         tries = EFFORT // max(1, _operations(snapshot(start).graph))
     if not tries:
         return cost
-    return _with_removals(start, cost, peak, options, tries)
+    return _with_removals(start, cost, peak, options, tries, tell)
 
 
 def _telling(options: ByPass | None, told: Callable[[Plan], None]) -> ByPass:
@@ -61,7 +63,12 @@ def _telling(options: ByPass | None, told: Callable[[Plan], None]) -> ByPass:
 
 
 def _with_removals(
-    module: ModuleOp, cost: Cost, peak: Callable[[Graph], Peak], options: ByPass | None, tries: int
+    module: ModuleOp,
+    cost: Cost,
+    peak: Callable[[Graph], Peak],
+    options: ByPass | None,
+    tries: int,
+    tell: Callable[[str], None],
 ) -> Cost:
     """Try changes on the module as it is before propagation, where every annotation is in main."""
     passes = STAGES["sharded"]
@@ -72,7 +79,10 @@ def _with_removals(
     if mesh is None:
         return cost
 
+    tried = count(1)
+
     def price(trial: Trial) -> Cost | None:
+        tell(f"trying changes of annotations: {next(tried)}, at most {tries}")
         changed = annotated(module, known[trial.annotation], trial.sharding)
         try:
             with collecting():

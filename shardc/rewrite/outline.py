@@ -8,7 +8,7 @@ What outline-calls and outline-repeats share.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -24,6 +24,7 @@ from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
 from shardc.layout import Axis
+from shardc.rewrite.alike import Alike
 
 CALL = "shardc.call"
 GROUP = "shardc.group"
@@ -32,8 +33,6 @@ REASON = "shardc.reason"
 
 
 Varying = frozenset[Axis]
-Made = tuple[FuncOp, FuncOp, tuple[Varying, ...]]
-"""A function, a copy that has nothing in which equal ones may differ, and what its results vary over."""
 
 
 @dataclass
@@ -45,7 +44,9 @@ class Functions:
     """
 
     shared: SharedGraph
-    made: dict[str, list[Made]] = field(default_factory=dict[str, list[Made]])
+    made: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
+    """Their names, by what is the same in equal ones."""
+    alike: Alike = field(default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL).__contains__))
 
     @cached_property
     def varying(self) -> dict[SSAValue, Varying]:
@@ -103,12 +104,10 @@ class Functions:
 
     def _shared(self, name: str, function: FuncOp, varying: tuple[Varying, ...]) -> str:
         """The name of a function equal to this one; it joins the module if there is none yet."""
-        bare = _bare(function)
-        known = self.made.setdefault(name, [])
-        for other, other_bare, others in known:
-            same_type = function.function_type == other.function_type and varying == others
-            if same_type and bare.body.is_structurally_equivalent(other_bare.body):
-                return other.sym_name.data
+        type = self.alike.number(function.function_type)
+        key = name, type, varying, self.alike.body(function.body)
+        if key in self.made:
+            return self.made[key]
         taken = {op.sym_name.data for op in self.shared.module.body.block.ops if isinstance(op, FuncOp)}
         number = 1
         while (unique := name if number == 1 else f"{name}_{number}") in taken:
@@ -117,7 +116,7 @@ class Functions:
         docs = self.shared.module.attributes.get(DOC)
         if isinstance(docs, DictionaryAttr) and name in docs.data:
             function.attributes[DOC] = docs.data[name]
-        known.append((function, bare, varying))
+        self.made[key] = unique
         self.shared.module.body.block.add_op(function)
         return unique
 
@@ -138,15 +137,6 @@ def _renumber_groups(function: FuncOp) -> None:
             name, _, rest = group.data.partition("#")
             new = numbers.setdefault(group.data, f"{name}#{len(numbers)}/{rest.partition('/')[2]}")
             op.attributes[GROUP] = StringAttr(new)
-
-
-def _bare(function: FuncOp) -> FuncOp:
-    """A copy without what does not matter for equality: the calls it came from and reasons."""
-    copy = function.clone()
-    for op in copy.walk():
-        for key in (CALL, REASON, GLOBAL):
-            op.attributes.pop(key, None)
-    return copy
 
 
 def inputs(ops: Sequence[Operation]) -> list[SSAValue]:

@@ -105,3 +105,27 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// So are calls that differ in nothing but the shapes inside: rows reversed, and elements.
+// CHECK-LABEL: @main
+// CHECK: [[ONE:%.*]] = func.call @g(%a)
+// CHECK-NEXT: func.call @g_2([[ONE]])
+// CHECK: func.func private @g(
+// CHECK-NEXT: stablehlo.reshape {{.*}} -> tensor<2x2xf32>
+// CHECK: func.func private @g_2(
+// CHECK-NEXT: stablehlo.reshape {{.*}} -> tensor<4x1xf32>
+sdy.mesh @ring = <["r"=2]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<4xf32>) {
+    %1 = stablehlo.reshape %a {shardc.call = "g#0"} : (tensor<4xf32>) -> tensor<2x2xf32>
+    %2 = stablehlo.reverse %1, dims = [0] {shardc.call = "g#0"} : tensor<2x2xf32>
+    %3 = stablehlo.reshape %2 {shardc.call = "g#0"} : (tensor<2x2xf32>) -> tensor<4xf32>
+    %4 = stablehlo.reshape %3 {shardc.call = "g#1"} : (tensor<4xf32>) -> tensor<4x1xf32>
+    %5 = stablehlo.reverse %4, dims = [0] {shardc.call = "g#1"} : tensor<4x1xf32>
+    %6 = stablehlo.reshape %5 {shardc.call = "g#1"} : (tensor<4x1xf32>) -> tensor<4xf32>
+    sdy.return %6 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

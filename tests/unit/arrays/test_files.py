@@ -116,7 +116,8 @@ def test_round_trip_with_the_package(tmp_path: Path):
 
 
 def test_names_in_archives_keep_their_folders(tmp_path: Path):
-    np.savez(tmp_path / "w.npz", **{"one/w": numbers(2), "two/w": numbers(3)})
+    arrays: dict[str, Any] = {"one/w": numbers(2), "two/w": numbers(3)}
+    np.savez(tmp_path / "w.npz", **arrays)
     assert {*open_checkpoint(str(tmp_path / "w.npz")).arrays} == {"one/w", "two/w"}
 
 

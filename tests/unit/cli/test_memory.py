@@ -106,9 +106,9 @@ def test_values_without_meaning(value):
 
 
 def test_not_with_its_parts():
-    for part in ({"memory_limit": 5}, {"regather": True}):
+    for limit, regather in ((5, False), (None, True)):
         with pytest.raises(ShardcError, match="leave out memory_limit and regather"):
-            Options(memory=5, **part)
+            Options(memory=5, memory_limit=limit, regather=regather)
 
 
 @pytest.mark.parametrize(

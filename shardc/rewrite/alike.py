@@ -1,0 +1,73 @@
+"""What operations that do the same have in common: a key, equal for them, that is quick to hash.
+
+    alike = Alike(ignored=lambda name: name == "shardc.reason")
+    alike.key(op, number)    # `number` says of each operand which value it is
+
+Attributes stand in a key as numbers. Operations share most attribute objects, and each is hashed once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+from xdsl.ir import Attribute, Operation, Region, SSAValue
+
+Number = Callable[[SSAValue], Hashable]
+
+
+def _name(op: Operation) -> Hashable:
+    return op.name
+
+
+@dataclass(slots=True)
+class Alike:
+    """Keys of operations, blind to the attributes (no properties) that are `ignored`.
+
+    `named` gives what must be equal of the operations themselves: unless said, their names.
+    """
+
+    ignored: Callable[[str], bool]
+    named: Callable[[Operation], Hashable] = _name
+    _numbers: dict[Attribute, int] = field(default_factory=dict[Attribute, int])
+    _seen: dict[int, tuple[Attribute, int]] = field(default_factory=dict[int, tuple[Attribute, int]])
+
+    def number(self, attr: Attribute) -> int:
+        """Equal for equal attributes, and for no others."""
+        known = self._seen.get(id(attr))
+        if known is None:  # the attribute is kept, so that no other gets its id
+            known = self._seen[id(attr)] = attr, self._numbers.setdefault(attr, len(self._numbers))
+        return known[1]
+
+    def key(self, op: Operation, number: Number) -> Hashable:
+        """Equal for operations that do the same with the same operands; values inside are numbered here."""
+        return self._key(op, number, {})
+
+    def body(self, region: Region) -> Hashable:
+        """Equal for bodies that do the same and use nothing from around them but what is the same value."""
+        return self._region(region, lambda value: value, {})
+
+    def _key(self, op: Operation, number: Number, inside: dict[SSAValue, int]) -> Hashable:
+        return (
+            self.named(op),
+            tuple([inside[v] if v in inside else (number(v),) for v in op.operands]),
+            tuple([self.number(result.type) for result in op.results]),
+            self._pairs(op.properties),
+            self._pairs({k: attr for k, attr in op.attributes.items() if not self.ignored(k)}),
+            tuple([self._region(region, number, inside) for region in op.regions]),
+        )
+
+    def _pairs(self, attrs: Mapping[str, Attribute]) -> Hashable:
+        return frozenset([(key, self.number(attr)) for key, attr in attrs.items()]) if attrs else None
+
+    def _region(self, region: Region, number: Number, around: dict[SSAValue, int]) -> Hashable:
+        inside, keys = dict(around), list[Hashable]()
+        for block in region.blocks:
+            for value in block.args:
+                inside[value] = len(inside)
+            keys.append(tuple([self.number(value.type) for value in block.args]))
+            for op in block.ops:
+                keys.append(self._key(op, number, inside))
+                for result in op.results:
+                    inside[result] = len(inside)
+        return tuple(keys)
