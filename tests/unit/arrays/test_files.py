@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import ml_dtypes
 import numpy as np
@@ -67,6 +68,7 @@ def test_what_the_system_reads(tmp_path: Path, monkeypatch, file: str, devices, 
 MEMORY = """
 import re, sys
 from pathlib import Path
+from typing import Any
 from shardc.arrays import Placed, load
 from shardc.graph.types import TensorType
 from shardc.runtime import Mesh, P, sharding_of
