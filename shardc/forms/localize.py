@@ -20,7 +20,7 @@ from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Body, Builder
 from shardc.graph.program import own_attrs
 from shardc.layout import Mesh, Sharding, replicated
-from shardc.ops import Trait, has, hlo, op_of, sdy
+from shardc.ops import Trait, combiners, has, hlo, op_of, sdy
 
 
 class Localizer:
@@ -88,6 +88,7 @@ class Localizer:
             tuple(map(self.layout, node.results)),
             tuple(operands),
             tuple(replay(self.graph, region) for region in node.regions),
+            combiners(node.regions[0], self.graph) if node.regions else (),
         )
         return form_named(node.name, str(node.attrs.get("shardc.form", "plain"))).build(site)
 

@@ -69,15 +69,16 @@ def reduce_candidates(site: Site) -> list[Any]:
     """reduce(x over a split dimension) -> reduce(all_gather(reduce(block))), with the operation's own body.
 
     The init of a body we don't know is its identity (StableHLO asks for that), so it may be used twice; the
-    init of a known combination is used in the second step only.
+    inits of known combinations, one for each value, are used in the second step only.
     """
     b, dims = site.builder, cast(tuple[int, ...], site.op.attrs["dimensions"])
     count = len(site.op.results)
     inits = list(site.operands[count:])
     first = inits
-    if site.op.combiner in COMBINE:
-        type = site.op.operands[count]
-        first = [scalar(b, identity(site.op.combiner, type.dtype), type)]
+    kinds = [kind for kind in site.combines if kind in COMBINE]
+    if len(kinds) == count:
+        types = site.op.operands[count:]
+        first = [scalar(b, identity(kind, type.dtype), type) for kind, type in zip(kinds, types, strict=True)]
     inputs = [_masked(site, index, dims, first[index]) for index in range(count)]
     shapes = [_without(b.type_of(value), dims) for value in inputs]
     partial = b.op(hlo.reduce.name, *inputs, *first, results=shapes, regions=site.regions, dimensions=dims)

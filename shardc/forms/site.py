@@ -21,7 +21,8 @@ class Site:
     """One global operation about to become per-device code.
 
     `operands` are the local values; operand i is laid out as `operand_shardings[i]`, and result i must come
-    out as `result_shardings[i]`. `regions` replays the operation's own regions.
+    out as `result_shardings[i]`. `regions` replays the operation's own regions. `combines`: how the first
+    region combines each value with its update, where it does so for each by itself.
     """
 
     builder: Builder[Any]
@@ -30,6 +31,7 @@ class Site:
     result_shardings: tuple[Sharding, ...]
     operands: tuple[Any, ...]
     regions: tuple[Body, ...] = ()
+    combines: tuple[str | None, ...] = ()
 
     @property
     def local_results(self) -> tuple[TensorType, ...]:

@@ -106,6 +106,8 @@ def _parse(text: str, file: str, allow_unregistered: bool) -> ModuleOp:
     except _WRONG as error:
         position = 0 if parser is None else parser.pos
         raise ShardcError(first_line(str(error)), place_in(text, file, position)) from None
+    if not module.body.blocks:
+        raise ShardcError("the module has no function", Location(file, 1, 1))
     if module.location == UNKNOWN_LOC:
         set_location(module, SourceLoc(Location(file, 1, 1)))
     return module

@@ -5,7 +5,7 @@ dialect; the families of files beside them are where they are made. `registry` l
 """
 
 from shardc.ops import chlo, func, hlo, own, sdy, spmd
-from shardc.ops.combiner import combiner, op_of
+from shardc.ops.combiner import combiner, combiners, op_of
 from shardc.ops.custom_calls import register_call
 from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
 from shardc.ops.registry import (
@@ -34,6 +34,7 @@ __all__ = [
     "UntypedOp",
     "chlo",
     "combiner",
+    "combiners",
     "define",
     "definitions",
     "find",

@@ -24,7 +24,8 @@ def op_of(graph: Graph, node: Node) -> Op:
     combines = node.regions and not has(node.name, Trait.REGION)
     kind = combiner(node.regions[0], graph) if combines else None
     if kind is None and node.name == hlo.scatter.name:
-        kind = common_combiner(node.regions[0], graph)
+        kinds = set(combiners(node.regions[0], graph))
+        kind = kinds.pop() if len(kinds) == 1 else None
     return Op(node.name, graph.types(node.operands), graph.types(node.results), own_attrs(node), kind)
 
 
@@ -46,19 +47,17 @@ def combiner(region: Region, graph: Graph) -> str | None:
     return _kind(node, graph)
 
 
-def common_combiner(region: Region, graph: Graph) -> str | None:
-    """How a region combines each of several values with its update, if alike for all; else None."""
+def combiners(region: Region, graph: Graph) -> tuple[str | None, ...]:
+    """How a region combines each of several values with its update; () unless each with its own alone."""
     count = len(region.args) // 2
     if len(region.nodes) != count + 1 or len(region.results) != count:
-        return None
+        return ()
     made = {result: node for node in region.nodes[:-1] for result in node.results}
     pairs = zip(region.args[:count], region.args[count:], region.results, strict=True)
     nodes = [(made.get(result), [value, update]) for value, update, result in pairs]
-    kinds = {
-        _kind(node, graph) if node is not None and sorted(node.operands) == sorted(pair) else None
-        for node, pair in nodes
-    }
-    return kinds.pop() if len(kinds) == 1 else None
+    if any(node is None or sorted(node.operands) != sorted(pair) for node, pair in nodes):
+        return ()
+    return tuple(_kind(node, graph) for node, _ in nodes if node is not None)
 
 
 def _kind(node: Node, graph: Graph) -> str | None:

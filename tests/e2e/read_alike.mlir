@@ -227,12 +227,26 @@ func.func @main(%x0: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {
 // two sums, uneven
 sdy.mesh @m = <["a"=2, "b"=2]>
 func.func @main(%x0: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}, %x1: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>, tensor<6xf32>) {
-  %z0 = stablehlo.constant dense<0.0> : tensor<f32>
-  %z1 = stablehlo.constant dense<0.0> : tensor<f32>
+  %z0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %z1 = stablehlo.constant dense<1.0> : tensor<f32>
   %0:2 = stablehlo.reduce(%x0 init: %z0), (%x1 init: %z1) across dimensions = [0] : (tensor<7x6xf32>, tensor<7x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<6xf32>, tensor<6xf32>)
    reducer(%a0: tensor<f32>, %c0: tensor<f32>) (%a1: tensor<f32>, %c1: tensor<f32>) {
     %r0 = stablehlo.add %a0, %c0 : tensor<f32>
     %r1 = stablehlo.add %a1, %c1 : tensor<f32>
+    stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
+  }
+  return %0#0, %0#1 : tensor<6xf32>, tensor<6xf32>
+}
+// -----
+// sum and max, uneven, from 2
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x0: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, %x1: tensor<7x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) -> (tensor<6xf32>, tensor<6xf32>) {
+  %z0 = stablehlo.constant dense<2.0> : tensor<f32>
+  %z1 = stablehlo.constant dense<2.0> : tensor<f32>
+  %0:2 = stablehlo.reduce(%x0 init: %z0), (%x1 init: %z1) across dimensions = [0] : (tensor<7x6xf32>, tensor<7x6xf32>, tensor<f32>, tensor<f32>) -> (tensor<6xf32>, tensor<6xf32>)
+   reducer(%a0: tensor<f32>, %c0: tensor<f32>) (%a1: tensor<f32>, %c1: tensor<f32>) {
+    %r0 = stablehlo.add %a0, %c0 : tensor<f32>
+    %r1 = stablehlo.maximum %a1, %c1 : tensor<f32>
     stablehlo.return %r0, %r1 : tensor<f32>, tensor<f32>
   }
   return %0#0, %0#1 : tensor<6xf32>, tensor<6xf32>

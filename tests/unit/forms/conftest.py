@@ -17,7 +17,7 @@ from shardc.graph import Graph
 from shardc.interpret.collectives import Place
 from shardc.interpret.run import BlocksBuilder, run
 from shardc.layout import Axis, Mesh, Sharding
-from shardc.ops import op_of, rule_of
+from shardc.ops import combiners, op_of, rule_of
 from shardc.semantics.blocks import assemble, cut
 
 Check = Callable[[Graph, Sequence[Any], Mesh], list[Choice]]
@@ -39,7 +39,9 @@ def _check(graph: Graph, arrays: Sequence[Any], mesh: Mesh) -> list[Choice]:
         blocks = [_poisoned(a, s) for a, s in zip(arrays, choice.operands, strict=True)]
         order = [graph.main.body.args.index(v) for v in node.operands]
         regions = tuple(replay(graph, region) for region in node.regions)
-        site = Site(builder, op, choice.operands, choice.results, tuple(blocks[i] for i in order), regions)
+        kinds = combiners(node.regions[0], graph) if node.regions else ()
+        given = tuple(blocks[i] for i in order)
+        site = Site(builder, op, choice.operands, choice.results, given, regions, kinds)
         have = form_named(op.name, choice.form).build(site)
         for array, result, sharding in zip(want, have, choice.results, strict=True):
             whole = assemble(_spread(result, mesh), sharding, array.shape)

@@ -99,3 +99,8 @@ def test_the_lexer_that_is_replaced() -> None:
     from shardc.frontend.mlir import ModuleParser
 
     assert isinstance(ModuleParser("module {}", "prog.mlir").lexer, StrictLexer)
+
+
+@pytest.mark.parametrize("text", ['"builtin.module"() ({\n}) : () -> ()\n', "builtin.module {\n}\n"])
+def test_a_module_without_a_function(text: str) -> None:
+    assert refused(text)[0] == "the module has no function"
