@@ -101,6 +101,5 @@ def test_the_lexer_that_is_replaced() -> None:
     assert isinstance(ModuleParser("module {}", "prog.mlir").lexer, StrictLexer)
 
 
-@pytest.mark.parametrize("text", ['"builtin.module"() ({\n}) : () -> ()\n', "builtin.module {\n}\n"])
-def test_a_module_without_a_function(text: str) -> None:
-    assert refused(text)[0] == "the module has no function"
+def test_a_module_without_a_body() -> None:
+    assert refused('"builtin.module"() ({\n}) : () -> ()\n')[0] == "the module has no function"
