@@ -40,8 +40,9 @@ def _because(proof: Proof) -> str:
 def _claim(proof: Proof) -> str:
     if proof.decisions == 0 and not proof.sampled:
         return "equal for all arguments where no denominator is zero"
-    given = f" and {', '.join(proof.sampled)} arguments as drawn" if proof.sampled else ""
-    text = f"equal wherever the {proof.decisions} decisions on data fall as they fell{given}"
+    fell = [f"the {proof.decisions} decisions on data fall as they fell"] if proof.decisions else []
+    drawn = [f"{', '.join(proof.sampled)} arguments are as drawn"] if proof.sampled else []
+    text = f"equal wherever {' and '.join(fell + drawn)}"
     if proof.one_way:
         places = sorted(set(proof.one_way))
         text += f" ({len(proof.one_way)} only one way: {', '.join(places[:3])}"

@@ -205,14 +205,15 @@ class NumpyNames:
 
 
 def matmul(recorder: Recorder, left: Recorded, right: Recorded) -> Recorded:
-    """left @ right: of vectors, matrices, and stacks of as many dimensions."""
-    ranks = (left.type.rank, right.type.rank)
-    if min(ranks) < 1 or (max(ranks) > 2 and ranks[0] != ranks[1]):
+    """left @ right: of vectors, matrices, and stacks of them; one may have fewer dimensions in front."""
+    stacks = [array.type.shape[:-2] for array in (left, right)]
+    shared = min(map(len, stacks))
+    if 0 in (left.type.rank, right.type.rank) or len({stack[len(stack) - shared :] for stack in stacks}) > 1:
         raise Beyond(f"{left.type} @ {right.type}")
-    batch = "".join(chr(ord("a") + at) for at in range(max(ranks) - 2))
-    first = batch + ("xk" if ranks[0] > 1 else "k")
-    second = batch + ("ky" if ranks[1] > 1 else "k")
-    out = batch + first[len(batch) : -1] + second[len(batch) + 1 :]
+    batch = "".join(chr(ord("a") + at) for at in range(max(map(len, stacks))))
+    before = [batch[len(batch) - len(stack) :] for stack in stacks]
+    row, column = "x" * (left.type.rank > 1), "y" * (right.type.rank > 1)
+    first, second, out = f"{before[0]}{row}k", f"{before[1]}k{column}", batch + row + column
     return contracted(recorder, left, right, first, second, out)
 
 

@@ -163,7 +163,7 @@ def test_complex_numbers_are_beyond() -> None:
 def test_decisions_and_sampled_arguments_are_named() -> None:
     whole, local, _ = _compiled(TAKE)
     (line,) = lines(prove(whole, local))
-    assert "i32 arguments as drawn" in line
+    assert "i32 arguments are as drawn" in line
     whole, local, _ = _compiled(MLP)
     (line,) = lines(prove(whole, local))
     assert "decisions on data" in line

@@ -45,7 +45,12 @@ def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
         x = tanh(x @ w) + x
     return x
 """
-PROGRAMS = {"layer": LAYER, "moves": MOVES, "uneven": UNEVEN, "take": TAKE, "loop": LOOP}
+STACKED = """
+mesh m[x=4]
+def f(x: f32[8@x, 6, 32], w: f32[32, 16], v: f32[16]) -> f32[8@x, 6]:
+    return (x @ w) @ v
+"""
+PROGRAMS = {"stacked": STACKED, "layer": LAYER, "moves": MOVES, "uneven": UNEVEN, "take": TAKE, "loop": LOOP}
 
 
 def _emitted(program: str) -> tuple[Graph, str]:
