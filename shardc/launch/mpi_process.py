@@ -62,7 +62,7 @@ def show_lines() -> None:
     """What is printed goes out line by line, so that lines of several processes don't mix."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(line_buffering=True)
+            stream.reconfigure(line_buffering=True, write_through=False)  # also under PYTHONUNBUFFERED
 
 
 def split(words: Sequence[str]) -> tuple[list[str], list[str]]:

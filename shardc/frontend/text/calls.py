@@ -42,7 +42,7 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _scalar(scope, name, expr)
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
-        hint = _ELSEWHERE.get(name) or did_you_mean(name, known, scope.program.elsewhere(name))
+        hint = _ELSEWHERE.get(name) or scope.program.elsewhere(name) or did_you_mean(name, known)
         raise scope.e.error(f"unknown function {name}", hint, expr.pos)
     return _builtin(scope, name, expr, ())
 
