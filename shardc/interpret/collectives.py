@@ -222,9 +222,11 @@ def _collective_broadcast(op: Op, values: Sequence[Blocks], place: Place) -> lis
 
 
 def _assume_equal(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
-    for group in place.groups(_axes(op)):
+    """What differs by rounding alone becomes the first device's, so that copies are copies from here on."""
+    found = place.groups(_axes(op))
+    for group in found:
         check_copies(place.mesh, group, values[0])
-    return [values[0]]
+    return [_per_group(values[0], found, _shared(lambda members: members[0]))]
 
 
 def _partition_id(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
