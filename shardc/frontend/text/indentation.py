@@ -21,8 +21,8 @@ _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
 
 INSTEAD = {
-    "and": "& is elementwise and",
-    "or": "| is elementwise or",
+    "and": "& is elementwise and, and binds first: (a > b) & (c > d)",
+    "or": "| is elementwise or, and binds first: (a > b) | (c > d)",
     "not": "~ is elementwise not",
     "if": "a if known else b is decided while compiling; where(condition, x, y) chooses elementwise",
     "else": "where(condition, x, y) chooses elementwise",
