@@ -83,13 +83,19 @@ def rotation(op: Op) -> FactorRule:
     return builder.build()
 
 
+def _stacked(op: Op) -> RuleBuilder:
+    """A rule in which the dimensions before those of a matrix are shared."""
+    builder = RuleBuilder(op)
+    for dim, size in enumerate(op.operands[0].shape[:-2]):
+        builder.along(dim, size)
+    return builder
+
+
 def eigh(op: Op) -> FactorRule:
     """Matrices -> eigenvectors, eigenvalues."""
     shape = op.operands[0].shape
     rows, columns = len(shape) - 2, len(shape) - 1
-    builder = RuleBuilder(op)
-    for dim in range(rows):
-        builder.along(dim, shape[dim])
+    builder = _stacked(op)
     builder.factor(shape[rows], {0: rows}, {0: rows}, plain=False)
     builder.factor(shape[columns], {0: columns}, {0: columns, 1: rows}, plain=False)
     return builder.build()
@@ -99,9 +105,7 @@ def qr(op: Op) -> FactorRule:
     """Matrices -> reflectors (same shape), their scales."""
     shape = op.operands[0].shape
     rows, columns = len(shape) - 2, len(shape) - 1
-    builder = RuleBuilder(op)
-    for dim in range(rows):
-        builder.along(dim, shape[dim])
+    builder = _stacked(op)
     builder.factor(shape[rows], {0: rows}, {0: rows}, Kind.REPLICATE)
     builder.factor(shape[columns], {0: columns}, {0: columns}, Kind.REPLICATE)
     builder.factor(op.results[1].shape[rows], results={1: rows}, kind=Kind.REPLICATE)
@@ -112,9 +116,7 @@ def householder_product(op: Op) -> FactorRule:
     """Reflectors and their scales -> matrices of the reflectors' shape."""
     shape = op.operands[0].shape
     rows, columns = len(shape) - 2, len(shape) - 1
-    builder = RuleBuilder(op)
-    for dim in range(rows):
-        builder.along(dim, shape[dim])
+    builder = _stacked(op)
     builder.factor(shape[rows], {0: rows}, {0: rows}, Kind.REPLICATE)
     builder.factor(shape[columns], {0: columns}, {0: columns}, Kind.REPLICATE)
     builder.factor(op.operands[1].shape[rows], {1: rows}, kind=Kind.REPLICATE)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from shardc.backend.jax.local_function import by_local_function
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.expressions import call, integers
+from shardc.backend.python.expressions import integers
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.scope import Scope
-from shardc.backend.python.terms import Several
 from shardc.graph import Node
 from shardc.ops import hlo
 
@@ -43,13 +43,7 @@ def _local_function(name: str, params: str, text: str) -> Printer:
             "epsilon": repr(float(cast(float, node.attrs["epsilon"]))),
             "count": str(float(type.size // max(type.shape[feature], 1))),
         }
-        arrays = [scope.variable(value) for value in node.operands]
-        function = scope.names.fresh(name)
-        scope.names.pin(function)
-        with scope.writer.inner_function(f"def {function}({params}):"):
-            scope.writer.lines(text.format(**values))
-        done = call(function, *arrays)
-        return done if len(node.results) == 1 else Several(done)
+        return by_local_function(scope, node, name, params, text, values)
 
     return printer
 

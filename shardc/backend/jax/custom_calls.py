@@ -6,6 +6,7 @@ Others are written as calls of the same target, which whoever runs the program r
 from __future__ import annotations
 
 from shardc.backend.jax.casts import cast_over
+from shardc.backend.jax.local_function import by_local_function
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.custom_calls import options_of
 from shardc.backend.python.expressions import Expr, call, integers, list_of, raw
@@ -146,13 +147,7 @@ def custom_call(scope: Scope, node: Node) -> Printed:
         "options": _OPTIONS[name](options) if name in _OPTIONS else "",
         "parts": "values" if len(node.results) == 4 else "values.real, values.imag",
     }
-    arrays = [scope.variable(value) for value in node.operands]
-    function = scope.names.fresh(name)
-    scope.names.pin(function)
-    with scope.writer.inner_function(f"def {function}({params}):"):
-        scope.writer.lines(text.format(**values))
-    done = call(function, *arrays)
-    return done if len(node.results) == 1 else Several(done)
+    return by_local_function(scope, node, name, params, text, values)
 
 
 def _is_plain(scope: Scope, node: Node, name: str) -> bool:
