@@ -12,7 +12,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
+from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING, Meshes, attr_of, per_value, sharding_of
@@ -48,6 +50,28 @@ def remove_parts_of_axes(module: ModuleOp) -> None:
         _cut_function(main, module_meshes(module), lambda sharding, shape: whole_axes(sharding))
 
 
+def refuse_uneven_borders(module: ModuleOp) -> None:
+    """Raise ShardcError if an argument or result of a function is split unevenly.
+
+    Shardy pads all values in between so that each is split evenly. shardc has no need: its local code has
+    blocks of different sizes where a dimension does not divide.
+    """
+    meshes = module_meshes(module)
+    for function in functions_of(module).values():
+        types = function.function_type
+        sides = (("argument", "arg_attrs", types.inputs), ("result", "res_attrs", types.outputs))
+        for title, key, side in sides:
+            listed = function.properties.get(key)
+            for number, (entry, type) in enumerate(
+                zip(listed, side, strict=True) if is_array(listed) else ()
+            ):
+                found = _sharding_in(entry, meshes)
+                if found is not None and _to_divisible(found, type_of(type).shape) != found:
+                    text = f"{title} #{number} has a non-divisible sharding"
+                    hint = "sdy-update-non-divisible-input-output-shardings makes them divide"
+                    raise ShardcError(text, location_of(function.location), hint)
+
+
 def _to_divisible(sharding: Sharding, shape: Sequence[int]) -> Sharding:
     if sharding.mesh.is_maximal:
         return sharding
@@ -75,8 +99,13 @@ def _cut_function(function: FuncOp, meshes: Meshes, cut: Cut) -> None:
 
 def _with_cut(entry: Attribute, type: Attribute, meshes: Meshes, cut: Cut) -> Attribute:
     """The attributes of one argument or result, its sharding cut."""
-    found = entry.data.get(SHARDING) if isinstance(entry, DictionaryAttr) else None
-    if not isinstance(entry, DictionaryAttr) or not isinstance(found, ShardingAttr):
+    found = _sharding_in(entry, meshes)
+    if not isinstance(entry, DictionaryAttr) or found is None:
         return entry
-    after = cut(sharding_of(found, meshes), type_of(type).shape)
-    return DictionaryAttr({**entry.data, SHARDING: attr_of(after)})
+    return DictionaryAttr({**entry.data, SHARDING: attr_of(cut(found, type_of(type).shape))})
+
+
+def _sharding_in(entry: Attribute, meshes: Meshes) -> Sharding | None:
+    """The sharding among the attributes of an argument or result."""
+    found = entry.data.get(SHARDING) if isinstance(entry, DictionaryAttr) else None
+    return sharding_of(found, meshes) if isinstance(found, ShardingAttr) else None

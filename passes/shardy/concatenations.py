@@ -15,19 +15,17 @@ from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
+from xdsl.ir import Operation
 
 from shardc.dialects.convert import python_of
-from shardc.dialects.locations import locate, location_of
-from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.sdy_attributes import ShardingAttr
-from shardc.dialects.shardings import SHARDING, attr_of, per_value, sharding_of
+from shardc.dialects.shardings import SHARDING, per_value, sharding_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes
 from shardc.layout import Axis, Sharding, replicated
 from shardc.layout.axes import cut
 from shardc.ops import hlo
+from shardc.passes.shardy.reshards import reshard_operand, reshard_result
 from shardc.passes.shardy.values import made_by, ref_of_value
 from shardc.propagation.lists import extends, starts
 
@@ -140,21 +138,7 @@ def _still(candidate: _Candidate, best: _Candidate) -> _Candidate | None:
 def _reshard(op: Operation, shardings: Sequence[Sharding], common: Sharding) -> None:
     for number, sharding in enumerate(shardings[:-1]):
         if sharding.dims != common.dims:
-            made = _make(op, op.operands[number], common)
-            Rewriter.insert_op(made, InsertPoint.before(op))
-            op.operands[number] = made.result
+            reshard_operand(op, number, common)
     if shardings[-1].dims != common.dims:
         op.attributes[SHARDING] = per_value([common])
-        uses = [(use.operation, use.index) for use in op.results[0].uses]
-        made = _make(op, op.results[0], shardings[-1])
-        Rewriter.insert_op(made, InsertPoint.after(op))
-        for user, number in uses:
-            user.operands[number] = made.result
-
-
-def _make(op: Operation, value: SSAValue, sharding: Sharding) -> ReshardOp:
-    made = ReshardOp.create(
-        operands=[value], result_types=[value.type], properties={"sharding": attr_of(sharding)}
-    )
-    locate(made, location_of(op.location))
-    return made
+        reshard_result(op, 0, shardings[-1])

@@ -23,13 +23,18 @@ class InsertExplicitReshards(InsertReshards):
 
 @dataclass(frozen=True)
 class ReshardToCollectives(ReshardsToCollectives):
-    """reshards-to-collectives."""
+    """reshards-to-collectives. `keep_redundant_reshards` changes nothing: a reshard to what is there goes."""
 
     name = "sdy-reshard-to-collectives"
+    keep_redundant_reshards: bool = False
 
 
 @dataclass(frozen=True)
 class ConvertGlobalToLocal(Localize):
-    """localize."""
+    """localize. The options say how Shardy writes replica groups and which collectives it joins; shardc's
+    name the axes of the mesh, and are joined where that sends less."""
 
     name = "sdy-convert-global-to-local"
+    per_dim_all_gather: bool = False
+    combine_multi_dimension_reduce_scatter: bool = False
+    enable_rgv3: bool = False

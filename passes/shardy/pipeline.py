@@ -2,9 +2,7 @@
 
 sdy-import-pipeline       makes a program ready: meshes with names, a copy of each constant for each use,
                           manual axes spelled out, data-flow edges
-sdy-export-pipeline       makes plain what propagation leaves: no edges, groups or constraints, closed
-                          shardings that divide, reshards and all-reduces where operands are sharded otherwise
-sdy-propagation-pipeline  both, and all layers of propagation in between, through functions and their calls
+sdy-propagation-pipeline  that, all layers of propagation, through functions and their calls, and the export
 """
 
 from __future__ import annotations
@@ -15,40 +13,31 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
-from shardc.dialects.snapshot import snapshot
-from shardc.passes.shardy.borders import divide_borders, remove_parts_of_axes
 from shardc.passes.shardy.call_graph import drop_uncalled
-from shardc.passes.shardy.call_reshards import reshard_calls
 from shardc.passes.shardy.call_shardings import (
     give_calls_result_shardings,
     give_functions_result_shardings,
     reshard_call_results,
 )
-from shardc.passes.shardy.concatenations import reshard_concatenations
 from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter
 from shardc.passes.shardy.constraint_application import ApplyShardingConstraints
 from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFuncs, UnflattenCallGraph
-from shardc.passes.shardy.edges import AddDataFlowEdges, SinkDataFlowEdges
+from shardc.passes.shardy.edges import AddDataFlowEdges
 from shardc.passes.shardy.export import drop_axes_of_size_one
+from shardc.passes.shardy.export_pipeline import ExportPipeline
 from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups
-from shardc.passes.shardy.layers import UserPriorityPropagate, erase_dead
+from shardc.passes.shardy.layers import UserPriorityPropagate
 from shardc.passes.shardy.named_calls import ExportNamedComputations, ImportFuncCalls
-from shardc.passes.shardy.rules import drop_rules
-from shardc.passes.shardy.steps import (
-    close_dimensions,
-    constraints_to_reshards,
-    merge_all_constants,
-    name_meshes,
-    remove_groups,
-)
-from shardc.passes.shardy.unreduced import reduce_partial_sums
+from shardc.passes.shardy.steps import name_meshes
 
 
 @dataclass(frozen=True)
 class ImportPipeline(ModulePass):
-    """Make a program ready for the layers of propagation."""
+    """Make a program ready for the layers of propagation. The option changes nothing at this end."""
 
     name = "sdy-import-pipeline"
+
+    dedup_functions_fully: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         drop_uncalled(op)
@@ -95,24 +84,3 @@ class PropagationPipeline(ModulePass):
         drop_uncalled(op)
         reshard_call_results(op)
         ExportPipeline().apply(ctx, op)
-
-
-@dataclass(frozen=True)
-class ExportPipeline(ModulePass):
-    """Take away what only propagation needs, and insert the reshards that Shardy inserts by itself."""
-
-    name = "sdy-export-pipeline"
-
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        merge_all_constants(op)
-        SinkDataFlowEdges().apply(ctx, op)
-        remove_groups(op)
-        constraints_to_reshards(op)
-        divide_borders(op)
-        remove_parts_of_axes(op)
-        close_dimensions(op)
-        reshard_calls(op)
-        reduce_partial_sums(op)
-        reshard_concatenations(op)
-        erase_dead(snapshot(op), lambda node, graph: None)
-        drop_rules(op)

@@ -23,13 +23,14 @@ from shardc.dialects.sdy import MeshOp, ShardingConstraintOp, ShardingGroupOp
 from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.verify import sharding_refs
-from shardc.passes.shardy.borders import divide_borders, remove_parts_of_axes
+from shardc.passes.shardy.borders import divide_borders, refuse_uneven_borders, remove_parts_of_axes
 from shardc.passes.shardy.call_graph import drop_uncalled
 from shardc.passes.shardy.call_shardings import (
     give_calls_result_shardings,
     give_functions_result_shardings,
     reshard_call_results,
 )
+from shardc.passes.shardy.collective_products import leave_to_products
 from shardc.passes.shardy.constants import merge_constants
 from shardc.passes.shardy.export import (
     change_shardings,
@@ -149,6 +150,8 @@ STEPS: dict[str, Step] = {
     "sdy-drop-sharding-and-mesh": drop_shardings_and_meshes,
     "sdy-update-non-divisible-input-output-shardings": divide_borders,
     "sdy-remove-sub-axes-in-input-output-shardings": remove_parts_of_axes,
+    "sdy-remove-all-gather-reduce-scatter-for-cmv1": leave_to_products,
+    "sdy-pad-for-divisibility": refuse_uneven_borders,
 }
 """Shardy's name -> what it does."""
 

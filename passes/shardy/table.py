@@ -6,10 +6,12 @@ from collections.abc import Callable
 
 from xdsl.passes import ModulePass
 
+from shardc.passes.shardy.batching import ExplicitBatching
 from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter
 from shardc.passes.shardy.constraint_application import ApplyShardingConstraints
 from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFuncs, UnflattenCallGraph
 from shardc.passes.shardy.edges import AddDataFlowEdges, SinkDataFlowEdges
+from shardc.passes.shardy.export_pipeline import ExportPipeline
 from shardc.passes.shardy.layers import (
     AggressivePropagate,
     BasicPropagate,
@@ -22,7 +24,8 @@ from shardc.passes.shardy.partitioning import (
     InsertExplicitReshards,
     ReshardToCollectives,
 )
-from shardc.passes.shardy.pipeline import ExportPipeline, ImportPipeline, PropagationPipeline
+from shardc.passes.shardy.permutations import ResolvePermutationFactors
+from shardc.passes.shardy.pipeline import ImportPipeline, PropagationPipeline
 from shardc.passes.shardy.rules import PopulateRules
 from shardc.passes.shardy.steps import STEPS, step_class
 
@@ -35,6 +38,7 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         BasicPropagate,
         ConstantOrScalarSplitter,
         ConvertGlobalToLocal,
+        ExplicitBatching,
         ExportNamedComputations,
         ExportPipeline,
         FlattenCallGraph,
@@ -46,6 +50,7 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         PreOrderFuncs,
         PropagationPipeline,
         ReshardToCollectives,
+        ResolvePermutationFactors,
         SinkDataFlowEdges,
         UnflattenCallGraph,
         UserPriorityPropagate,
