@@ -25,6 +25,7 @@ from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFunc
 from shardc.passes.shardy.edges import AddDataFlowEdges
 from shardc.passes.shardy.export import drop_axes_of_size_one
 from shardc.passes.shardy.export_pipeline import ExportPipeline
+from shardc.passes.shardy.func_edges import add_func_edges, sink_func_edges
 from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups
 from shardc.passes.shardy.layers import UserPriorityPropagate
 from shardc.passes.shardy.named_calls import ExportNamedComputations, ImportFuncCalls
@@ -54,7 +55,8 @@ class ImportPipeline(ModulePass):
 class PropagationPipeline(ModulePass):
     """Import, all layers, and export.
 
-    With `dedup_functions_fully` all calls of a function keep sharing it, however they are sharded.
+    With `dedup_functions_fully` all calls of a function keep sharing it, however they are sharded. How newer
+    Shardys go through calls (`enable_late_inlining`, `enable_native_non_flat_support`) changes nothing here.
     """
 
     name = "sdy-propagation-pipeline"
@@ -63,12 +65,17 @@ class PropagationPipeline(ModulePass):
     propagation_strategy: str = "aggressive"
     run_op_priority_propagation: bool = True
     dedup_functions_fully: bool = False
+    enable_late_inlining: bool = False
+    enable_native_non_flat_support: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         ImportPipeline().apply(ctx, op)
-        FlattenCallGraph().apply(ctx, op)
-        drop_uncalled(op)
-        ImportFuncCalls().apply(ctx, op)
+        if self.dedup_functions_fully:
+            add_func_edges(op)
+        else:
+            FlattenCallGraph().apply(ctx, op)
+            drop_uncalled(op)
+            ImportFuncCalls().apply(ctx, op)
         ApplyShardingConstraints().apply(ctx, op)
         import_groups(op)
         PreOrderFuncs().apply(ctx, op)
@@ -78,9 +85,12 @@ class PropagationPipeline(ModulePass):
             propagation_strategy=self.propagation_strategy,
             run_op_priority_propagation=self.run_op_priority_propagation,
         ).apply(ctx, op)
-        ExportNamedComputations().apply(ctx, op)
+        if self.dedup_functions_fully:
+            sink_func_edges(op)
+        else:
+            ExportNamedComputations().apply(ctx, op)
         give_functions_result_shardings(op)
-        UnflattenCallGraph(self.dedup_functions_fully).apply(ctx, op)
+        UnflattenCallGraph().apply(ctx, op)
         drop_uncalled(op)
         reshard_call_results(op)
         ExportPipeline().apply(ctx, op)

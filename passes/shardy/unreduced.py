@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.derive import op_class
@@ -33,12 +33,18 @@ def reduce_partial_sums(module: ModuleOp) -> None:
         if isinstance(function, FuncOp):
             for op in list(function.walk()):
                 if isinstance(op, ReturnOp):
-                    wanted = _returned(function, len(op.operands))
-                    _reduce(op, [_unreduced(ref) for ref in wanted])
-                    _make_partial(op, wanted)
+                    for number, wanted in enumerate(_returned(function, len(op.operands))):
+                        _reduce(op, number, _unreduced(wanted))
+                        _make_partial(op, number, wanted)
+                elif isinstance(op, ReshardOp) and _unreduced(op.sharding.data):
+                    before = op.operands[0]
+                    _make_partial(op, 0, op.sharding.data)
+                    if op.operands[0] is not before:
+                        Rewriter.replace_op(op, [], [op.operands[0]])
                 elif op.results and not op.regions and not isinstance(op, CollectiveOp):
                     kept = _unreduced(ref_of_value(op.results[0]))
-                    _reduce(op, [kept] * len(op.operands))
+                    for number in range(len(op.operands)):
+                        _reduce(op, number, kept)
 
 
 def _returned(function: FuncOp, count: int) -> list[ShardingRef | None]:
@@ -52,38 +58,47 @@ def _unreduced(ref: ShardingRef | None) -> tuple[AxisRef, ...]:
     return () if ref is None else ref.unreduced
 
 
-def _reduce(op: Operation, kept: list[tuple[AxisRef, ...]]) -> None:
-    for number, (operand, keep) in enumerate(zip(op.operands, kept, strict=True)):
-        ref = ref_of_value(operand)
-        axes = tuple(axis for axis in _unreduced(ref) if axis not in keep)
-        if ref is None or not axes:
-            continue
-        left = replace(ref, unreduced=tuple(axis for axis in ref.unreduced if axis in keep))
-        properties = {"reduction_axes": AxesAttr(axes), "out_sharding": ShardingAttr(left)}
-        op.operands[number] = _insert(op, operand, op_class(sdy.all_reduce), properties)
+def _reduce(op: Operation, number: int, kept: tuple[AxisRef, ...]) -> None:
+    """Let an operand be partial over no other axes than those that are kept."""
+    operand = op.operands[number]
+    ref = ref_of_value(operand)
+    axes = tuple(axis for axis in _unreduced(ref) if axis not in kept)
+    if ref is None or not axes:
+        return
+    if isinstance(operand, OpResult) and _makes_partial(operand.op, axes):
+        op.operands[number] = operand.op.operands[0]
+        return
+    left = replace(ref, unreduced=tuple(axis for axis in ref.unreduced if axis in kept))
+    properties = {"reduction_axes": AxesAttr(axes), "out_sharding": ShardingAttr(left)}
+    op.operands[number] = _insert(op, operand, op_class(sdy.all_reduce), properties)
 
 
-def _make_partial(op: Operation, wanted: list[ShardingRef | None]) -> None:
-    """Where the result is to be partial over more axes, one device keeps the value, or each its block."""
-    for number, (operand, goal) in enumerate(zip(op.operands, wanted, strict=True)):
-        ref = ref_of_value(operand)
-        if ref is None or goal is None or all(axis in ref.unreduced for axis in goal.unreduced):
-            continue
-        added = tuple(axis for axis in goal.unreduced if axis not in ref.unreduced)
-        split = _left_by(ref, goal, added)
-        if split is None:
-            ref = replace(goal, unreduced=ref.unreduced)
-            operand = _insert(op, operand, ReshardOp, {"sharding": ShardingAttr(ref)})
-            split = [() for _ in ref.dims]
-        rest = tuple(axis for axis in added if not any(axis in axes for axes in split))
-        if rest:
-            ref = replace(ref, unreduced=tuple(a for a in goal.unreduced if a in (*ref.unreduced, *rest)))
-            properties = {"axes": AxesAttr(rest), "out_sharding": ShardingAttr(ref)}
-            operand = _insert(op, operand, op_class(sdy.replicated_to_unreduced), properties)
-        if any(split):
-            properties = {"axes": AxisListsAttr(tuple(split)), "out_sharding": ShardingAttr(goal)}
-            operand = _insert(op, operand, op_class(sdy.sharded_to_unreduced), properties)
-        op.operands[number] = operand
+def _makes_partial(op: Operation, axes: tuple[AxisRef, ...]) -> bool:
+    """Whether an operation makes a whole value partial over just these axes."""
+    return op.name == sdy.replicated_to_unreduced.name and op.properties["axes"] == AxesAttr(axes)
+
+
+def _make_partial(op: Operation, number: int, goal: ShardingRef | None) -> None:
+    """Where a result is to be partial over more axes, one device keeps the value, or each its block."""
+    operand = op.operands[number]
+    ref = ref_of_value(operand)
+    if ref is None or goal is None or all(axis in ref.unreduced for axis in goal.unreduced):
+        return
+    added = tuple(axis for axis in goal.unreduced if axis not in ref.unreduced)
+    split = _left_by(ref, goal, added)
+    if split is None:
+        ref = replace(goal, unreduced=ref.unreduced)
+        operand = _insert(op, operand, ReshardOp, {"sharding": ShardingAttr(ref)})
+        split = [() for _ in ref.dims]
+    rest = tuple(axis for axis in added if not any(axis in axes for axes in split))
+    if rest:
+        ref = replace(ref, unreduced=tuple(a for a in goal.unreduced if a in (*ref.unreduced, *rest)))
+        properties = {"axes": AxesAttr(rest), "out_sharding": ShardingAttr(ref)}
+        operand = _insert(op, operand, op_class(sdy.replicated_to_unreduced), properties)
+    if any(split):
+        properties = {"axes": AxisListsAttr(tuple(split)), "out_sharding": ShardingAttr(goal)}
+        operand = _insert(op, operand, op_class(sdy.sharded_to_unreduced), properties)
+    op.operands[number] = operand
 
 
 def _left_by(

@@ -30,10 +30,10 @@ sdy.mesh @m = <["x"=2, "y"=2]>
 // SPLIT: call @f(%arg0) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {}]>]>}
 // SPLIT: call @f_0(%arg1) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {"x"}]>]>}
 
-// SHARED:      sdy.reshard %arg1 <@m, [{"y"}, {}]>
-// SHARED-NEXT: call @f(%arg0) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {}]>]>}
-// SHARED-NEXT: call @f(%0)
-// SHARED-NEXT: sdy.reshard %2 <@m, [{"y"}, {"x"}]>
+// SHARED:      sdy.reshard %arg0 <@m, [{"y"}, {"x"}]>
+// SHARED-NEXT: call @f(%0) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {"x"}]>]>}
+// SHARED-NEXT: call @f(%arg1) {sdy.sharding = #sdy.sharding_per_value<[<@m, [{"y"}, {"x"}]>]>}
+// SHARED-NEXT: return %1, %2
 func.func @main(%a: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {}]>}, %b: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"y"}, {"x"}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32>) {
   %0 = func.call @f(%a) : (tensor<8x8xf32>) -> tensor<8x8xf32>
   %1 = func.call @f(%b) : (tensor<8x8xf32>) -> tensor<8x8xf32>

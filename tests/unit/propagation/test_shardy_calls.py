@@ -260,6 +260,54 @@ def test_random_programs_step_by_step(seed: int, programs: ModuleType) -> None:
         text = wanted
 
 
+SHARED = """
+sdy.mesh @mesh = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x2xi32>) -> tensor<8x2xi32> {
+  %0 = stablehlo.add %x, %x : tensor<8x2xi32>
+  %1 = func.call @foo(%0) : (tensor<8x2xi32>) -> tensor<8x2xi32>
+  %2 = func.call @bar(%0) : (tensor<8x2xi32>) -> tensor<8x2xi32>
+  return %2 : tensor<8x2xi32>
+}
+func.func private @foo(%x: tensor<8x2xi32>) -> tensor<8x2xi32> {
+  %0 = stablehlo.abs %x : tensor<8x2xi32>
+  %1 = sdy.sharding_constraint %0 <@mesh, [{"a"}, {}]> : tensor<8x2xi32>
+  %2 = sdy.sharding_constraint %0 <@mesh, [{"b"}, {}]> : tensor<8x2xi32>
+  %3 = stablehlo.abs %2 : tensor<8x2xi32>
+  %4 = func.call @bar(%3) : (tensor<8x2xi32>) -> tensor<8x2xi32>
+  return %4 : tensor<8x2xi32>
+}
+func.func private @bar(%x: tensor<8x2xi32>) -> tensor<8x2xi32> {
+  return %x : tensor<8x2xi32>
+}
+"""
+
+
+def test_calls_that_share_a_function_share_its_shardings() -> None:
+    wanted = by_jaxlib(SHARED, "sdy-propagation-pipeline{dedup-functions-fully=true}")
+    assert by_shardc(SHARED, "sdy-propagation-pipeline", dedup_functions_fully=True) == wanted
+
+
+@pytest.mark.parametrize("seed", range(0, 19, 3))
+def test_random_programs_whose_calls_share_functions(seed: int, programs: ModuleType) -> None:
+    features = frozenset(["calls", "constraint", *Random(seed).sample(FEATURES, seed % 5)])
+    text = programs.Program(Random(seed), features).text(5 + seed % 10)
+    wanted = by_jaxlib(text, "sdy-propagation-pipeline{dedup-functions-fully=true}")
+    assert by_shardc(text, "sdy-propagation-pipeline", dedup_functions_fully=True) == wanted
+
+
+def test_a_constraint_that_makes_a_value_partial() -> None:
+    text = (
+        'sdy.mesh @m = <["x"=2, "z"=2]>\n'
+        "func.func @main(%a: tensor<8xf32>)\n"
+        '    -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"z"}], unreduced={"x"}>},\n'
+        "        tensor<8xf32>) {\n"
+        '  %0 = sdy.sharding_constraint %a <@m, [{"z"}], unreduced={"x"}> : tensor<8xf32>\n'
+        "  %1 = stablehlo.tanh %0 : tensor<8xf32>\n"
+        "  return %0, %1 : tensor<8xf32>, tensor<8xf32>\n}\n"
+    )
+    assert by_shardc(text, "sdy-propagation-pipeline") == by_jaxlib(text, "sdy-propagation-pipeline")
+
+
 PARTIAL = (
     'sdy.mesh @m = <["x"=2, "y"=2]>\n'
     + """
