@@ -1,8 +1,8 @@
 """Tensor types of the IR and of the graph, each from the other.
 
-`tensor<4x8xbf16>` is `TensorType((4, 8), "bf16")`. Types that are no tensors (tokens, tuples) stand in a
-graph as a scalar whose dtype is their MLIR text; element types outside `graph.types.DTYPES` keep their
-spelling.
+`tensor<4x8xbf16>` is `TensorType((4, 8), "bf16")`. Types that are no tensors (tokens, tuples), and tensors
+whose sizes are not all known, stand in a graph as a scalar whose dtype is their MLIR text; element types
+outside `graph.types.DTYPES` keep their spelling.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import lru_cache
 import ml_dtypes
 import numpy as np
 from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
     BFloat16Type,
     ComplexType,
     Float16Type,
@@ -60,10 +61,15 @@ _OTHER_NUMPY: dict[str, np.dtype] = {
 }
 
 
+def is_dynamic(attr: Attribute) -> bool:
+    """Whether it is the type of a tensor whose sizes are not all known."""
+    return isinstance(attr, TensorType) and DYNAMIC_INDEX in attr.get_shape()
+
+
 @lru_cache(maxsize=1 << 14)
 def type_of(attr: Attribute) -> GraphType:
     """The graph's type for an IR type."""
-    if not isinstance(attr, TensorType):
+    if is_dynamic(attr) or not isinstance(attr, TensorType):
         return GraphType((), str(attr))
     text = str(attr.element_type)  # pyright: ignore[reportUnknownMemberType, reportUnknownArgumentType]
     return GraphType(attr.get_shape(), _DTYPE_OF_TEXT.get(text, text))

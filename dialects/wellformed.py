@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, UnrankedTensorType
+from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
@@ -10,12 +10,17 @@ from xdsl.utils.exceptions import VerifyException
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.manual import check_manual
+from shardc.dialects.stablehlo.calls import CustomCallOp
+from shardc.dialects.types import is_dynamic
+from shardc.ops import find
+from shardc.ops.custom_calls import has_rule
 
 
-def verify(module: ModuleOp) -> None:
+def verify(module: ModuleOp, dynamic: bool = False) -> None:
     """Raise ShardcError, with its location, for the first operation that is wrong.
 
-    Of operations that share class, types and attributes, one is checked.
+    Of operations that share class, types and attributes, one is checked. `dynamic`: tensors of dynamic shape
+    may pass through what has no factor rule: calls, loops, barriers, unknown operations.
     """
     seen: set[tuple[object, ...]] = set()
     for op in module.walk():
@@ -23,7 +28,7 @@ def verify(module: ModuleOp) -> None:
         if key is not None and key in seen:
             continue
         try:
-            _check_shapes(op)
+            _check_shapes(op, dynamic)
             _check_terminators(op)
             check_manual(op)
             op.verify(verify_nested_ops=False)
@@ -47,13 +52,20 @@ def _look(op: Operation) -> tuple[object, ...] | None:
     )
 
 
-def _check_shapes(op: Operation) -> None:
-    """Raise VerifyException for tensors whose sizes are not known."""
+def _check_shapes(op: Operation, dynamic: bool) -> None:
+    """Raise VerifyException for tensors whose sizes are not known where they must be."""
+    asks = not dynamic or _has_rule(op)
     arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
     for type in (*op.result_types, *(arg.type for arg in arguments)):
-        unranked = isinstance(type, UnrankedTensorType)
-        if unranked or (isinstance(type, TensorType) and DYNAMIC_INDEX in type.get_shape()):
+        if isinstance(type, UnrankedTensorType) or (is_dynamic(type) and asks):
             raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
+
+
+def _has_rule(op: Operation) -> bool:
+    if isinstance(op, CustomCallOp):
+        return has_rule(op.call_target_name.data)
+    definition = find(op.name)
+    return definition is not None and definition.rule is not None
 
 
 def _check_terminators(op: Operation) -> None:

@@ -20,6 +20,7 @@ from shardc.dialects.sdy import DataFlowEdgeOp, ManualComputationOp, NamedComput
 from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.shardings import SHARDING, attr_of, per_value, sharding_of
 from shardc.dialects.snapshot import snapshot
+from shardc.dialects.types import is_dynamic
 from shardc.dialects.verify import module_meshes
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, unconstrained
@@ -42,7 +43,7 @@ class AddDataFlowEdges(ModulePass):
                 for edge in _edges(node, snap.graph):
                     owner = snap.ssa[edge.owner]
                     known = any(isinstance(use.operation, DataFlowEdgeOp) for use in owner.uses)
-                    if isinstance(owner.type, TensorType) and not known:
+                    if not known and not is_dynamic(owner.type) and isinstance(owner.type, TensorType):
                         insert_edge(owner, None if edge.start is None else attr_of(edge.start), None)
 
 

@@ -80,7 +80,9 @@ class OptMain(xDSLOptMain):
             file = self.args.input_file or "<stdin>"
             text = stream.read().decode("utf-8")
             register_source(file, text)
-            return read(text, file, self.args.allow_unregistered_dialect)
+            unregistered: bool = self.args.allow_unregistered_dialect
+            shardys = all(step.name in SDY_PASSES for step in self.pipeline.passes)
+            return read(text, file, unregistered, dynamic=shardys)
 
         self.available_frontends["mlir"] = parse_mlir
 

@@ -42,11 +42,14 @@ from shardc.layout import LayoutError
 from shardc.layout.mesh import IN_NAMES, NAME
 
 
-def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> ModuleOp:
+def read(
+    text: str, file: str = "<stdin>", allow_unregistered: bool = False, dynamic: bool = False
+) -> ModuleOp:
     """The module in `text`, verified.
 
     Every operation has a location: the text's own `loc(…)`, else its place in the text.
-    `allow_unregistered` lets operations of unknown dialects in. Raises ShardcError at the first thing wrong.
+    `allow_unregistered` lets operations of unknown dialects in, `dynamic` tensors of dynamic shape where no
+    factor rule is asked for. Raises ShardcError at the first thing wrong.
     """
     register_source(file, text)
     with no_garbage_collection():
@@ -56,7 +59,7 @@ def read(text: str, file: str = "<stdin>", allow_unregistered: bool = False) -> 
         if MHLO_SHARDING in text:
             read_gspmd(module)
         name_values(module)
-        verify(module)
+        verify(module, dynamic)
     _check_meshes(module)
     return module
 

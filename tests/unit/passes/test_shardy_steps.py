@@ -280,3 +280,27 @@ def test_the_export_with_all_collectives() -> None:
     SDY_PASSES["sdy-export-pipeline"]()(enable_insert_explicit_collectives=True).apply(make_context(), module)
     text = print_as_mlir(module)
     assert "sdy.all_gather" in text and "sdy.reduce_scatter" in text
+
+
+DYNAMIC = """
+func.func @main(%x: tensor<8x8xf32>, %d: tensor<?x8xf32>) -> (tensor<8x8xf32>, tensor<?x8xf32>) {
+  %0 = stablehlo.tanh %x : tensor<8x8xf32>
+  %1:2 = stablehlo.optimization_barrier %0, %d : tensor<8x8xf32>, tensor<?x8xf32>
+  %2 = stablehlo.custom_call @sdy_testonly(%1#1) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  return %1#0, %2 : tensor<8x8xf32>, tensor<?x8xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("name", ["sdy-add-data-flow-edges", "sdy-import-pipeline"])
+def test_values_of_dynamic_shape_are_skipped(name: str) -> None:
+    module = read(DYNAMIC, "prog.mlir", dynamic=True)
+    SDY_PASSES[name]()().apply(make_context(), module)
+    assert by_jaxlib(print_as_mlir(module), "") == by_jaxlib(DYNAMIC, name)
+
+
+def test_what_needs_sizes_refuses_values_of_dynamic_shape() -> None:
+    with pytest.raises(ShardcError, match="dynamic shape"):
+        read(DYNAMIC, "prog.mlir")
+    with pytest.raises(ShardcError, match="dynamic shape"):
+        read(DYNAMIC.replace("@sdy_testonly", "@mhlo.erf"), "prog.mlir", dynamic=True)
