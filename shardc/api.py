@@ -104,11 +104,11 @@ def compile(
         module = read(text, chosen)
         whole = snapshot(module.clone()).graph if prove else None
         graph = lower(module, chosen)
+        source = emit(graph, chosen.target, chosen.process_data)
         if whole is not None:
             from shardc.proof.demand import demand
 
-            demand(whole, graph)
-        source = emit(graph, chosen.target, chosen.process_data)
+            demand(whole, graph, source, chosen.target)
     mesh = mesh_of(graph) if graph.meshes else None
     return Program(source, mesh, chosen.target, tuple(warnings), *_shardings(graph))
 

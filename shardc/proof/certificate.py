@@ -1,7 +1,8 @@
-"""A proof as a file: what shardc-check needs to run it again.
+"""Proofs as a file: what shardc-check needs to run them again.
 
-Everything in it follows from the two programs and the draws' seeds, so the checker makes it anew and compares
-the bytes. Nothing in it depends on lines of the source.
+There is a proof of the per-device program that --emit local prints, and one of the emitted Python where that
+is read back. Everything in a proof follows from its two programs and the draws' seeds, so the checker makes it
+anew and compares. Nothing in it depends on lines of the source.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from shardc.proof.report import ASSUMED
 from shardc.proof.values import is_exact
 from shardc.semantics.arrays import Array
 
-FORMAT = 2
+FORMAT = 3
+LOCAL = "local"
+"""How a program is read that --emit local prints."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +40,16 @@ class Facts:
     plan: Plan
 
 
-def certificate(proof: Proof, texts: Sequence[str]) -> str:
-    """The certificate of a proof of the programs with these texts, the global one first."""
+def certificate(*proofs: tuple[Proof, Sequence[str], str]) -> str:
+    """The certificate of proofs: each with the texts of its programs, the global one first, and how the other
+    is read (LOCAL, or a target).
+    """
+    return text_of([entry(_facts(proof), texts, reads) for proof, texts, reads in proofs])
+
+
+def _facts(proof: Proof) -> Facts:
     assert proof.shapes is not None
-    facts = Facts(
+    return Facts(
         proof.shapes,
         proof.draws,
         proof.results,
@@ -50,13 +59,22 @@ def certificate(proof: Proof, texts: Sequence[str]) -> str:
         proof.loops,
         proof.plan,
     )
-    return text_of(facts, texts)
 
 
-def text_of(facts: Facts, texts: Sequence[str]) -> str:
-    """A certificate's bytes."""
+def text_of(entries: Sequence[object]) -> str:
+    """A certificate's bytes; the digest is that of the entries."""
     document = {
         "format": FORMAT,
+        "proofs": entries,
+        "digest": sha256(json.dumps(entries).encode()).hexdigest(),
+    }
+    return json.dumps(document, indent=1) + "\n"
+
+
+def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
+    """A proof as its certificate has it."""
+    return {
+        "reads": reads,
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
         "shapes": [_shapes(graph) for graph in (facts.shapes.whole, facts.shapes.local)],
@@ -80,7 +98,6 @@ def text_of(facts: Facts, texts: Sequence[str]) -> str:
         "one_way": facts.one_way,
         "assumed": ASSUMED,
     }
-    return json.dumps(document, indent=1) + "\n"
 
 
 def _loop(note: Note) -> dict[str, object]:

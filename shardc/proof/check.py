@@ -4,9 +4,10 @@
     shardc prog.shard --emit ir -o whole.mlir;  shardc prog.shard --emit local -o local.mlir
     shardc-check whole.mlir local.mlir proof.json
 
-Reads both programs and the certificate, reduces the shapes, runs the draws that the certificate names on
-both, and demands equal results and the certificate's own bytes. It imports the reader and the operations'
-exact meanings, neither planning nor passes.
+The second program may be the emitted Python file, which is read back. Reads both programs and the
+certificate, reduces the shapes, runs the draws that the certificate names on both, and demands equal results
+and the certificate's own bytes. It imports the readers and the operations' exact meanings, neither planning
+nor passes.
 """
 
 from __future__ import annotations
@@ -23,14 +24,16 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
-from shardc.proof.certificate import Facts, text_of
+from shardc.proof.certificate import LOCAL, Facts, entry, text_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate_both
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
+from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, same
+from shardc.proof.values import Refused as RefusedText
 
 MOST_DRAWS = 100
 
@@ -49,24 +52,49 @@ class _Replay:
     loops: Sequence[Note]
 
 
-def check(whole: str, local: str, claimed: str) -> Facts:
-    """Replay a certificate on the texts of both programs. Raises Refused."""
-    graphs = [snapshot(read(text, name)).graph for text, name in ((whole, "whole"), (local, "local"))]
+def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
+    """Replay the proof of two programs from their texts; `reads`: local, numpy or jax, what the second is.
+
+    Raises Refused.
+    """
+    entries, at = _entries(claimed, reads)
+    first = snapshot(read(whole, "whole")).graph
+    graphs = [first, _local(local, first, reads)]
     shapes = reduced(*graphs)
-    plan = _plan(claimed)
-    replays = [_replay(shapes, graphs[0], draw, plan) for draw in _draws(claimed)]
+    plan = _plan(entries[at])
+    replays = [_replay(shapes, graphs[0], draw, plan) for draw in _draws(entries[at])]
     facts = _facts(shapes, replays, plan)
-    if text_of(facts, (whole, local)) != claimed:
+    entries[at] = entry(facts, (whole, local), reads)
+    if text_of(entries) != claimed:
         raise Refused("the certificate is not that of these programs")
     if facts.chance > MOST:
         raise Refused("the chance of a miss is too high")
     return facts
 
 
-def _draws(claimed: str) -> list[Draw]:
+def _local(text: str, whole: Graph, reads: str) -> Graph:
+    if reads == LOCAL:
+        return snapshot(read(text, "local")).graph
     try:
-        draws: Any = json.loads(claimed)["draws"]
-        found = [Draw(draw["seed"], draw["kind"], draw["divides"]) for draw in draws]
+        return reader(reads)(text, whole)
+    except (Beyond, RefusedText) as error:
+        raise Refused(f"the emitted text: {error}") from None
+
+
+def _entries(claimed: str, reads: str) -> tuple[list[Any], int]:
+    """The proofs of a certificate, and which one is that of a program read so."""
+    try:
+        entries: list[Any] = list(json.loads(claimed)["proofs"])
+        return entries, [each["reads"] for each in entries].index(reads)
+    except (ValueError, KeyError, TypeError):
+        raise Refused(
+            f"the certificate cannot be read, or has no proof of a program that is {reads}"
+        ) from None
+
+
+def _draws(claimed: Any) -> list[Draw]:
+    try:
+        found = [Draw(draw["seed"], draw["kind"], draw["divides"]) for draw in claimed["draws"]]
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
     if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
@@ -76,10 +104,10 @@ def _draws(claimed: str) -> list[Draw]:
     return found
 
 
-def _plan(claimed: str) -> Plan:
+def _plan(claimed: Any) -> Plan:
     """What is done with the loops. Any plan proves what it proves."""
     try:
-        loops: Any = json.loads(claimed)["loops"]
+        loops: Any = claimed["loops"]
         plan = Plan(set(loops["in_full"]), {loop: set(also) for loop, also in loops["also"]})
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
@@ -123,14 +151,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="shardc-check", description="Runs a proof of shardc --prove again.")
     for name, help in (
         ("whole", "the global program, as --emit ir prints it"),
-        ("local", "the per-device program, as --emit local prints it"),
+        ("local", "the per-device program, as --emit local prints it; or the emitted .py file"),
         ("certificate", "what --prove FILE wrote"),
     ):
         parser.add_argument(name, metavar=f"{name.upper()}", help=help)
     options = parser.parse_args(argv)
     try:
         texts = [_text(cast(str, path)) for path in (options.whole, options.local, options.certificate)]
-        facts = check(*texts)
+        facts = check(*texts, reads=_reads(cast(str, options.local), texts[1]))
     except Refused as error:
         print(f"shardc-check: {error}", file=sys.stderr)
         return 1
@@ -139,6 +167,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
     print(f"holds: {len(facts.draws)} draws, chance of a miss below {facts.chance * 1.05:.0e}")
     return 0
+
+
+def _reads(path: str, text: str) -> str:
+    """What the second program is: Python that imports JAX or does not, or the IR."""
+    if not path.endswith(".py"):
+        return LOCAL
+    return "jax" if "\nimport jax\n" in text else "numpy"
 
 
 def _text(path: str) -> str:

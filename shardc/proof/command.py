@@ -10,8 +10,9 @@ from shardc.compilation import emit, lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.options import Options
-from shardc.proof.certificate import certificate
+from shardc.proof.certificate import LOCAL, certificate
 from shardc.proof.prove import Verdict, prove
+from shardc.proof.reading.readers import READ
 from shardc.proof.reading.text import prove_text
 from shardc.proof.report import lines
 
@@ -23,22 +24,21 @@ def prove_module(
 ) -> int:
     """Compile a module of stage ir, prove what comes out, print the report; 1 if the programs differ.
 
-    The global program is `against`, by default the module itself. `write` gets the certificate, which holds
-    for the texts that --emit ir (of the global program) and --emit local print. For the target numpy the
-    emitted text is proved too, and has a line of its own.
+    The global program is `against`, by default the module itself. Where the target's text can be read back
+    (readers.READ) it is proved too, and has a line of its own. `write` gets the certificate, which holds for
+    the texts that --emit ir (of the global program) and --emit local print, and for the emitted text.
     """
     reference = module.clone() if against is None else against
-    texts = [print_module(reference)]
+    first = print_module(reference)
     whole = snapshot(reference).graph
     local = lower(module, options)
-    texts.append(print_module(module))
-    proof = prove(whole, local)
-    print("\n".join(lines(proof)))
-    if write is not None and proof.verdict is Verdict.PROVED:
-        write(certificate(proof, texts))
-    verdicts = [proof.verdict]
-    if options.target == "numpy":
-        of_text = prove_text(whole, emit(local, options.target))
-        print("\n".join(["the emitted NumPy text, read back:", *lines(of_text)]))
-        verdicts.append(of_text.verdict)
-    return int(Verdict.DIFFERS in verdicts)
+    proofs = [(prove(whole, local), (first, print_module(module)), LOCAL)]
+    print("\n".join(lines(proofs[0][0])), flush=True)
+    if options.target in READ:
+        text = emit(local, options.target, options.process_data)
+        proofs.append((prove_text(whole, text, options.target), (first, text), options.target))
+        print("\n".join([f"the emitted {READ[options.target]} text, read back:", *lines(proofs[1][0])]))
+    proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]
+    if write is not None and proved:
+        write(certificate(*proved))
+    return int(any(proof.verdict is Verdict.DIFFERS for proof, _, _ in proofs))

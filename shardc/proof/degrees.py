@@ -144,6 +144,9 @@ class Degrees:
         if node.name == hlo.divide.name and not self.divides:
             self.arguments = max(self.arguments, operands[1].top)
             return _product(operands[0], VARIABLE)
+        if node.name == hlo.logistic.name:
+            self.arguments = max(self.arguments, operands[0].top + operands[0].bottom, 1)
+            return Degree(0, 1) if self.divides else VARIABLE
         if node.name in _PAIRS:
             return _PAIRS[node.name](*operands)
         if node.name == chlo.square.name:
@@ -151,14 +154,22 @@ class Degrees:
         if node.name in (hlo.dot_general.name, hlo.convolution.name):
             return _sum_of(_product(*operands), self._terms(node))
         if node.name in _REDUCTIONS:
-            axes = cast("tuple[Axis, ...]", node.attrs.get("axes", ()))
-            return _sum_of(_either(*operands), size_of(axes) if axes else 64)
+            return _sum_of(_either(*operands), self._devices(node))
         if node.regions:
             return self._combined(node, operands)
         if has(node.name, Trait.ELEMENTWISE) and node.name not in _CHOICES:
             self.arguments = max(self.arguments, *(d.top + d.bottom for d in operands))
             return VARIABLE
         return _either(*operands)
+
+    def _devices(self, node: Node) -> int:
+        """How many devices' blocks a collective adds at most."""
+        axes = cast("tuple[Axis, ...] | None", node.attrs.get("axes"))
+        return (
+            max((mesh.size for mesh in self.graph.meshes.values()), default=1)
+            if axes is None
+            else size_of(axes)
+        )
 
     def _combined(self, node: Node, operands: list[Degree]) -> Degree:
         """Reductions, scatters and sorts, by what their bodies do."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 import numpy as np
@@ -60,6 +61,15 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     inverses["residue"] = field.hashed(draw.key("inverse"), [right["residue"]])
     inverses["shadow"], inverses["other"] = 1 / right["shadow"], 1 / right["other"]
     return [arithmetic.multiply(left, inverses)]
+
+
+@exact(hlo.logistic)
+def logistic(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """1 / (1 + exp(-x)), as programs write it out too."""
+    opposite = arithmetic.negate(as_exact(arrays[0]))
+    (power,) = random_function(draw, replace(op, name=hlo.exponential.name, attrs={}), [opposite])
+    one = whole(np.asarray(1.0))
+    return divide(draw, op, [one, arithmetic.add(one, power)])
 
 
 @exact(hlo.maximum, hlo.minimum)

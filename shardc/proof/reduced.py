@@ -55,6 +55,8 @@ def reduced(whole: Graph, local: Graph) -> Reduced:
         for dim in range(len(whole.type(left).shape)):
             classes.link((0, left, dim), (1, right, dim))
     for program in programs:
+        program.merge()
+    for program in programs:
         program.count()
     found = shrunk(classes, together)
     new_whole, new_local = (_Rewriter(program, found).graph() for program in programs)

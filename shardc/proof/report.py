@@ -27,6 +27,8 @@ def lines(proof: Proof) -> list[str]:
 def _headline(proof: Proof) -> str:
     if proof.verdict is Verdict.NOT_PROVED:
         return f"not proved: {proof.reason}"
+    if not proof.draws:
+        return f"DIFFERS from the global program{_because(proof)}"
     (draw,) = proof.draws
     return (
         f"DIFFERS from the global program (draw {draw.seed}, {draw.kind}){_because(proof)}; {_sizes(proof)}"

@@ -29,6 +29,10 @@ class Program:
     together: dict[Key, int]
     sums: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
     """Node -> the dimensions of its first operand that it sums over."""
+    merges: list[tuple[tuple[int, list[int]], tuple[int, int], str]] = field(
+        default_factory=list["tuple[tuple[int, list[int]], tuple[int, int], str]"]
+    )
+    """Dimensions of a value that are one of another, major to minor, and where."""
 
     def key(self, value: int, dim: int) -> Key:
         return (self.number, value, dim)
@@ -63,6 +67,23 @@ class Program:
             inside = has(node.name, Trait.REGION) or node.name == sdy.named_computation.name
             for inner in node.regions if inside else ():
                 self._region(inner)
+
+    def merge(self) -> None:
+        """Of dimensions that a reshape merges the largest whose size does not stay anyway may shrink."""
+        classes = self.classes
+        stay = {classes.find(key)[0] for key in classes.pinned}
+        for (value, dims), one, line in self.merges:
+            shape, keys = self.shape(value), {dim: self.key(value, dim) for dim in dims}
+            stays = {dim: classes.find(key)[0] in stay for dim, key in keys.items()}
+            chosen = max(dims, key=lambda dim: (not stays[dim], shape[dim], -dim))
+            for dim in dims:
+                if dim != chosen:
+                    classes.pin(keys[dim], line)
+                    stay.add(classes.find(keys[dim])[0])
+            either = stays[chosen] or classes.find(self.key(*one))[0] in stay
+            self.link(one, (value, chosen), prod(shape[dim] for dim in dims if dim > chosen))
+            if either or self.key(*one) in classes.pinned:
+                stay.add(classes.find(keys[chosen])[0])
 
     def count(self) -> None:
         """How many indices of one class an operation has at once: in its result, and summed over."""
@@ -121,6 +142,14 @@ def _elementwise(program: Program, node: Node) -> None:
 treats(spmd.all_gather, spmd.reduce_scatter, spmd.all_slice, spmd.all_to_all)(_elementwise)
 
 
+@treats(
+    hlo.all_reduce,
+    hlo.all_gather,
+    hlo.reduce_scatter,
+    hlo.all_to_all,
+    hlo.collective_permute,
+    hlo.collective_broadcast,
+)
 def _identity(program: Program, node: Node) -> None:
     for operand, result in zip(node.operands, node.results, strict=True):
         program.alike(operand, result)
@@ -159,20 +188,15 @@ def _transpose(program: Program, node: Node) -> None:
 @treats(hlo.reshape)
 def _reshape(program: Program, node: Node) -> None:
     (operand,), (result,) = node.operands, node.results
+    line = f"reshape in line {node.loc.line}"
     for left, right in _matching(program.shape(operand), program.shape(result)):
-        if not left or not right:
-            continue
-        first, last = (operand, left[0]), (result, right[0])
         if len(right) > 1 and len(left) > 1:
-            program.pin(operand, f"reshape in line {node.loc.line}", *left)
-            program.pin(result, f"reshape in line {node.loc.line}", *right)
-        elif len(left) > 1:
-            program.pin(operand, f"reshape in line {node.loc.line}", *left[1:])
-            program.link(last, first, prod(program.shape(operand)[d] for d in left[1:]))
+            program.pin(operand, line, *left)
+            program.pin(result, line, *right)
+        elif len(left) == 1:
+            program.merges.append(((result, right), (operand, left[0]), line))
         else:
-            if len(right) > 1:
-                program.pin(result, f"reshape in line {node.loc.line}", *right[1:])
-            program.link(first, last, prod(program.shape(result)[d] for d in right[1:]))
+            program.merges.append(((operand, left), (result, right[0]), line))
 
 
 def _matching(left: Sequence[int], right: Sequence[int]) -> list[tuple[list[int], list[int]]]:

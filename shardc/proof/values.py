@@ -43,6 +43,10 @@ class Beyond(Exception):
     """The proof does not cover what the program does."""
 
 
+class Refused(Exception):
+    """An emitted text does what Python, NumPy or JAX refuse: who runs it gets an error, or other arrays."""
+
+
 def is_exact(array: Array) -> bool:
     return array.dtype == EXACT
 

@@ -9,9 +9,9 @@ from typing import Any, cast
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.ops import OpDef, sdy, spmd
-from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.reading.recorded import Recorded, Recorder, dim_of
 from shardc.proof.reading.regions import applied
-from shardc.proof.values import Beyond
+from shardc.proof.values import Refused
 from shardc.runtime.mesh import Axes, Entry, names_of, sharding_of
 
 Row = tuple[Recorded, ...]
@@ -43,13 +43,14 @@ class Comm:
         return self._op(spmd.all_reduce, axes, x, kind="min")
 
     def psum_scatter(self, x: Recorded, axes: Axes, scatter_dimension: int) -> Recorded:
-        return self._op(spmd.reduce_scatter, axes, x, dim=scatter_dimension, kind="sum")
+        return self._op(spmd.reduce_scatter, axes, x, dim=_dim(x, scatter_dimension), kind="sum")
 
     def all_gather(self, x: Recorded, axes: Axes, axis: int) -> Recorded:
-        return self._op(spmd.all_gather, axes, x, dim=axis)
+        return self._op(spmd.all_gather, axes, x, dim=_dim(x, axis))
 
     def all_to_all(self, x: Recorded, axes: Axes, split_axis: int, concat_axis: int) -> Recorded:
-        return self._op(spmd.all_to_all, axes, x, split_dim=split_axis, concat_dim=concat_axis)
+        dims = {"split_dim": _dim(x, split_axis), "concat_dim": _dim(x, concat_axis)}
+        return self._op(spmd.all_to_all, axes, x, **dims)
 
     def ppermute(self, x: Recorded, axes: Axes, perm: Sequence[tuple[int, int]]) -> Recorded:
         return self._op(spmd.collective_permute, axes, x, pairs=tuple(perm))
@@ -58,16 +59,20 @@ class Comm:
         return self._op(spmd.collective_broadcast, axes, x, root=source)
 
     def block(self, x: Recorded, axes: Axes, axis: int) -> Recorded:
-        return self._op(spmd.all_slice, axes, x, dim=axis)
+        return self._op(spmd.all_slice, axes, x, dim=_dim(x, axis))
 
     def partial(self, x: Recorded, axes: Axes, kind: str = "sum") -> Recorded:
         return self._op(spmd.to_partial, axes, x, kind=kind)
 
 
+def _dim(array: Recorded, axis: int) -> int:
+    return dim_of(axis, array.type.rank)
+
+
 def emulation(recorder: Recorder, results: Sequence[TensorType]) -> Callable[..., Any]:
     """What stands for emulate: per-device code of the whole mesh, in the layouts that it is told.
 
-    `results` are the global types that the program is to give. Raises Beyond where blocks make others.
+    `results` are the global types that the program is to give. Raises Refused where blocks make others.
     """
 
     def emulate(
@@ -129,4 +134,4 @@ def _check(block: TensorType, sharding: Sharding, type: TensorType, shape: Seque
     if shape is None:
         shape = [size * dim.parts for size, dim in zip(block.shape, sharding.dims, strict=True)]
     if block.with_shape(tuple(shape)) != type or sharding.local_shape(type.shape) != block.shape:
-        raise Beyond(f"blocks {block} of a result {type}")
+        raise Refused(f"blocks {block} make no result {type}")

@@ -11,9 +11,9 @@ import numpy as np
 from shardc.graph import DotDims, GatherDims, identity, is_float, is_integer
 from shardc.graph.types import DTYPES, TensorType
 from shardc.ops import OpDef, chlo, hlo
-from shardc.proof.reading.recorded import Recorded, Recorder, short
+from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of, short
 from shardc.proof.reading.regions import combination, extreme, less_than
-from shardc.proof.values import Beyond
+from shardc.proof.values import Beyond, Refused
 
 Axes = int | tuple[int, ...] | None
 
@@ -99,7 +99,8 @@ class NumpyNames:
         return self.recorder.spread(array, shape)
 
     def concatenate(self, arrays: Sequence[Recorded], axis: int) -> Recorded:
-        return self.recorder.one(hlo.concatenate, *arrays, dimension=axis)
+        dim = dim_of(axis, arrays[0].type.rank)
+        return self.recorder.one(hlo.concatenate, *arrays, dimension=dim)
 
     def flip(self, array: Recorded, axis: Axes) -> Recorded:
         return self.recorder.one(hlo.reverse, array, dimensions=_dims(array, axis))
@@ -116,6 +117,7 @@ class NumpyNames:
         """Whole slices at the places along a dimension, which are clamped."""
         if mode != "clip":
             raise Beyond(f"np.take by {mode}")
+        axis = dim_of(axis, table.type.rank)
         rank, more = table.type.rank, places.type.rank
         dims = GatherDims(
             offset_dims=(*range(axis), *range(axis + more, rank - 1 + more)),
@@ -127,7 +129,8 @@ class NumpyNames:
         return self.recorder.one(hlo.gather, table, places, dimension_numbers=dims, slice_sizes=sizes)
 
     def sort(self, array: Recorded, axis: int, kind: str) -> Recorded:
-        return self.recorder.one(hlo.sort, array, regions=[less_than(self.recorder, array)], dimension=axis)
+        dim, less = dim_of(axis, array.type.rank), less_than(self.recorder, array)
+        return self.recorder.one(hlo.sort, array, regions=[less], dimension=dim)
 
     # what combines elements
 
@@ -154,10 +157,10 @@ class NumpyNames:
         return self.sum(array, axis, **keep) / count
 
     def argmax(self, array: Recorded, axis: int) -> Recorded:
-        return extreme(self.recorder, array, axis, "GT")
+        return extreme(self.recorder, array, dim_of(axis, array.type.rank), "GT")
 
     def argmin(self, array: Recorded, axis: int) -> Recorded:
-        return extreme(self.recorder, array, axis, "LT")
+        return extreme(self.recorder, array, dim_of(axis, array.type.rank), "LT")
 
     def cumsum(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
         return self._running("sum", self._summed(array, dtype), axis)
@@ -185,6 +188,7 @@ class NumpyNames:
         return self.recorder.reshaped(result, kept) if keepdims else result
 
     def _running(self, kind: str, array: Recorded, axis: int) -> Recorded:
+        axis = dim_of(axis, array.type.rank)
         ones, size = (1,) * array.type.rank, array.shape[axis]
         return self.recorder.one(
             hlo.reduce_window,
@@ -208,7 +212,10 @@ def matmul(recorder: Recorder, left: Recorded, right: Recorded) -> Recorded:
     """left @ right: of vectors, matrices, and stacks of them; one may have fewer dimensions in front."""
     stacks = [array.type.shape[:-2] for array in (left, right)]
     shared = min(map(len, stacks))
-    if 0 in (left.type.rank, right.type.rank) or len({stack[len(stack) - shared :] for stack in stacks}) > 1:
+    if 0 in (left.type.rank, right.type.rank):
+        raise Refused(f"{left.type} @ {right.type}")
+    if len({stack[len(stack) - shared :] for stack in stacks}) > 1:
+        broadcast_shape(*stacks)
         raise Beyond(f"{left.type} @ {right.type}")
     batch = "".join(chr(ord("a") + at) for at in range(max(map(len, stacks))))
     before = [batch[len(batch) - len(stack) :] for stack in stacks]
@@ -222,7 +229,7 @@ def contracted(
 ) -> Recorded:
     """An einsum of two arrays whose letters are those of both and of the result, or of both alone."""
     if (len(first), len(second)) != (left.type.rank, right.type.rank):
-        raise Beyond(f"the subscripts {first},{second} of {left.type} and {right.type}")
+        raise Refused(f"the subscripts {first},{second} of {left.type} and {right.type}")
     both = [letter for letter in first if letter in second]
     batch = [letter for letter in both if letter in out]
     summed = [letter for letter in both if letter not in out]
@@ -246,4 +253,4 @@ Recorded.__matmul__ = lambda self, other: matmul(self.recorder, self, other)  # 
 def _dims(array: Recorded, axis: Axes) -> tuple[int, ...]:
     if axis is None:
         return tuple(range(array.type.rank))
-    return tuple(dim % array.type.rank for dim in ((axis,) if isinstance(axis, int) else axis))
+    return tuple(dim_of(dim, array.type.rank) for dim in ((axis,) if isinstance(axis, int) else axis))

@@ -2,7 +2,7 @@
 
 A Recorded is a value of the graph that is built. Python numbers take their dtype from the array they meet;
 operands are broadcast as NumPy does, by broadcast_in_dim. What NumPy would do and no operation here says
-raises Beyond, as does a program of more than MOST_OPERATIONS.
+raises Beyond, as does a program of more than MOST_OPERATIONS; what NumPy would refuse raises Refused.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ import numpy as np
 from shardc.analysis.build import GraphBuilder
 from shardc.graph import Dense, TensorType, is_integer
 from shardc.graph.types import DTYPES
-from shardc.ops import OpDef, hlo
-from shardc.proof.values import Beyond
+from shardc.ops import OpDef, ShapeError, hlo
+from shardc.proof.values import Beyond, Refused
 
 MOST_OPERATIONS = 1 << 15
 
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
+
+_CONVERT = (hlo.concatenate, hlo.pad, hlo.dynamic_update_slice)
+"""Operations on arrays of one dtype, for which NumPy converts them."""
 
 
 def short(dtype: object) -> str:
@@ -29,6 +32,21 @@ def short(dtype: object) -> str:
     if found is None:
         raise Beyond(f"arrays of {dtype}")
     return found
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape of arrays together. Raises Refused where they do not fit."""
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError as error:
+        raise Refused(str(error)) from error
+
+
+def dim_of(axis: int, rank: int) -> int:
+    """A dimension, which may be counted from the end. Raises Refused where there is none."""
+    if not -rank <= axis < rank:
+        raise Refused(f"axis {axis} of an array of {rank} dimensions")
+    return axis % rank
 
 
 class Recorder:
@@ -50,7 +68,12 @@ class Recorder:
         self.count += 1
         if self.count > MOST_OPERATIONS:
             raise Beyond(f"texts that run more than {MOST_OPERATIONS} operations")
-        values = self.builder.op(definition.name, *(operand.value for operand in operands), **given)
+        try:
+            values = self.builder.op(definition.name, *(operand.value for operand in operands), **given)
+        except ShapeError as error:
+            if definition in _CONVERT and len({operand.type.dtype for operand in operands}) > 1:
+                raise Beyond("arrays of several dtypes put together") from error
+            raise Refused(str(error)) from error
         if definition is hlo.sqrt:
             self.rooted[values[0]] = operands[0]
         return [Recorded(self, value) for value in values]
@@ -75,15 +98,15 @@ class Recorder:
         return self.broadcast(*(self.converted(self.lifted(value, dtype), dtype) for value in values))
 
     def broadcast(self, *operands: Recorded) -> list[Recorded]:
-        shape = np.broadcast_shapes(*(operand.shape for operand in operands))
+        shape = broadcast_shape(*(operand.shape for operand in operands))
         return [self.spread(operand, shape) for operand in operands]
 
     def spread(self, operand: Recorded, shape: tuple[int, ...]) -> Recorded:
         """np.broadcast_to."""
         if operand.shape == shape:
             return operand
-        if np.broadcast_shapes(operand.shape, shape) != shape:
-            raise Beyond(f"an array {operand.type} where {shape} is wanted")
+        if broadcast_shape(operand.shape, shape) != shape:
+            raise Refused(f"an array {operand.type} where {shape} is wanted")
         places = tuple(range(len(shape) - operand.type.rank, len(shape)))
         result = operand.type.with_shape(shape)
         return self.one(hlo.broadcast_in_dim, operand, results=[result], broadcast_dimensions=places)
@@ -124,7 +147,8 @@ class Recorded:
         return self.transpose(*reversed(range(self.type.rank)))
 
     def transpose(self, *order: int) -> Recorded:
-        return self.recorder.one(hlo.transpose, self, permutation=tuple(order))
+        dims = tuple(dim_of(dim, self.type.rank) for dim in order)
+        return self.recorder.one(hlo.transpose, self, permutation=dims)
 
     def reshape(self, *shape: Any) -> Recorded:
         sizes = cast("Sequence[int]", shape[0] if isinstance(shape[0], tuple) else shape)
@@ -185,7 +209,7 @@ def indexed(array: Recorded, items: tuple[Any, ...]) -> Recorded:
             shape.append(1)
             continue
         if dim == len(bounds):
-            raise Beyond("more indices than dimensions")
+            raise Refused("more indices than dimensions")
         size = bounds[dim][1]
         if isinstance(item, slice):
             start, stop, step = item.indices(size)
@@ -194,7 +218,7 @@ def indexed(array: Recorded, items: tuple[Any, ...]) -> Recorded:
             bounds[dim] = (start, max(start, stop), step)
             shape.append(len(range(start, stop, step)))
         elif isinstance(item, int):
-            place = range(size)[item]
+            place = dim_of(item, size)
             bounds[dim] = (place, place + 1, 1)
         else:
             low, high = array.recorder.bounds.get(item.value, (-1, size))

@@ -1,75 +1,33 @@
-"""prove_text(whole, text): whether the program that an emitted NumPy text runs equals the global one.
+"""prove_text(whole, text, target): whether the program that an emitted text runs equals the global one.
 
-The text's functions run once, at full size, on arrays that hold no data (recorded.py), with stand-ins for
-what it imports; what they do becomes one program with per-device code, as --emit local prints, and that is
-proved as any other.
+The text is read back (numpy_text.py, jax_text.py): its functions run once, at full size, without data, and
+what they do is one program with per-device code. That takes the local program's place in the proof.
 """
 
 from __future__ import annotations
 
-import ast
-import base64
-from types import SimpleNamespace
-from typing import Any, cast
-
-from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, walk
-from shardc.layout import LayoutError
-from shardc.ops import hlo
+from shardc.graph import Graph
 from shardc.proof.prove import Proof, Verdict, prove
-from shardc.proof.reading.control import as_calls, calls
-from shardc.proof.reading.device_names import emulation
-from shardc.proof.reading.kernel_names import KernelNames
-from shardc.proof.reading.numpy_names import DType, NumpyNames
-from shardc.proof.reading.recorded import Recorded, Recorder
-from shardc.proof.values import Beyond
-from shardc.runtime.mesh import Mesh, P
-
-_BUILTINS = {"range": range, "complex": complex, "float": float}
+from shardc.proof.reading.readers import reader
+from shardc.proof.values import Beyond, Refused
 
 
-def prove_text(whole: Graph, text: str) -> Proof:
-    """The proof of a text instead of the local program that it was emitted for."""
+def prove_text(whole: Graph, text: str, target: str) -> Proof:
+    """The proof of a text of one of readers.READ instead of the local program that it was emitted for.
+
+    A text that does not run, or that gives arrays of other types, differs.
+    """
     try:
-        return prove(whole, read_back(text, whole))
+        read = reader(target)(text, whole)
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond what is read back")
-
-
-def read_back(text: str, whole: Graph) -> Graph:
-    """The program of a text whose `main` takes and gives the arrays of the global program.
-
-    Raises Beyond where the text does what cannot be read, or what NumPy would refuse.
-    """
-    functions = [as_calls(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
-    module = ast.fix_missing_locations(ast.Module([*functions], []))
-    interface = whole.main.body
-    recorder = Recorder(_has_roots(whole))
-    namespace: dict[str, Any] = {
-        "__builtins__": _BUILTINS,
-        "np": NumpyNames(recorder),
-        "ops": KernelNames(recorder),
-        "ml_dtypes": SimpleNamespace(bfloat16=DType(recorder, "bf16")),
-        "base64": base64,
-        "Mesh": Mesh,
-        "P": P,
-        "emulate": emulation(recorder, whole.types(interface.results)),
-        **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},
-        **calls(recorder),
-    }
-
-    def main(_: object, *values: int) -> list[int]:
-        found = namespace["main"](*(Recorded(recorder, value) for value in values))
-        arrays = cast("tuple[Recorded, ...]", found) if isinstance(found, tuple) else (found,)
-        return [array.value for array in arrays]
-
-    try:
-        exec(compile(module, "emitted text", "exec"), namespace)
-        recorder.builder.function("main", whole.types(interface.args), main)
-    except (ValueError, TypeError, IndexError, NameError, LayoutError, AttributeError) as error:
-        raise Beyond(f"what the emitted text does is refused ({error}), and such texts") from error
-    return recorder.builder.graph
-
-
-def _has_roots(whole: Graph) -> bool:
-    nodes = (node for function in whole.functions.values() for node in walk(function.body))
-    return any(node.name == hlo.rsqrt.name for node in nodes)
+    except Refused as error:
+        return Proof(Verdict.DIFFERS, f"the emitted text does not run: {error}")
+    for does, types, wanted in (
+        ("takes", read.types(read.main.body.args), whole.types(whole.main.body.args)),
+        ("gives", read.types(read.main.body.results), whole.types(whole.main.body.results)),
+    ):
+        if types != wanted:
+            have, asked = (", ".join(map(str, found)) for found in (types, wanted))
+            return Proof(Verdict.DIFFERS, f"the emitted text {does} {have} in place of {asked}")
+    return prove(whole, read)

@@ -14,7 +14,7 @@ from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region
 from shardc.ops import spmd
 from shardc.passes.pipeline import run_to
-from shardc.proof.certificate import certificate
+from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
@@ -187,7 +187,7 @@ def f(x: f32[64@x, 128], ws: f32[20, 128, 128]) -> f32[64@x, 128]:
 @pytest.mark.parametrize("text", [LAYERS, GREATEST, NESTED])
 def test_certificates_of_loops_hold(text: str) -> None:
     whole, local, texts = _compiled(text)
-    made = certificate(prove(whole, local), texts)
+    made = certificate((prove(whole, local), texts, LOCAL))
     check(*texts, made)
 
 
@@ -203,7 +203,7 @@ def test_certificates_of_loops_hold(text: str) -> None:
 )
 def test_certificates_with_other_loops_do_not(loops: object) -> None:
     whole, local, texts = _compiled(LAYERS)
-    document = json.loads(certificate(prove(whole, local), texts))
-    altered = json.dumps({**document, "loops": loops}, indent=1) + "\n"
+    document = json.loads(certificate((prove(whole, local), texts, LOCAL)))
+    altered = text_of([{**document["proofs"][0], "loops": loops}])
     with pytest.raises(Refused):
         check(*texts, altered)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from shardc.compilation import emit
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
@@ -15,9 +16,11 @@ from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region, walk
 from shardc.ops import hlo, spmd
 from shardc.passes.pipeline import run_to
-from shardc.proof.certificate import certificate
+from shardc.proof.certificate import LOCAL, certificate
 from shardc.proof.check import Refused, check
 from shardc.proof.prove import Verdict, prove
+from shardc.proof.reading.readers import READ
+from shardc.proof.reading.text import prove_text
 from shardc.proof.report import lines
 
 MLP = """
@@ -200,13 +203,13 @@ def test_per_device_code_against_a_function(reduction: str, verdict: Verdict) ->
 
 def test_a_certificate_is_replayed() -> None:
     whole, local, texts = _compiled(MLP)
-    claimed = certificate(prove(whole, local), texts)
+    claimed = certificate((prove(whole, local), texts, LOCAL))
     assert check(texts[0], texts[1], claimed).chance < 1e-12
 
 
 def test_an_altered_certificate_is_refused() -> None:
     whole, local, texts = _compiled(NORM)
-    claimed = certificate(prove(whole, local), texts)
+    claimed = certificate((prove(whole, local), texts, LOCAL))
     for place in range(0, len(claimed), 37):
         byte = "7" if claimed[place] != "7" else "8"
         with pytest.raises(Refused):
@@ -215,11 +218,32 @@ def test_an_altered_certificate_is_refused() -> None:
 
 def test_a_certificate_is_of_its_programs() -> None:
     whole, local, texts = _compiled(NORM)
-    claimed = certificate(prove(whole, local), texts)
+    claimed = certificate((prove(whole, local), texts, LOCAL))
     wrong = texts[1].replace('kind = "sum"', 'kind = "max"')
     assert wrong != texts[1]
     with pytest.raises(Refused, match="differs"):
         check(texts[0], wrong, claimed)
+
+
+@pytest.mark.parametrize("target", READ)
+def test_a_certificate_of_an_emitted_text_is_replayed(target: str) -> None:
+    if target == "jax":
+        pytest.importorskip("jax")
+    whole, local, texts = _compiled(MLP)
+    text = emit(local, target)
+    proofs = (prove(whole, local), texts, LOCAL), (prove_text(whole, text, target), (texts[0], text), target)
+    claimed = certificate(*proofs)
+    for second, reads in ((texts[1], LOCAL), (text, target)):
+        assert check(texts[0], second, claimed, reads).chance < 1e-12
+    for right, wrong in (("psum(", "psum(2 * "), ("@ w2", "@ w"), ("The whole program", "All of it")):
+        altered = text.replace(right, wrong, 1)
+        with pytest.raises(Refused):
+            check(texts[0], altered, claimed, target)
+    (first, second) = (certificate(proof) for proof in proofs)
+    with pytest.raises(Refused, match="no proof"):
+        check(*texts, second)
+    with pytest.raises(Refused, match="no proof"):
+        check(texts[0], text, first, target)
 
 
 def test_the_graphs_stay_as_they_are() -> None:

@@ -12,7 +12,8 @@ from shardc.graph import Graph, walk
 from shardc.ops import hlo
 from shardc.passes.pipeline import run_to
 from shardc.proof.prove import Verdict
-from shardc.proof.reading.text import prove_text, read_back
+from shardc.proof.reading.numpy_text import read_back
+from shardc.proof.reading.text import prove_text
 from shardc.proof.values import Beyond
 
 LAYER = """
@@ -62,7 +63,7 @@ def _emitted(program: str) -> tuple[Graph, str]:
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_is_emitted_is_proved(name: str) -> None:
-    proof = prove_text(*_emitted(PROGRAMS[name]))
+    proof = prove_text(*_emitted(PROGRAMS[name]), "numpy")
     assert proof.verdict is Verdict.PROVED, proof.reason
 
 
@@ -70,7 +71,7 @@ def test_a_loop_stays_a_loop() -> None:
     whole, text = _emitted(LOOP)
     nodes = [node for f in read_back(text, whole).functions.values() for node in walk(f.body)]
     assert sum(node.name == hlo.while_.name for node in nodes) == 1
-    assert prove_text(whole, text).loops[0]  # and is proved by induction
+    assert prove_text(whole, text, "numpy").loops[0]  # and is proved by induction
 
 
 FAULTS = {
@@ -101,13 +102,13 @@ def test_faults_of_a_text_are_found(name: str) -> None:
     program, right, wrong = FAULTS[name]
     whole, text = _emitted(program)
     assert right in text, text
-    proof = prove_text(whole, text.replace(right, wrong, 1))
+    proof = prove_text(whole, text.replace(right, wrong, 1), "numpy")
     assert proof.verdict is not Verdict.PROVED
 
 
 def test_what_cannot_be_read_is_not_proved() -> None:
     whole, text = _emitted(LAYER)
-    proof = prove_text(whole, text.replace("np.maximum(", "np.heaviside("))
+    proof = prove_text(whole, text.replace("np.maximum(", "np.heaviside("), "numpy")
     assert proof.verdict is Verdict.NOT_PROVED and "np.heaviside" in proof.reason
 
 
@@ -119,4 +120,4 @@ def test_a_text_reads_nothing_and_runs_nothing_else() -> None:
 
 def test_large_shapes_do_not_allocate() -> None:
     whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
-    assert prove_text(whole, text).verdict is Verdict.PROVED
+    assert prove_text(whole, text, "numpy").verdict is Verdict.PROVED

@@ -1,0 +1,150 @@
+"""read_back(text, whole): the program that an emitted JAX text runs, as JAX itself lowers it.
+
+The text's functions are traced by JAX for arguments of the global program's types, on a mesh without devices;
+the StableHLO that comes out, with shard_map's bodies as per-device code, is read like any other. So what the
+names of JAX mean is what JAX makes of them. The text reaches functions of jax.numpy and jax.lax, and nothing
+that runs or writes anything.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import builtins
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from shardc.diagnostics import ShardcError, register_source
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.mlir import read
+from shardc.graph import Graph
+from shardc.proof.reading.own_blocks import own_blocks
+from shardc.proof.values import Beyond, Refused
+
+FILE = "the emitted text"
+"""What locations in it are of."""
+
+MOST_DEVICES = 1 << 20
+
+_WIDE = "jax.config.update('jax_enable_x64', True)"
+_NOT_TRACED = {"emulate_devices", "main_local"}
+"""Functions beside the program: they start devices, and move what processes hold."""
+
+_BUILTINS = {name: getattr(builtins, name) for name in ("complex", "float", "len", "range", "RuntimeError")}
+_FILES = frozenset({"fromfile", "load", "save", "savez"})
+_JAX = ("ShapeDtypeStruct", "enable_x64", "shard_map", "vjp")
+_NUMPY = ("array", "frombuffer", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
+          "float16", "float32", "float64", "complex64", "complex128", "bool_", "inf", "nan")  # fmt: skip
+
+
+class Names:
+    """Some names of a module, and `others`; its modules `linalg` and `fft` likewise. More raise Beyond."""
+
+    def __init__(self, module: ModuleType, only: Collection[str] | None = None, **others: object) -> None:
+        self._module, self._only = module, only
+        self.__dict__.update(others)
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._module, name, None)
+        if isinstance(found, ModuleType) and name in ("linalg", "fft"):
+            return Names(found)
+        allowed = name not in _FILES if self._only is None else name in self._only
+        if found is None or isinstance(found, ModuleType) or not allowed or name.startswith("_"):
+            raise Beyond(f"the name {self._module.__name__}.{name} in an emitted text")
+        return found
+
+
+def read_back(text: str, whole: Graph) -> Graph:
+    """The program of a text whose `main` takes the arrays of the global program.
+
+    Raises Beyond where the text does what cannot be read, or JAX is not there; Refused where it does what
+    Python or JAX refuse.
+    """
+    try:
+        import jax
+    except ImportError:
+        raise Beyond("JAX is not installed, and texts of this target") from None
+    tree = ast.parse(text)
+    wide = any(isinstance(node, ast.Expr) and ast.unparse(node) == _WIDE for node in tree.body)
+    types = whole.types(whole.main.body.args)
+    with jax.enable_x64(wide):
+        lowered = _lowered(_functions(tree), [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
+    register_source(FILE, text)
+    try:
+        return own_blocks(snapshot(read(lowered, "what JAX makes of it")).graph)
+    except ShardcError as error:
+        message = f"what JAX makes of the emitted text ({error.diagnostic.message})"
+        raise Beyond(f"{message}, and such texts") from error
+
+
+def _functions(tree: ast.Module) -> ast.Module:
+    """The functions that are traced. Raises Beyond for names that lead out of what they are given."""
+    functions = [
+        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name not in _NOT_TRACED
+    ]
+    for node in (inner for function in functions for inner in ast.walk(function)):
+        names = [getattr(node, key) for key in ("attr", "id", "name", "arg") if hasattr(node, key)]
+        if any(isinstance(name, str) and name.startswith("__") for name in names):
+            raise Beyond("names with two underscores")
+        if isinstance(node, ast.Import | ast.ImportFrom | ast.Global | ast.ClassDef):
+            raise Beyond("texts that import or define more")
+    return ast.Module([*functions], [])
+
+
+def _lowered(functions: ast.Module, arguments: Sequence[Any]) -> str:
+    """The StableHLO text of `main`."""
+    jax: Any = import_module("jax")
+    namespace = _namespace()
+    try:
+        exec(compile(functions, FILE, "exec"), namespace)
+        traced = jax.jit(namespace["main"], keep_unused=True).trace(*arguments)
+        return str(traced.lower(lowering_platforms=("cpu",)).as_text(debug_info=True))
+    except Beyond:
+        raise
+    except NameError as error:
+        if hasattr(builtins, str(error.name)):
+            raise Beyond(f"the name {error.name} in an emitted text") from error
+        raise Refused(_first_line(error)) from error
+    except Exception as error:
+        raise Refused(_first_line(error)) from error
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def _namespace() -> dict[str, Any]:
+    """What the names of an emitted text are."""
+    jax: Any = import_module("jax")
+    from jax.sharding import PartitionSpec
+
+    def devices() -> range:
+        return range(MOST_DEVICES)
+
+    def jit(function: Callable[..., Any]) -> Callable[..., Any]:
+        return function
+
+    return {
+        "__builtins__": _BUILTINS,
+        "base64": SimpleNamespace(b64decode=base64.b64decode),
+        "jax": Names(jax, _JAX, devices=devices, jit=jit, nn=Names(jax.nn)),
+        "jnp": Names(jax.numpy),
+        "lax": Names(jax.lax),
+        "np": Names(np, _NUMPY),
+        "Mesh": _mesh,
+        "P": PartitionSpec,
+    }
+
+
+def _mesh(devices: Any, names: Sequence[str]) -> Any:
+    """A mesh of these numbers, without devices."""
+    from jax.sharding import AbstractMesh
+
+    numbers = np.asarray(devices)
+    if len(set(numbers.ravel().tolist())) < numbers.size:
+        raise Refused("a device is in the mesh twice")
+    return AbstractMesh(numbers.shape, tuple(names))

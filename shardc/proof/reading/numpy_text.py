@@ -1,0 +1,72 @@
+"""read_back(text, whole): the program that an emitted NumPy text runs.
+
+The text's functions run once, at full size, on arrays that hold no data (recorded.py), with stand-ins for
+what it imports; what they do becomes one program with per-device code, as --emit local prints.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import builtins
+from types import SimpleNamespace
+from typing import Any, cast
+
+from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, walk
+from shardc.layout import LayoutError
+from shardc.ops import ShapeError, hlo
+from shardc.proof.reading.control import as_calls, calls
+from shardc.proof.reading.device_names import emulation
+from shardc.proof.reading.kernel_names import KernelNames
+from shardc.proof.reading.numpy_names import DType, NumpyNames
+from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.values import Beyond, Refused
+from shardc.runtime.mesh import Mesh, P
+
+_BUILTINS = {"range": range, "complex": complex, "float": float}
+
+
+def read_back(text: str, whole: Graph) -> Graph:
+    """The program of a text whose `main` takes and gives the arrays of the global program.
+
+    Raises Beyond where the text does what cannot be read, Refused where it does what NumPy refuses.
+    """
+    functions = [as_calls(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+    module = ast.fix_missing_locations(ast.Module([*functions], []))
+    interface = whole.main.body
+    recorder = Recorder(_has_roots(whole))
+    namespace: dict[str, Any] = {
+        "__builtins__": _BUILTINS,
+        "np": NumpyNames(recorder),
+        "ops": KernelNames(recorder),
+        "ml_dtypes": SimpleNamespace(bfloat16=DType(recorder, "bf16")),
+        "base64": base64,
+        "Mesh": Mesh,
+        "P": P,
+        "emulate": emulation(recorder, whole.types(interface.results)),
+        **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},
+        **calls(recorder),
+    }
+
+    def main(_: object, *values: int) -> list[int]:
+        found = namespace["main"](*(Recorded(recorder, value) for value in values))
+        arrays = cast("tuple[Recorded, ...]", found) if isinstance(found, tuple) else (found,)
+        return [array.value for array in arrays]
+
+    try:
+        exec(compile(module, "emitted text", "exec"), namespace)
+        recorder.builder.function("main", whole.types(interface.args), main)
+    except (ShapeError, LayoutError, IndexError) as error:
+        raise Refused(str(error)) from error
+    except NameError as error:
+        if hasattr(builtins, str(error.name)):
+            raise Beyond(f"the name {error.name} in an emitted text") from error
+        raise Refused(str(error)) from error
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Beyond(f"what the emitted text does is not known ({error}), and such texts") from error
+    return recorder.builder.graph
+
+
+def _has_roots(whole: Graph) -> bool:
+    nodes = (node for function in whole.functions.values() for node in walk(function.body))
+    return any(node.name == hlo.rsqrt.name for node in nodes)

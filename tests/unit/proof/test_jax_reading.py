@@ -1,0 +1,156 @@
+"""Emitted JAX texts, read back by JAX's own tracing and proved; faults in the texts."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+pytest.importorskip("jax")
+
+from shardc.backend.jax import emit
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.graph import Graph, walk
+from shardc.ops import hlo
+from shardc.passes.pipeline import run_to
+from shardc.proof.prove import Verdict
+from shardc.proof.reading.jax_text import read_back
+from shardc.proof.reading.text import prove_text
+from shardc.proof.values import Beyond
+
+LAYER = """
+mesh pod[data=2, model=4]
+size B = 64, D = 128, F = 256
+def layer(x: f32[B@data, D], w1: f32[D, F@model], w2: f32[F@model, D]) -> f32[B@data, D]:
+    y = relu(x @ w1) @ w2
+    return softmax(y * rsqrt(mean(y * y, axis=-1, keepdims=True) + 1e-6) - x)
+"""
+HALO = """
+mesh m[x=4]
+def f(x: f32[32@x, 12]) -> f32[32@x, 12]:
+    return concatenate([x[1:], x[:1]], 0) - 2.0 * x + cumsum(x, 0)
+"""
+MOVED = """
+mesh m[x=2, y=4]
+def f(x: f32[64@(x, y), 128], w: f32[64@y, 16]) -> (f32[64, 128@(y, x)], f32[16@x]):
+    return x * 2.0, sum(sigmoid(w), 0)
+"""
+UNEVEN = """
+mesh m[x=4]
+def f(x: f32[30@x, 128], m: f32[128]) -> f32[128]:
+    return max(x, 0) + sum(where(x > m, x, m), 0)
+"""
+TAKE = """
+mesh m[x=4]
+def f(t: f32[64@x, 128], i: i32[8]) -> f32[8, 128]:
+    return take(t, i, 0)
+"""
+LOOP = """
+mesh m[x=4]
+def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
+    for w in ws carrying x:
+        x = tanh(x @ w) + x
+    return x
+"""
+WIDE = """
+mesh m[x=4]
+def f(x: f64[16@x, 32], i: i64[16@x]) -> (f64[32], i64[]):
+    return sum(x, 0), max(i)
+"""
+PROGRAMS = {
+    "layer": LAYER, "halo": HALO, "moved": MOVED, "uneven": UNEVEN, "take": TAKE, "loop": LOOP, "wide": WIDE,
+}  # fmt: skip
+
+
+@cache
+def _emitted(program: str) -> tuple[Graph, str]:
+    module = read(program, "test.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    return whole, emit(snapshot(module).graph)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_emitted_is_proved(name: str) -> None:
+    proof = prove_text(*_emitted(PROGRAMS[name]), "jax")
+    assert proof.verdict is Verdict.PROVED, proof.reason
+
+
+def test_a_loop_stays_a_loop_and_sizes_shrink() -> None:
+    whole, text = _emitted(LOOP)
+    nodes = [node for f in read_back(text, whole).functions.values() for node in walk(f.body)]
+    assert sum(node.name == hlo.while_.name for node in nodes) == 1
+    assert prove_text(whole, text, "jax").loops[0]  # proved by induction
+    shapes = prove_text(*_emitted(LAYER), "jax").shapes
+    assert shapes is not None and (64, 3) in shapes.units
+
+
+FAULTS = {
+    "a sum over other devices": (LAYER, '@ w2, "model")', '@ w2, "data")'),
+    "a maximum": (LAYER, "lax.psum(", "lax.pmax("),
+    "another function": (LAYER, "jax.nn.relu(", "jnp.tanh("),
+    "another number": (LAYER, "1e-06", "1e-05"),
+    "another axis": (LAYER, "jnp.mean(y * y, axis=1", "jnp.mean(y * y, axis=0"),
+    "scaled by an axis's size": (LAYER, "y * t", "4 * y * t"),
+    "another layout": (LAYER, 'out_specs=P("data", None)', 'out_specs=P("model", None)'),
+    "a neighbour on the other side": (HALO, "[(0, 3), (1, 0), (2, 1), (3, 2)]",
+                                      "[(0, 1), (1, 2), (2, 3), (3, 0)]"),
+    "a halo one row off": (HALO, "x[:1]", "x[1:2]"),
+    "one block too many": (HALO, "< lax.axis_index", "<= lax.axis_index"),
+    "pieces swapped": (HALO, "[x[1:], received]", "[received, x[1:]]"),
+    "halves swapped": (MOVED, "transpose(1, 0, 2, 3)", "reshape(2, 4, 8, 16)"),
+    "axes in the other order": (MOVED, 'P(None, ("y", "x"))', 'P(None, ("x", "y"))'),
+    "padding that counts": (UNEVEN, "-jnp.inf", "jnp.inf"),
+    "a mask that is missing": (UNEVEN, "< 30", "< 32"),
+    "other rows": (TAKE, "* 16", "* 15"),
+    "a loop too short": (LOOP, "fori_loop(0, 6", "fori_loop(0, 5"),
+    "another layer": (LOOP, "ws[i]", "ws[0]"),
+    "a layer that is none": (LOOP, "fori_loop(0, 6", "fori_loop(0, 7"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_faults_of_a_text_are_found(name: str) -> None:
+    program, right, wrong = FAULTS[name]
+    whole, text = _emitted(program)
+    assert right in text, text
+    assert prove_text(whole, text.replace(right, wrong, 1), "jax").verdict is Verdict.DIFFERS
+
+
+REFUSED = {
+    "shapes that do not fit": (LAYER, "x @ w1", "w1 @ x"),
+    "an axis that the mesh does not have": (LAYER, '"model")', '"modell")'),
+    "a name that is not there": (LAYER, "y * t", "y * u"),
+    "copies that vary": (LAYER, 'lax.psum(jax.nn.relu(x @ w1) @ w2, "model")', "jax.nn.relu(x @ w1) @ w2"),
+    "blocks that make another shape": (LAYER, "softmax(y * t - x", "softmax((y * t - x)[:1]"),
+    "a device twice": (LAYER, "devices[:8]", "[0, *devices[:7]]"),
+    "64-bit numbers of 32 bits": (WIDE, 'jax.config.update("jax_enable_x64", True)', ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_text_that_does_not_run_differs(name: str) -> None:
+    program, right, wrong = REFUSED[name]
+    whole, text = _emitted(program)
+    assert right in text, text
+    proof = prove_text(whole, text.replace(right, wrong, 1), "jax")
+    assert proof.verdict is Verdict.DIFFERS and "the emitted text" in proof.reason, proof.reason
+
+
+@pytest.mark.parametrize(
+    "line", ["open('x', 'w')", "jnp.save('x', y)", "np.load('x')", "jax.pure_callback(print, x)", "import os",
+             "lax.__dict__", "jnp.linalg._linalg", "exec('1')"]
+)  # fmt: skip
+def test_a_text_reads_nothing_and_runs_nothing_else(line: str) -> None:
+    whole, text = _emitted(LAYER)
+    changed = text.replace("    t = lax.rsqrt", f"    {line}\n    t = lax.rsqrt")
+    assert changed != text
+    with pytest.raises(Beyond):
+        read_back(changed, whole)
+
+
+def test_large_shapes_do_not_allocate() -> None:
+    whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
+    assert prove_text(whole, text, "jax").verdict is Verdict.PROVED
