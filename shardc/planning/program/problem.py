@@ -216,7 +216,7 @@ class Problem:
         values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
         costs += [inner_cost(self, variable) for variable in variables]
-        work = sum(variable.trips * work_of(variable) for variable in variables)
+        work = sum(variable.trips * work_of(variable, variable.choice) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
         ticks, collectives, steps = (
             (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
@@ -256,6 +256,6 @@ def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[
     return (*layouts[:index], layout, *layouts[index + 1 :])
 
 
-def work_of(variable: Variable) -> int:
-    """Elements that one device reads and writes."""
-    return 0 if variable.fixed else variable.size // variable.choice.parts
+def work_of(variable: Variable, choice: Choice) -> int:
+    """Elements that one device reads and writes, where the operation runs so."""
+    return 0 if variable.fixed else variable.size // choice.parts
