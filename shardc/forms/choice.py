@@ -51,8 +51,32 @@ def choose(
 ) -> Choice | None:
     """The first form of `op` that can run under `assignment`, with its layouts; None if none can.
 
-    With `special`, only the plain form and the one of that name are tried.
+    With `special`, only the plain form and the one of that name are tried. The same question gets the same
+    object: a program is planned again and again where changes of it are tried.
     """
+    key = (op.key(), assignment, mesh, carried, special)
+    known = _known.get(key)
+    if known is None or known[0] is not rule:
+        if len(_known) >= KEPT:
+            _known.clear()
+        known = _known[key] = rule, _first(op, rule, assignment, mesh, carried, special)
+    return known[1]
+
+
+KEPT = 20_000
+"""Questions whose answers are kept; beyond, all are forgotten."""
+
+_known: dict[tuple[object, ...], tuple[FactorRule, Choice | None]] = {}
+
+
+def _first(
+    op: Op,
+    rule: FactorRule,
+    assignment: Assignment,
+    mesh: Mesh,
+    carried: Carried | None,
+    special: str | None,
+) -> Choice | None:
     for form in forms_of(op.name):
         if special and form.name not in ("plain", special):
             continue

@@ -123,7 +123,10 @@ class Sharding:
 
     def layout(self) -> Sharding:
         """Only what says who holds what: dimensions closed, no priorities, nothing about replicated axes."""
-        return replace(self, dims=tuple(Dim(dim.axes) for dim in self.dims), replicated=())
+        for dim in self.dims:
+            if dim.open or dim.priority is not None:
+                return _closed(self)
+        return _closed(self) if self.replicated else self
 
     def with_dims(self, dims: Sequence[Sequence[Axis]]) -> Sharding:
         """The same with other axes in each dimension (closed)."""
@@ -142,6 +145,12 @@ def shared(sharding: Sharding) -> Sharding:
     return sharding
 
 
+@lru_cache(maxsize=65536)
+def _closed(sharding: Sharding) -> Sharding:
+    return replace(sharding, dims=tuple(Dim(dim.axes) for dim in sharding.dims), replicated=())
+
+
+@lru_cache(maxsize=1024)
 def replicated(mesh: Mesh, rank: int) -> Sharding:
     """The whole tensor on every device, closed."""
     return Sharding(mesh, (Dim(),) * rank)

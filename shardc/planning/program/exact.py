@@ -21,6 +21,7 @@ from shardc.layout.difference import pieces
 from shardc.planning.program.choices import TooMany, every
 from shardc.planning.program.highs import Row, Vector, minimum
 from shardc.planning.program.network import Network, network
+from shardc.planning.program.nothing_cheaper import nothing_cheaper
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem, Proof, Slot, Total, Variable
 from shardc.planning.reshard.distances import AxisAtoms, atoms_for
@@ -65,6 +66,9 @@ def perfect(problem: Problem) -> None:
         problem.proof = Proof(min(before[0], relaxed.whole_bound), f"linear program of {size} columns")
         if relaxed.whole_bound >= before[0] or size > COLUMNS:
             return
+    elif nothing_cheaper(net, before):
+        problem.proof = Proof(before[0], f"integer program of {size} columns")
+        return
     found = _cheapest(net)
     if found is None:
         return

@@ -66,9 +66,8 @@ def _of(node: Node, reads: tuple[int, ...], fused: set[int]) -> Traffic:
 
 def _chained(node: Node) -> bool:
     """Whether what an operation makes can be made again wherever it is used."""
-    kinds = (Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW)
-    one = node.name == spmd.to_partial.name or any(has(node.name, kind) for kind in kinds)
-    return one and len(node.results) == 1
+    made = node.name == spmd.to_partial.name or has(node.name, Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW)
+    return made and len(node.results) == 1
 
 
 def _takes(node: Node) -> bool:

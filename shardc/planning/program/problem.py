@@ -99,6 +99,9 @@ class Problem:
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
     made: dict[int, int] = field(default_factory=dict[int, int])  # how often, where not once per its producer
+    places_of: dict[int, dict[Variable, list[int]]] = field(
+        default_factory=dict[int, "dict[Variable, list[int]]"], init=False
+    )
 
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""
@@ -196,16 +199,24 @@ class Problem:
     def ends(self, variable: Variable) -> list[End]:
         """The values that an operation's choice may change the cost of, with where it makes or uses each."""
         if variable not in self.ends_of:
-            uses, makes = self.consumers, self.producer
+            makes = self.producer
             self.ends_of[variable] = [
                 (
                     value,
-                    [i for user, i in uses.get(value, []) if user is variable],
+                    self._places(value).get(variable, []),
                     [i for maker, i in [makes[value]] if maker is variable] if value in makes else [],
                 )
                 for value in variable.touched
             ]
         return self.ends_of[variable]
+
+    def _places(self, value: int) -> dict[Variable, list[int]]:
+        """For each operation that uses a value, as which operands."""
+        if value not in self.places_of:
+            places = self.places_of[value] = dict[Variable, list[int]]()
+            for user, index in self.consumers.get(value, []):
+                places.setdefault(user, []).append(index)
+        return self.places_of[value]
 
     def copies(self, value: int, needs: list[Sharding]) -> list[MadeCopy]:
         """How to make each needed layout of a value."""
@@ -216,7 +227,7 @@ class Problem:
         values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
         costs += [inner_cost(self, variable) for variable in variables]
-        work = sum(variable.trips * work_of(variable) for variable in variables)
+        work = sum(variable.trips * work_of(variable, variable.choice) for variable in variables)
         late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
         ticks, collectives, steps = (
             (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
@@ -256,6 +267,6 @@ def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[
     return (*layouts[:index], layout, *layouts[index + 1 :])
 
 
-def work_of(variable: Variable) -> int:
-    """Elements that one device reads and writes."""
-    return 0 if variable.fixed else variable.size // variable.choice.parts
+def work_of(variable: Variable, choice: Choice) -> int:
+    """Elements that one device reads and writes, where the operation runs so."""
+    return 0 if variable.fixed else variable.size // choice.parts

@@ -12,10 +12,11 @@ from shardc.analysis.loops import Constants, counted
 from shardc.analysis.manual import NO_AXES, AxisNames, inside, is_complete, manual_axes, own_axes
 from shardc.analysis.summed_copies import summed_copies
 from shardc.forms.choice import Choice, replicated_choice
-from shardc.graph import Function, Graph, Node, Region
+from shardc.graph import Function, Graph, Node, Op, Region
 from shardc.layout import KINDS, Axis, Sharding, replicated, shared
 from shardc.ops import Trait, has, hlo, op_of, sdy
 from shardc.ops.registry import rule_of
+from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
 from shardc.planning.program.fusion import traffic
@@ -145,11 +146,10 @@ def _add(problem: Problem, node: Node, trips: int, region: Region) -> None:
     op = op_of(problem.graph, node)
     rule = rule_of(op)
     if has(node.name, Trait.SOURCE):
-        _variable(problem, node, made(problem.layout(node.results[0])), trips, region, free=True)
+        _variable(problem, node, made(problem.layout(node.results[0])), trips, region, (op, rule))
         return
-    variable = _variable(
-        problem, node, replicated_choice(op, problem.mesh), trips, region, free=rule is not None
-    )
+    free = None if rule is None else (op, rule)
+    variable = _variable(problem, node, replicated_choice(op, problem.mesh), trips, region, free)
     if rule is not None:
         results = [problem.layout(v) for v in node.results]
         operands = [problem.given(v) for v in node.operands]
@@ -199,10 +199,16 @@ def _fixed(problem: Problem, node: Node) -> Choice | None:
 
 
 def _variable(
-    problem: Problem, node: Node, choice: Choice, trips: int, region: Region, free: bool = False
+    problem: Problem,
+    node: Node,
+    choice: Choice,
+    trips: int,
+    region: Region,
+    free: tuple[Op, FactorRule | None] | None = None,
 ) -> Variable:
-    op = op_of(problem.graph, node)
-    variable = Variable(node, op, rule_of(op) if free else None, choice, not free, trips, region)
+    """The variable of a node; `free`: with its rule, where its layouts are not given."""
+    op, rule = free or (op_of(problem.graph, node), None)
+    variable = Variable(node, op, rule, choice, free is None, trips, region)
     if variable.rule is not None:
         variable.signature = problem.signatures.setdefault(op.key(), len(problem.signatures))
         variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
