@@ -26,7 +26,7 @@ from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
 from shardc.passes.graph_pass import GraphPass
-from shardc.semantics.lapack import is_known
+from shardc.semantics.lapack import is_known, options_of, routine
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _check_operations(graph: Graph) -> None:
         (node, problem)
         for function in graph.functions.values()
         for node in walk(function.body)
-        if (problem := _effect(node) or _collective(node) or _memory(node)) is not None
+        if (problem := _effect(node) or _collective(node) or _order(node) or _memory(node)) is not None
     ]
     if not found:
         return
@@ -106,10 +106,22 @@ def _collective(node: Node) -> _Problem | None:
     )
 
 
+def _order(node: Node) -> _Problem | None:
+    """A routine of LAPACK's that asks a function of the host."""
+    target = str(node.attrs.get("call_target_name", ""))
+    if routine(target) is None or is_known(target, options_of(node.attrs)):
+        return None
+    return _Problem(
+        f"{title(node)} with an order of eigenvalues cannot be compiled: the text does not hold the function "
+        "that chooses those which come first",
+        "jax.lax.linalg.schur without sort_eig_vals has no such function",
+    )
+
+
 def _memory(node: Node) -> _Problem | None:
     """Foreign code is given arrays row by row."""
     target = str(node.attrs.get("call_target_name", ""))
-    if not target or is_known(target):
+    if not target or routine(target) is not None:
         return None
     layouts = [cast("tuple[int, ...]", layout) for key in _LAYOUTS for layout in _tuple(node.attrs.get(key))]
     if all(layout == tuple(reversed(range(len(layout)))) for layout in layouts):

@@ -8,7 +8,6 @@ from __future__ import annotations
 from shardc.backend.jax.casts import cast_over
 from shardc.backend.jax.local_function import by_local_function
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.custom_calls import options_of
 from shardc.backend.python.expressions import Expr, call, integers, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
@@ -17,7 +16,7 @@ from shardc.backend.python.terms import Several
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
 from shardc.ops import hlo
-from shardc.semantics.lapack import routine
+from shardc.semantics.lapack import options_of, routine
 
 _FUNCTIONS: dict[str, tuple[str, str]] = {
     "potrf": (
@@ -129,7 +128,7 @@ return {parts}, left, right, jnp.zeros(x.shape[:-2], jnp.int32)
 def custom_call(scope: Scope, node: Node) -> Printed:
     """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
     target = str(node.attrs["call_target_name"])
-    name, options = routine(target), options_of(node)
+    name, options = routine(target), options_of(node.attrs)
     if name is None or not _is_plain(scope, node, name):
         return _foreign(scope, node, target)
     params, text = _FUNCTIONS[name]
@@ -151,15 +150,14 @@ def custom_call(scope: Scope, node: Node) -> Printed:
 
 
 def _is_plain(scope: Scope, node: Node, name: str) -> bool:
-    """Whether jax.lax.linalg does it: Hessenberg forms of whole matrices, Schur forms in no order."""
-    options = options_of(node)
-    if name == "gehrd":
-        return (options["low"], options["high"]) == (1, scope.type(node.operands[0]).shape[-1])
-    return name != "gees" or options["sort"] == ord("N")
+    """Whether jax.lax.linalg does it: Hessenberg forms of whole matrices only."""
+    options = options_of(node.attrs)
+    size = scope.type(node.operands[0]).shape[-1]
+    return name != "gehrd" or (options["low"], options["high"]) == (1, size)
 
 
 def _foreign(scope: Scope, node: Node, target: str) -> Printed:
-    if options_of(node) or node.attrs.get("backend_config"):
+    if options_of(node.attrs) or node.attrs.get("backend_config"):
         raise ShardcError(
             f"custom_call @{target} cannot be written as JAX: the types of its options are not known",
             node.loc,

@@ -10,6 +10,7 @@ from shardc.dialects.mlir_style import print_as_mlir
 from shardc.frontend.mlir import read
 from shardc.passes.shardy.steps import STEPS
 from shardc.passes.shardy.table import SDY_PASSES
+from tests.pinned import with_pinned_jax
 
 mlir = pytest.importorskip("jax._src.interpreters.mlir")
 ir = pytest.importorskip("jaxlib.mlir.ir")
@@ -75,6 +76,7 @@ def by_shardc(text: str, name: str) -> str:
     return print_as_mlir(module)
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("text", [PLAIN, ABOUT_SHARDINGS], ids=["plain", "about shardings"])
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_does_what_shardys_does(name: str, text: str) -> None:
