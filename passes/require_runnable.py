@@ -25,8 +25,10 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
+from shardc.ops.custom_calls import HOST_CALL
+from shardc.ops.host_call import HostCall
 from shardc.passes.graph_pass import GraphPass
-from shardc.semantics.lapack import is_known
+from shardc.semantics.lapack import is_known, options_of, routine
 
 
 @dataclass(frozen=True)
@@ -67,7 +69,7 @@ def _check_operations(graph: Graph) -> None:
         (node, problem)
         for function in graph.functions.values()
         for node in walk(function.body)
-        if (problem := _effect(node) or _collective(node) or _memory(node)) is not None
+        if (problem := _effect(node) or _collective(node) or _order(node) or _memory(node)) is not None
     ]
     if not found:
         return
@@ -81,11 +83,13 @@ def _check_operations(graph: Graph) -> None:
 def _effect(node: Node) -> _Problem | None:
     """Nothing may happen outside the program: it would happen once per device, or in another order."""
     target = str(node.attrs.get("call_target_name", ""))
+    if target == HOST_CALL:
+        return _host_call(node)
     if "callback" in target:
         return _Problem(
             f"a host callback (custom_call @{target}) cannot be compiled: the text does not hold the "
             "function that it calls",
-            "leave jax.pure_callback, jax.debug.print and the like out of the function that is compiled",
+            "shardc.jit(f) compiles callbacks: it has the function; or leave them out of what is lowered",
         )
     is_rng = node.name == hlo.rng.name
     if has(node.name, Trait.EXTERNAL) or is_rng or node.attrs.get("has_side_effect"):
@@ -93,6 +97,15 @@ def _effect(node: Node) -> _Problem | None:
             f"{title(node)} has an effect outside the program, which every device would have",
             "use jax.random, whose bits follow from a key" if is_rng else None,
         )
+    return None
+
+
+def _host_call(node: Node) -> _Problem | None:
+    """A function on the host, which the program must name."""
+    try:
+        HostCall.of(node.attrs)
+    except ValueError as error:
+        return _Problem(str(error))
     return None
 
 
@@ -106,10 +119,22 @@ def _collective(node: Node) -> _Problem | None:
     )
 
 
+def _order(node: Node) -> _Problem | None:
+    """A routine of LAPACK's that asks a function of the host."""
+    target = str(node.attrs.get("call_target_name", ""))
+    if routine(target) is None or is_known(target, options_of(node.attrs)):
+        return None
+    return _Problem(
+        f"{title(node)} with an order of eigenvalues cannot be compiled: the text does not hold the function "
+        "that chooses those which come first",
+        "jax.lax.linalg.schur without sort_eig_vals has no such function",
+    )
+
+
 def _memory(node: Node) -> _Problem | None:
     """Foreign code is given arrays row by row."""
     target = str(node.attrs.get("call_target_name", ""))
-    if not target or is_known(target):
+    if not target or routine(target) is not None:
         return None
     layouts = [cast("tuple[int, ...]", layout) for key in _LAYOUTS for layout in _tuple(node.attrs.get(key))]
     if all(layout == tuple(reversed(range(len(layout)))) for layout in layouts):

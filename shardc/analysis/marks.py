@@ -1,7 +1,10 @@
-"""Attributes of operations by which one pass tells later ones what it knows of partial results."""
+"""Attributes of operations by which one pass tells later ones what it knows."""
 
 PARTIAL_OVER = "shardc.partial_over"
 """The operation's local results are partial results: the axes over which, as text (`x` or `x:(pre)size`)."""
 
 PARTIAL_KIND = "shardc.partial_kind"
 """The kind (sum, max, min) of the operation's partial results, where the program declares it."""
+
+EFFECT = "shardc.effect"
+"""What a called function runs calls the host, and stays if nothing uses its results."""

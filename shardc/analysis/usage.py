@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import cast
 
+from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
 
 
@@ -12,7 +13,8 @@ from shardc.graph import Node, Region, walk
 class Usage:
     """`count` of uses by live nodes; `user` is the last of them; `home` and `site` are the regions of both.
 
-    A node without a result that is used is dead: every operation is pure. Regions are known by id().
+    A node without a result that is used is dead, unless it or what it runs has an effect. Regions are known
+    by id().
     """
 
     live: set[int] = field(default_factory=set[int])
@@ -58,7 +60,8 @@ def _define(region: Region, uses: Usage) -> None:
 def _use(region: Region, uses: Usage) -> None:
     for node in reversed(region.nodes):
         terminator = node is region.nodes[-1]
-        if not terminator and not any(uses.count.get(value) for value in node.results):
+        used = any(uses.count.get(value) for value in node.results)
+        if not terminator and not used and not has_effect(node):
             continue
         uses.live.add(id(node))
         for inner in node.regions:
@@ -67,6 +70,13 @@ def _use(region: Region, uses: Usage) -> None:
             uses.count[value] = uses.count.get(value, 0) + 1
             uses.user.setdefault(value, node)
             uses.site[value] = id(region)
+
+
+def has_effect(node: Node) -> bool:
+    """Whether a node calls the host, or something in its regions does."""
+    return True in (node.attrs.get("has_side_effect"), node.attrs.get(EFFECT)) or any(
+        has_effect(inner) for region in node.regions for inner in region.nodes
+    )
 
 
 def captured(node: Node) -> list[int]:

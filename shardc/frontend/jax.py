@@ -21,12 +21,14 @@ def staged(function: Callable[..., Any], **options: Any) -> Any:
     return jit(function, keep_unused=True, **stated)
 
 
-def text_of(traced: Any) -> str:
+def text_of(traced: Any, parameters: Any = None) -> str:
     """StableHLO with `sdy` shardings and source locations for a jax.stages.Traced.
 
-    Parameters and results are the leaves of the trees of arguments and results, in order.
+    Parameters and results are the leaves of the trees of arguments and results, in order. `parameters` are
+    JAX's own of a lowering.
     """
-    return str(traced.lower().as_text(debug_info=True))
+    stated = {} if parameters is None else {"_private_parameters": parameters}
+    return str(traced.lower(**stated).as_text(debug_info=True))
 
 
 def lower(function: Callable[..., Any], *avals: Any, **options: Any) -> str:

@@ -24,7 +24,7 @@ from shardc.ops import Trait, func, has, hlo, meaning, op_of, sdy
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array, Body, quiet
 from shardc.semantics.blocks import BlockError, BrokenPromise, assemble, cut, same
-from shardc.semantics.lapack import is_known
+from shardc.semantics.lapack import is_known, options_of
 
 Trace = Callable[[Node, list[Blocks]], None]
 """Called after every node with the blocks of its results."""
@@ -246,7 +246,7 @@ def _choose(predicates: list[bool], after: Blocks, before: Blocks) -> Blocks:
 
 def _is_known(node: Node) -> bool:
     target = node.attrs.get("call_target_name")
-    return target is None or is_known(str(target))
+    return target is None or is_known(str(target), options_of(node.attrs))
 
 
 def _check_no_communication(node: Node, what: str) -> None:

@@ -33,8 +33,8 @@ from shardc.options import Options, PassOptions, options_of
 NO_SHARDINGS = "nothing says how {name} is split over devices: no sharding, and no mesh"
 OUTER_VALUE = "{name} uses a value of the function around it, which JAX is tracing"
 HINT = (
-    "state in_shardings=…, or call it with arrays that jax.device_put split, or constrain values inside it "
-    "with jax.lax.with_sharding_constraint on a mesh"
+    "state in_shardings=…, or call it with arrays that jax.device_put split (inside jax.jit nothing tells "
+    "where they lie), or constrain values inside it with jax.lax.with_sharding_constraint on a mesh"
 )
 
 

@@ -14,6 +14,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from shardc import api
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
+from shardc.jaxside.callbacks import HostFunctions, calls_host
 from shardc.jaxside.placement import abstract, equations, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
@@ -138,12 +139,16 @@ def lowered(traced: Any, options: Options, file: str, known: Iterable[JaxMesh] =
 
     known: meshes of the user's, whose devices the program may run on; those in the function are added.
     """
-    text = text_of(traced)
+    names = frozenset(str(equation.primitive.name) for equation in equations(traced.jaxpr))
+    host = HostFunctions()
+    text = text_of(traced, host.lowering() if calls_host(traced.jaxpr) else None)
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
-    names = (str(equation.primitive.name) for equation in equations(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    return Lowered(text, api.compile(text, chosen), traced.out_info, chosen, found, own_rules)
+    program = api.compile(text, chosen)
+    if host.functions:
+        program.module.host_functions.update(host.functions)
+    return Lowered(text, program, traced.out_info, chosen, found, own_rules)
 
 
 _OWN_RULES = ("custom_jvp", "custom_vjp", "stop_gradient")

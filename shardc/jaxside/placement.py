@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jax.sharding import Mesh, NamedSharding, Sharding
+from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
 from shardc.jaxside.untyped import jax
@@ -18,16 +18,22 @@ Placement = tuple[tuple[Path, Sharding], ...]
 def placement(arguments: Any) -> Placement:
     """The shardings of the arrays among the arguments that were put on several devices."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
-    return tuple((path, leaf.sharding) for path, leaf in leaves if _is_placed(leaf))
+    found = ((path, _placed(leaf)) for path, leaf in leaves)
+    return tuple((path, sharding) for path, sharding in found if sharding is not None)
 
 
-def _is_placed(leaf: Any) -> bool:
+def _placed(leaf: Any) -> Sharding | None:
+    """Where an array was put, if on several devices. A tracer of a derivative or of jax.vmap has an array."""
     if isinstance(leaf, jax.core.Tracer):
-        _check_batch(leaf)
-        return False
+        if isinstance(getattr(leaf, "batch_dim", None), int):
+            _check_whole(leaf.batch_dim, getattr(leaf.val, "sharding", None))
+            return _without(leaf.batch_dim, _placed(leaf.val))
+        primal = getattr(leaf, "primal", None)
+        return None if primal is None else _placed(primal)
     sharding = getattr(leaf, "sharding", None)
     committed = getattr(leaf, "committed", True)
-    return isinstance(sharding, Sharding) and committed and _device_count(sharding) > 1
+    several = isinstance(sharding, Sharding) and committed and _device_count(sharding) > 1
+    return sharding if several else None
 
 
 def _device_count(sharding: Sharding) -> int:
@@ -35,18 +41,23 @@ def _device_count(sharding: Sharding) -> int:
     return sharding.mesh.size if isinstance(sharding, NamedSharding) else len(devices.device_set)
 
 
-def _check_batch(leaf: Any) -> None:
+def _check_whole(dim: int, sharding: Any) -> None:
     """ShardcError if jax.vmap maps over a dimension that is split."""
-    value, dim = getattr(leaf, "val", None), getattr(leaf, "batch_dim", None)
-    sharding = getattr(value, "sharding", None)
-    if not isinstance(dim, int) or not isinstance(sharding, NamedSharding):
-        return
-    axes = sharding.spec[dim] if dim < len(sharding.spec) else None
+    spec = sharding.spec if isinstance(sharding, NamedSharding) else ()
+    axes = spec[dim] if dim < len(spec) else None
     if axes:
         raise ShardcError(
             f"jax.vmap maps over dimension {dim} of an argument, which is split over {axes}",
             hint="map inside the function that shardc.jit compiles, or over a dimension that is not split",
         )
+
+
+def _without(dim: int, sharding: Sharding | None) -> Sharding | None:
+    """That of the slices along a dimension."""
+    if not isinstance(sharding, NamedSharding):
+        return sharding
+    entries = [entry for i, entry in enumerate(sharding.spec) if i != dim]
+    return NamedSharding(sharding.mesh, PartitionSpec(*entries))
 
 
 def abstract(leaf: Any, sharding: Sharding | None) -> Any:

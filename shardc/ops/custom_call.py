@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from shardc.graph import Op, TensorType
 from shardc.ops.custom_calls import call_rule
@@ -11,14 +10,13 @@ from shardc.ops.definition import OpDef
 from shardc.ops.registry import define
 from shardc.ops.result_types import stated
 from shardc.semantics.arrays import Array, Body
-from shardc.semantics.lapack import lapack
+from shardc.semantics.lapack import lapack, options_of
 
 _MATRICES = TensorType((8, 4, 4), "f32")
 
 
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    options: Any = op.attrs.get("mhlo.backend_config") or ()
-    return lapack(str(op.attrs["call_target_name"]), *arrays, **dict(options))
+    return lapack(str(op.attrs["call_target_name"]), *arrays, **options_of(op.attrs))
 
 
 custom_call = define(

@@ -135,6 +135,22 @@ def approx_top_k(op: Op) -> FactorRule:
     return builder.build()
 
 
+HOST_CALL = "shardc_host"
+"""The target of a call of a function on the host, which knows whole arrays; `backend_config` says which."""
+
+
+def on_host(op: Op) -> FactorRule:
+    """Whole arrays in, whole arrays out."""
+    builder = RuleBuilder(op)
+    for i, operand in enumerate(op.operands):
+        for dim, size in enumerate(operand.shape):
+            builder.factor(size, {i: dim}, kind=Kind.REPLICATE)
+    for i, result in enumerate(op.results):
+        for dim, size in enumerate(result.shape):
+            builder.factor(size, results={i: dim}, kind=Kind.REPLICATE)
+    return builder.build()
+
+
 TARGETS: dict[str, Callable[[Op], FactorRule | None]] = {
     "ApproxTopK": approx_top_k,
     "Cholesky": on_matrices,
@@ -156,6 +172,7 @@ TARGETS: dict[str, Callable[[Op], FactorRule | None]] = {
     "_SPMDInternalOp_MultiRotate": rotation,
     "_SPMDInternalOp_RotateRight": rotation,
     "annotate_device_placement": identity,
+    HOST_CALL: on_host,
     "mhlo.erf": pointwise,
     "mhlo.topk": top_k_rule,
     "xla.megascale.provide_metadata": identity,

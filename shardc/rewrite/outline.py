@@ -12,11 +12,12 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.marks import EFFECT
 from shardc.check.varying import check_graph
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
@@ -30,6 +31,7 @@ CALL = "shardc.call"
 GROUP = "shardc.group"
 GLOBAL = "shardc.global"
 REASON = "shardc.reason"
+_YES = IntegerAttr.from_bool(True)
 
 
 Varying = frozenset[Axis]
@@ -90,6 +92,8 @@ class Functions:
         _renumber_groups(function)
         call = CallOp(self._shared(name, function, self.varies(results)), operands, types[1])
         call.location = ops[0].location
+        if any(_has_effect(inner) for op in ops for inner in op.walk()):
+            call.attributes[EFFECT] = _YES  # it stays, also if nothing uses its results
         for new, old in zip(call.results, results, strict=True):
             new.name_hint = old.name_hint
         if len(results) == 1 and results[0].name_hint:
@@ -119,6 +123,10 @@ class Functions:
         self.made[key] = unique
         self.shared.module.body.block.add_op(function)
         return unique
+
+
+def _has_effect(op: Operation) -> bool:
+    return _YES in (op.properties.get("has_side_effect"), op.attributes.get(EFFECT))
 
 
 def manual_bodies(module: ModuleOp) -> list[Block]:

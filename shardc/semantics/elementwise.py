@@ -214,7 +214,7 @@ def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
     wide = operand.astype(np.float64)
     inside = (wide > float(bounds.min) - 1) & (wide < float(bounds.max) + (1 if bounds.max < 2**53 else 0))
     whole = np.where(inside, wide, 0).astype(dtype)
-    outside: Array = np.where(wide > 0, bounds.max, bounds.min).astype(dtype)
+    outside = np.where(wide > 0, np.full((), bounds.max, dtype), np.full((), bounds.min, dtype))
     return np.where(inside, whole, np.where(np.isnan(wide), np.zeros((), dtype), outside))
 
 

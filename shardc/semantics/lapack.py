@@ -7,8 +7,8 @@ the order of the custom call's results, `info` last where there is one. SciPy ha
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
 
 import numpy as np
 
@@ -35,9 +35,15 @@ def routine(target: str) -> str | None:
     return name if name in ROUTINES else None
 
 
-def is_known(target: str) -> bool:
-    """Whether `lapack` knows a custom call's target."""
-    return routine(target) is not None
+def is_known(target: str, options: Mapping[str, int]) -> bool:
+    """Whether `lapack` knows a custom call's target. Schur forms in an order it does not: no file has it."""
+    name = routine(target)
+    return name is not None and (name != "gees" or options.get("sort", ord("N")) == ord("N"))
+
+
+def options_of(attrs: Mapping[str, object]) -> dict[str, int]:
+    """The options that a custom call says: a letter as its code, a number or a truth value."""
+    return dict(cast("tuple[tuple[str, int], ...]", attrs.get("mhlo.backend_config") or ()))
 
 
 def _function(name: str, array: Array) -> Callable[..., Any]:
@@ -167,10 +173,8 @@ def geev(x: Array, *, compute_left: int, compute_right: int) -> list[Array]:
 
 
 def gees(x: Array, *, mode: int, sort: int) -> list[Array]:
-    """Schur forms, their vectors, eigenvalues (of real matrices in two parts), in no order."""
+    """Schur forms, their vectors, eigenvalues (of real matrices in two parts). `sort` is N: in no order."""
     function, size = _function("gees", x), x.shape[-1]
-    if sort != ord("N"):
-        raise KeyError("gees with an order")
 
     def one(matrix: Array) -> Sequence[Array]:
         form, found, *values, vectors, _, info = function(_any, matrix, compute_v=1)

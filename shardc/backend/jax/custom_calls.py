@@ -6,10 +6,11 @@ Others are written as calls of the same target, which whoever runs the program r
 from __future__ import annotations
 
 from shardc.backend.jax.casts import cast_over
+from shardc.backend.jax.host_calls import host_call
 from shardc.backend.jax.local_function import by_local_function
+from shardc.backend.jax.structs import struct
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.custom_calls import options_of
-from shardc.backend.python.expressions import Expr, call, integers, list_of, raw
+from shardc.backend.python.expressions import call, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.scope import Scope
@@ -17,7 +18,8 @@ from shardc.backend.python.terms import Several
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
 from shardc.ops import hlo
-from shardc.semantics.lapack import routine
+from shardc.ops.custom_calls import HOST_CALL
+from shardc.semantics.lapack import options_of, routine
 
 _FUNCTIONS: dict[str, tuple[str, str]] = {
     "potrf": (
@@ -129,7 +131,9 @@ return {parts}, left, right, jnp.zeros(x.shape[:-2], jnp.int32)
 def custom_call(scope: Scope, node: Node) -> Printed:
     """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
     target = str(node.attrs["call_target_name"])
-    name, options = routine(target), options_of(node)
+    if target == HOST_CALL:
+        return host_call(scope, node)
+    name, options = routine(target), options_of(node.attrs)
     if name is None or not _is_plain(scope, node, name):
         return _foreign(scope, node, target)
     params, text = _FUNCTIONS[name]
@@ -151,33 +155,26 @@ def custom_call(scope: Scope, node: Node) -> Printed:
 
 
 def _is_plain(scope: Scope, node: Node, name: str) -> bool:
-    """Whether jax.lax.linalg does it: Hessenberg forms of whole matrices, Schur forms in no order."""
-    options = options_of(node)
-    if name == "gehrd":
-        return (options["low"], options["high"]) == (1, scope.type(node.operands[0]).shape[-1])
-    return name != "gees" or options["sort"] == ord("N")
+    """Whether jax.lax.linalg does it: Hessenberg forms of whole matrices only."""
+    options = options_of(node.attrs)
+    size = scope.type(node.operands[0]).shape[-1]
+    return name != "gehrd" or (options["low"], options["high"]) == (1, size)
 
 
 def _foreign(scope: Scope, node: Node, target: str) -> Printed:
-    if options_of(node) or node.attrs.get("backend_config"):
+    if options_of(node.attrs) or node.attrs.get("backend_config"):
         raise ShardcError(
             f"custom_call @{target} cannot be written as JAX: the types of its options are not known",
             node.loc,
             hint="a custom call without options is written as jax.ffi.ffi_call",
         )
-    results = [_struct(scope, value) for value in node.results]
+    results = [struct(scope, value) for value in node.results]
     function = call(
         "jax.ffi.ffi_call", raw(quoted(target)), results[0] if len(results) == 1 else list_of(results)
     )
     varies = scope.emission.varying.get(node.results[0], frozenset[str]())
     done = cast_over(scope, call(function, *(scope.expr(value) for value in node.operands)), varies)
     return done if len(results) == 1 else Several(done)
-
-
-def _struct(scope: Scope, value: int) -> Expr:
-    """jax.ShapeDtypeStruct. It cannot say in all versions of JAX what varies; a cast around the call does."""
-    type = scope.type(value)
-    return call("jax.ShapeDtypeStruct", integers(type.shape), scope.target.dtype(type.dtype))
 
 
 def _solve_options(options: dict[str, int]) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 
 from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.backend.jax.host_calls import FUNCTION
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
@@ -53,6 +54,9 @@ def emit(graph: Graph, process_data: bool = False) -> str:
             writer.blank(2)
             define_main_local(writer, program, _shard_map(program), _combined, _wide_inside(writer, program))
     writer.blank(2)
+    if "one_device(" in writer.text():
+        writer.lines(FUNCTION)
+        writer.blank(2)
     _demonstration(writer, program)
     text = writer.text()
     return _header(program, text) + text
@@ -72,6 +76,8 @@ def _header(program: PerDeviceProgram, text: str) -> str:
     writer.line("import numpy as np")
     if "lax." in text:
         writer.line("from jax import lax")
+    if "io_callback(" in text:
+        writer.line("from jax.experimental import io_callback")
     if "multihost_utils." in text:
         writer.line("from jax.experimental import multihost_utils")
     if program.mesh is not None:
@@ -80,6 +86,10 @@ def _header(program: PerDeviceProgram, text: str) -> str:
     if _wide_borders(program):
         writer.blank()
         writer.line('jax.config.update("jax_enable_x64", True)')
+    if "host_functions[" in text:
+        writer.blank()
+        writer.line("host_functions = {}")
+        writer.docstring("Name -> function of arrays on the host; who runs this file puts them here.")
     return writer.text() + "\n\n"
 
 

@@ -141,8 +141,8 @@ class Values:
                 self.remember(value, Term(name(variables[-1]), self.type(value).shape, free=True))
                 bindings.append(Bind(variables[-1], value))
         self.lines += [Assign(tuple(variables), node.results, node=node), *bindings]
-        left = ", ".join(variables) + ("," if len(variables) == 1 else "")
-        self.writer.statement(f"{left} = ", printed.expr, self.notes(node.results))
+        left = ", ".join(variables) + ("," if len(variables) == 1 else "") + " = " * bool(variables)
+        self.writer.statement(left, printed.expr, self.notes(node.results))
 
     def _assign_tuple(self, node: Node, printed: Several) -> None:
         """One variable for all results; each is an item of it."""

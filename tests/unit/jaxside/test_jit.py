@@ -204,6 +204,25 @@ def test_inside_other_transformations(pod, draw):
         same(transformed(compiled), transformed(energy))
 
 
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        lambda f, w, x: jax.value_and_grad(f, argnums=(0, 1))(w, x),
+        lambda f, w, x: jax.jvp(f, (w, x), (w, x)),
+        lambda f, w, x: jax.hessian(f, argnums=1)(w, x),
+        lambda f, w, x: jax.vmap(f, (None, 1))(w, x[:, None] + jnp.zeros((1, 3, 1))),
+        lambda f, w, x: jax.vmap(jax.grad(f), (None, 1))(w, x[:, None] + jnp.zeros((1, 3, 1))),
+    ],
+    ids=["gradient", "forward", "second", "mapped", "mapped gradient"],
+)
+def test_transformations_of_arrays_that_have_shardings(transformed, pod, draw):
+    def energy(w, x):
+        return jnp.sum(jnp.tanh(x @ w) ** 2)
+
+    w, x = pod.put(draw(6, 4), None, "model"), pod.put(draw(4, 6), "data")
+    same(transformed(shardc.jit(energy), w, x), transformed(energy, draw(6, 4), draw(4, 6)))
+
+
 @jax.custom_jvp
 def clipped(x):
     return x * 3

@@ -12,6 +12,7 @@ from shardc.dialects.mlir_style import print_as_mlir
 from shardc.frontend.mlir import read
 from shardc.passes.shardy.steps import STEPS
 from shardc.passes.shardy.table import SDY_PASSES
+from tests.pinned import with_pinned_jax
 
 mlir = pytest.importorskip("jax._src.interpreters.mlir")
 ir = pytest.importorskip("jaxlib.mlir.ir")
@@ -100,6 +101,7 @@ func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"
 """Collectives around products, and borders that divide."""
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("text", [PLAIN, ABOUT_SHARDINGS, EVEN], ids=["plain", "about shardings", "even"])
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_does_what_shardys_does(name: str, text: str) -> None:
@@ -182,6 +184,7 @@ func.func @fewer_rows(%a: tensor<4x8xf32>, %i: tensor<3x1xi32>) -> tensor<3x1xf3
 """
 
 
+@with_pinned_jax
 def test_batch_dimensions_are_made_explicit_as_in_shardy() -> None:
     name = "sdy-explicit-gather-scatter-batching"
     assert by_jaxlib(by_shardc(INDEXED, name), "") == by_jaxlib(INDEXED, f"func.func({name})")
@@ -237,6 +240,7 @@ func.func @reverse(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"},
 )
 
 
+@with_pinned_jax
 def test_permuted_dimensions_are_gathered_where_no_halos_are_wanted() -> None:
     name = "sdy-resolve-permutation-factors"
     module = read(PERMUTED, "prog.mlir")
@@ -247,6 +251,7 @@ def test_permuted_dimensions_are_gathered_where_no_halos_are_wanted() -> None:
     assert by_jaxlib(by_shardc(PERMUTED, name), "") == by_jaxlib(PERMUTED, "")
 
 
+@with_pinned_jax
 @pytest.mark.parametrize(
     "option",
     [
@@ -292,6 +297,7 @@ func.func @main(%x: tensor<8x8xf32>, %d: tensor<?x8xf32>) -> (tensor<8x8xf32>, t
 """
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("name", ["sdy-add-data-flow-edges", "sdy-import-pipeline"])
 def test_values_of_dynamic_shape_are_skipped(name: str) -> None:
     module = read(DYNAMIC, "prog.mlir", dynamic=True)

@@ -14,6 +14,7 @@ from types import ModuleType
 import pytest
 
 from shardc.cli.opt import main
+from tests.pinned import with_pinned_jax
 
 FILES = sorted((Path(__file__).parent / "as_shardy").glob("*.mlir"))
 SPLIT = "-split-input-file"
@@ -38,6 +39,7 @@ def passes(arguments: list[str]) -> list[str]:
     return [f"{name}{{{options}}}" if options else name for name, _, options in flags]
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
 def test_prints_the_same(
     file: Path, shardy: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]

@@ -13,6 +13,7 @@ from shardc.cli.opt import main
 from shardc.cli.sdy_flags import translate
 from shardc.diagnostics import Diagnostic
 from shardc.graph.types import Location
+from tests.pinned import with_pinned_jax
 
 LAYERS = ("basic", "aggressive", "op-priority", "user-priority")
 PREPARED = {
@@ -50,6 +51,7 @@ def test_layers_of_prepared_programs(
             assert printed(prepared, f"-{name}", tmp_path, capsys) == theirs, prepared
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("features", PREPARED)
 def test_rules(
     features: str,

@@ -10,6 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.pinned import with_pinned_jax
+
 LAYERS = ("basic", "aggressive", "op", "user")
 FEATURES = {
     "plain": (),
@@ -35,6 +37,7 @@ def test_random_programs(features: str, shardy: ModuleType, programs: ModuleType
         assert ours == theirs, text
 
 
+@with_pinned_jax
 @pytest.mark.slow
 @settings(max_examples=20_000, deadline=None)
 @given(random=st.randoms(use_true_random=False), features=st.sampled_from(sorted(FEATURES)))
@@ -89,10 +92,10 @@ def _jax_programs() -> dict[str, Any]:
 @pytest.mark.parametrize("name", ["mlp", "step", "attention", "scan", "conv", "embed"])
 def test_jax_programs(name: str, shardy: ModuleType) -> None:
     import jax
-    from jax.sharding import AbstractMesh, NamedSharding, PartitionSpec
+    from jax.sharding import AbstractMesh, AxisType, NamedSharding, PartitionSpec
 
     function, args = _jax_programs()[name]
-    mesh = AbstractMesh((2, 4), ("a", "b"))
+    mesh = AbstractMesh((2, 4), ("a", "b"), axis_types=(AxisType.Auto,) * 2)
     shardings = [None if spec is None else NamedSharding(mesh, PartitionSpec(*spec)) for _, _, spec in args]
     avals = [
         jax.ShapeDtypeStruct(shape, dtype, sharding=sharding)

@@ -14,6 +14,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.mlir_style import print_as_mlir
 from shardc.frontend.mlir import read
 from shardc.passes.shardy.table import SDY_PASSES
+from tests.pinned import with_pinned_jax
 
 mlir = pytest.importorskip("jax._src.interpreters.mlir")
 ir = pytest.importorskip("jaxlib.mlir.ir")
@@ -246,6 +247,7 @@ def without_rules(text: str) -> str:
     return re.sub(r" \{sdy.sharding_rule = [^\n]*?>\}(?= :)", "", text)
 
 
+@with_pinned_jax
 @pytest.mark.parametrize("seed", [21, 23, 36])
 def test_random_programs_step_by_step(seed: int, programs: ModuleType) -> None:
     text = programs.Program(Random(seed), frozenset(FEATURES)).text(6 + seed % 10)
@@ -330,11 +332,13 @@ func.func private @foo(%a: tensor<8x8xf32>, %b: tensor<8x8xf32>)
 )
 
 
+@with_pinned_jax
 def test_a_partial_result_of_a_function_that_is_called_twice() -> None:
     wanted = by_jaxlib(PARTIAL, "sdy-propagation-pipeline")
     assert by_shardc(PARTIAL, "sdy-propagation-pipeline") == wanted
 
 
+@with_pinned_jax
 @pytest.mark.parametrize(
     ("has", "wants"),
     [

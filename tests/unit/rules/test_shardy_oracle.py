@@ -10,6 +10,7 @@ import pytest
 
 from shardc.graph import Op
 from shardc.ops import rule_of
+from tests.pinned import with_pinned_jax
 
 Oracle = Callable[[str], list[tuple[Op, str | None]]]
 
@@ -35,6 +36,7 @@ def differences(oracle: Oracle, text: str) -> tuple[list[str], int]:
     return wrong, seen
 
 
+@with_pinned_jax
 def test_operations_jax_does_not_print(sdy_rules: Oracle) -> None:
     text = (Path(__file__).parent / "data" / "operations.mlir").read_text(encoding="utf-8")
     wrong, seen = differences(sdy_rules, text)
@@ -59,6 +61,7 @@ def tensor(shape: tuple[int, ...]) -> str:
     return f"tensor<{''.join(f'{d}x' for d in shape)}f32>"
 
 
+@with_pinned_jax
 def test_random_reshapes(sdy_rules: Oracle) -> None:
     rng = random.Random(0)
     lines: list[str] = []
@@ -73,6 +76,7 @@ def test_random_reshapes(sdy_rules: Oracle) -> None:
     assert seen == 400
 
 
+@with_pinned_jax
 def test_random_convolutions(sdy_rules: Oracle) -> None:
     rng = random.Random(1)
     lines: list[str] = []
@@ -196,6 +200,7 @@ def jax_programs() -> dict[str, tuple]:
     }  # fmt: skip
 
 
+@with_pinned_jax
 def test_what_jax_prints(sdy_rules: Oracle) -> None:
     jax = pytest.importorskip("jax")
     seen = 0

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
+from shardc.dialects.sdy_refs import AxisRef
+from shardc.dialects.stablehlo.mesh_groups import MeshGroups
 from shardc.graph import (
     ConvDims,
     Dense,
@@ -154,6 +158,11 @@ class Importer:
         if sharding is not None:
             return self.sharding(sharding)
         text = str(attr)
+        if text.startswith("#stablehlo.replica_group_mesh_axes"):  # as JAX prints them from 0.11 on
+            (mesh,) = re.findall(r"mesh = @([^,]+),", text)
+            return MeshGroups(mesh, tuple(map(AxisRef, re.findall(r'name = "(\w+)"', text)))).rows(
+                self.graph.meshes
+            )
         return text.split("<")[1].split(">")[0].split()[-1] if text.startswith("#stablehlo<") else text
 
     def record(self, source, target, names):
