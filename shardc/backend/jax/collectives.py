@@ -7,6 +7,7 @@ from typing import cast
 import numpy as np
 
 from shardc.analysis.collectives import axes_of, pairs_of
+from shardc.analysis.shown import heading
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.collectives import axis_name, collective, permutation
@@ -14,6 +15,7 @@ from shardc.backend.python.expressions import Expr, binary, call, raw, tuple_of
 from shardc.backend.python.literals import element
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.shows import devices_of, is_shown_here
 from shardc.backend.python.terms import Term
 from shardc.graph import Node, identity
 from shardc.layout import size_of
@@ -145,3 +147,19 @@ def collective_broadcast(scope: Scope, node: Node) -> Expr:
     target = scope.emission.target
     kept = call("jnp.where", here, _operand(scope, node), element(identity(kind, dtype), dtype, target))
     return call(f"lax.{_REDUCTIONS[kind]}", kept, axes)
+
+
+@JAX.prints(spmd.print_)
+def print_(scope: Scope, node: Node) -> None:
+    """jax.debug.print, on the one device whose block is shown."""
+    emission, (value,) = scope.emission, node.operands
+    text = heading(emission.graph, node, devices_of(scope))
+    plain = text.replace("{", "(").replace("}", ")")  # a brace is a place of jax.debug.print
+    place = ":\n{}" if emission.graph.type(value).rank else ": {}"
+    shown = call("jax.debug.print", raw(quoted(plain + place)), scope.variable(value))
+    condition = is_shown_here(scope, node, "lax.axis_index")
+    if condition is not None:
+        body = Expr(f"lambda: {shown.head}", shown.items, shown.tail, reads=shown.reads)
+        shown = call("lax.cond", condition, body, "lambda: None")
+    emission.writer.statement("", shown)
+    scope.done(node.operands)

@@ -111,3 +111,15 @@ def assume_equal(scope: Scope, node: Node) -> Term:
 @SHARD.prints(spmd.vary)
 def vary(scope: Scope, node: Node) -> Expr:
     return call("pcast", *_operands(scope, node), to='"varying"')
+
+
+@SHARD.prints(spmd.print_)
+def print_(scope: Scope, node: Node) -> None:
+    """The statement, on a line of its own."""
+    label, device = str(node.attrs["label"]), str(node.attrs["device"])
+    quote = "'" if '"' in label else '"'
+    function = "breakpoint" if node.attrs.get("stop") else "print"
+    of = None if device == "0" else device
+    shown = call(function, raw(f"{quote}{label}{quote}"), scope.variable(node.operands[0]), device=of)
+    scope.writer.statement("", shown)
+    scope.done(node.operands)

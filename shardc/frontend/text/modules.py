@@ -39,7 +39,7 @@ _MODULES = {
 
 def from_module(scope: Scope, function: s.Attribute) -> str | None:
     """The built-in that `jnp.dot` is; None if no module stands in front. ShardcError if it means another."""
-    module = _path(function.value)
+    module = path_of(function.value)
     if module is None or module.partition(".")[0] in scope.names:
         return None
     if module not in _MODULES:
@@ -56,11 +56,11 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     )
 
 
-def _path(expr: s.Expr) -> str | None:
+def path_of(expr: s.Expr) -> str | None:
     """`jax.lax` as text."""
     if isinstance(expr, s.Name):
         return expr.id
     if isinstance(expr, s.Attribute):
-        left = _path(expr.value)
+        left = path_of(expr.value)
         return None if left is None else f"{left}.{expr.name}"
     return None
