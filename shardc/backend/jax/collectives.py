@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
-
-from shardc.analysis.collectives import axes_of, pairs_of
+from shardc.analysis.collectives import axes_of
 from shardc.analysis.shown import heading
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.collectives import axis_name, collective, permutation
+from shardc.backend.python.collectives import axis_name, collective, in_mesh_order, permutation
 from shardc.backend.python.expressions import Expr, binary, call, raw, tuple_of
 from shardc.backend.python.literals import element
 from shardc.backend.python.names import quoted
@@ -81,17 +79,9 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
 @JAX.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:
-    """JAX counts positions in the order of the mesh, whatever the order of the axes' names."""
-    mesh, axes = scope.emission.mesh, axes_of(node)
-    size, pairs = size_of(axes), pairs_of(node)
-    names = mesh.names(axes) if mesh else ()
-    sizes = {name: n for name, n in mesh.axes if name in names} if mesh else {}
-    over = axis_name(scope, node)
-    if list(sizes) != list(names):
-        grid = np.arange(size).reshape(list(sizes.values()))
-        places = grid.transpose([list(sizes).index(name) for name in names]).ravel().tolist()
-        pairs = tuple(sorted((places[source], places[target]) for source, target in pairs))
-        over = tuple_of([raw(quoted(name)) for name in sizes])
+    names, pairs = in_mesh_order(scope, node)
+    over = raw(quoted(names[0])) if len(names) == 1 else tuple_of([raw(quoted(name)) for name in names])
+    size = size_of(axes_of(node))
     return call("lax.ppermute", _operand(scope, node), over, permutation(pairs, size))
 
 
