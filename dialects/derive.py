@@ -73,7 +73,7 @@ def _base(definition: OpDef) -> OpClass:
     """What an operation has in common with others."""
     if definition.has(Trait.GLOBAL_COLLECTIVE):
         return CollectiveOp
-    return SpmdOp if definition.dialect == _SPMD else HloOp
+    return SpmdOp if definition.has(Trait.ALONG_AXES) else HloOp
 
 
 @cache

@@ -11,7 +11,8 @@ becomes
     %3 = func.call @layer(%1, %w2) …
 
 Runs on per-device code. A call whose operations no longer stand together stays inline, and so does a function
-of one operation. Calls that were compiled differently get functions of their own: layer, layer_2, ….
+of one operation, or whose results nobody uses. Calls that were compiled differently get functions of their
+own: layer, layer_2, ….
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from xdsl.ir import Block, Operation
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.outline import CALL, Functions, manual_bodies
+from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
 
 @dataclass(frozen=True)
@@ -54,7 +55,7 @@ def _outline(functions: Functions, block: Block, depth: int) -> None:
     calls = [call for call, _ in runs]
     for call, ops in runs:
         visible = [op for op in ops if op.name != spmd.as_partial.name]  # which prints nothing
-        if call is not None and calls.count(call) == 1 and len(visible) > 1:
+        if call is not None and calls.count(call) == 1 and len(visible) > 1 and outputs(ops):
             name = call.rpartition("/")[2].partition("#")[0]
             functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))
 

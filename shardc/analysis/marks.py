@@ -7,4 +7,4 @@ PARTIAL_KIND = "shardc.partial_kind"
 """The kind (sum, max, min) of the operation's partial results, where the program declares it."""
 
 EFFECT = "shardc.effect"
-"""What a called function runs calls the host, and stays if nothing uses its results."""
+"""What a called function runs calls the host or shows something, and stays if nothing uses its results."""

@@ -7,6 +7,7 @@ from typing import cast
 
 from shardc.analysis.marks import EFFECT
 from shardc.graph import Node, Region, walk
+from shardc.ops import Trait, has
 
 
 @dataclass(slots=True)
@@ -73,10 +74,9 @@ def _use(region: Region, uses: Usage) -> None:
 
 
 def has_effect(node: Node) -> bool:
-    """Whether a node calls the host, or something in its regions does."""
-    return True in (node.attrs.get("has_side_effect"), node.attrs.get(EFFECT)) or any(
-        has_effect(inner) for region in node.regions for inner in region.nodes
-    )
+    """Whether a node calls the host or shows something, or something in its regions does."""
+    own = True in (node.attrs.get("has_side_effect"), node.attrs.get(EFFECT)) or has(node.name, Trait.SHOWS)
+    return own or any(has_effect(inner) for region in node.regions for inner in region.nodes)
 
 
 def captured(node: Node) -> list[int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -14,11 +15,14 @@ from shardc.cli.arrays import read_arrays, write_arrays
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
+from shardc.explain.shown import shower
 from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.interpret.arguments import arguments
 from shardc.interpret.compare import Compared, compare
+from shardc.interpret.devices import Show
 from shardc.interpret.reference import GraphReference, PythonReference, Reference, python_function
+from shardc.interpret.run import run
 from shardc.options import Options
 from shardc.semantics.arrays import Array
 
@@ -35,7 +39,7 @@ def run_module(given: argparse.Namespace, options: Options, module: ModuleOp) ->
         return 1
     local = lower(module, options)
     print(f"{_devices(local)} devices, {given.inputs or 'random inputs'}")
-    results = compare(reference, local, arrays)
+    results = compare(reference, local, arrays, run(local, arrays, show=_shower(local)))
     alone = not given.against and is_all_per_device(whole)
     _report(results, alone)
     if given.outputs:
@@ -80,6 +84,11 @@ def _traced(given: argparse.Namespace, options: Options, module: ModuleOp, array
     traced = module.clone()
     lower(traced, options, "collectives")
     return trace(traced, arrays, given.trace, print)
+
+
+def _shower(graph: Graph) -> Show:
+    """Prints what the program shows; at breakpoints it asks, if a terminal is there."""
+    return shower(graph, print, input if sys.stdin.isatty() and sys.stdout.isatty() else None)
 
 
 def _devices(graph: Graph) -> int:

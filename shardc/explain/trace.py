@@ -20,6 +20,7 @@ from shardc.analysis.text import sharded_text
 from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.explain.shown import shower
 from shardc.explain.trace_text import operation, sender, summary
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, TensorType
@@ -69,7 +70,7 @@ def trace_graphs(
     run_wide(whole, arrays, trace=recorded.measure)
     tracer = _Tracer(local, recorded, mesh, devices, say)
     try:
-        run(local, arrays, check=False, trace=tracer.show)
+        run(local, arrays, check=False, trace=tracer.show, show=shower(local, say))
     except _Wrong as wrong:
         say(str(wrong))
         return False
@@ -129,7 +130,7 @@ class _Tracer:
 
     def show(self, node: Node, values: list[Blocks]) -> None:
         """Say what a node makes and check its results; _Wrong if they are not the blocks they should be."""
-        if node.name in _SILENT or any(len(blocks) != self.mesh.size for blocks in values):
+        if node.name in _SILENT or not values or any(len(blocks) != self.mesh.size for blocks in values):
             return
         self.count += 1
         nothing = (-1,) * len(values)

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, cast
 
+from shardc.analysis.text import sharded_text
 from shardc.forms.registry import plain_form
 from shardc.forms.site import Site, mask, scalar
 from shardc.graph import ConvDims, identity
 from shardc.graph.program import Attrs
-from shardc.ops import hlo
+from shardc.ops import hlo, spmd
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import Kind
 
@@ -76,6 +77,14 @@ def custom_call(site: Site) -> list[Any]:
     """The call on blocks."""
     kept = call_attrs(site.op.attrs)
     return site.builder.op(site.op.name, *site.operands, results=site.local_results, regions=(), **kept)
+
+
+@plain_form(spmd.print_)
+def print_(site: Site) -> list[Any]:
+    """The block, and of which tensor it is one."""
+    type, layout = site.op.operands[0], site.operand_shardings[0]
+    whole = {} if type == site.operand_type(0) else {"whole": sharded_text(type, layout)}
+    return site.plain(**whole)
 
 
 def call_attrs(attrs: Attrs) -> Attrs:

@@ -6,7 +6,8 @@ same objects at several positions, the operation is done once and its result sha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import cast
 
@@ -28,6 +29,9 @@ from shardc.semantics.lapack import is_known, options_of
 
 Trace = Callable[[Node, list[Blocks]], None]
 """Called after every node with the blocks of its results."""
+
+Show = Callable[[Node, Blocks, Sequence[int], Callable[[int], bool]], None]
+"""Called with what a node shows, the devices' numbers by position, and which positions have come to it."""
 
 Env = dict[int, Blocks]
 
@@ -53,6 +57,7 @@ class Lockstep:
         trace: Trace | None = None,
         meanings: Callable[[str], Meaning | None] = meaning,
         loop: Loop | None = None,
+        show: Show | None = None,
     ) -> None:
         self.graph = graph
         self.place = place
@@ -60,6 +65,8 @@ class Lockstep:
         self.trace = trace
         self.meanings = meanings
         self.loop = loop
+        self.show = show
+        self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
         self._deaths: dict[int, list[list[int]]] = {}
@@ -84,6 +91,8 @@ class Lockstep:
         try:
             if node.name in _CONTROL:
                 return _CONTROL[node.name](self, node, values, env)
+            if has(node.name, Trait.SHOWS) and self.show is not None:
+                self.show(node, values[0], self.place.devices, self._is_awake)
             if node.name in EXCHANGES:
                 bodies = self._bodies(node, env, 0)
                 return EXCHANGES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
@@ -99,6 +108,17 @@ class Lockstep:
         target = node.attrs.get("call_target_name")
         name = f"{node.name} @{target}" if target else node.name
         raise ShardcError(f"{name} cannot be run here: what it computes is not known", node.loc)
+
+    def _is_awake(self, position: int) -> bool:
+        return self._awake is None or self._awake[position]
+
+    @contextmanager
+    def _only(self, there: Sequence[bool]) -> Generator[None]:
+        """What runs inside is for these positions, as far as they have come here."""
+        before = self._awake
+        self._awake = [now and self._is_awake(position) for position, now in enumerate(there)]
+        yield
+        self._awake = before
 
     def _op(self, node: Node) -> Op:
         if node.id not in self._ops:
@@ -178,7 +198,8 @@ class Lockstep:
                 return values
             if not all(predicates):
                 _check_no_communication(node, "go on in this loop")
-            new = self.run(body, values, env)
+            with self._only(predicates):
+                new = self.run(body, values, env)
             values = [_choose(predicates, after, before) for after, before in zip(new, values, strict=True)]
         return otherwise
 
@@ -195,7 +216,10 @@ class Lockstep:
     def _branch(self, node: Node, chosen: list[int], env: Env) -> list[Blocks]:
         if len(set(chosen)) > 1:
             _check_no_communication(node, "take this branch")
-        taken = {index: self.run(node.regions[index], [], env) for index in sorted(set(chosen))}
+        taken: dict[int, list[Blocks]] = {}
+        for index in sorted(set(chosen)):
+            with self._only([other == index for other in chosen]):
+                taken[index] = self.run(node.regions[index], [], env)
         return [
             [taken[index][result][position] for position, index in enumerate(chosen)]
             for result in range(len(node.results))
@@ -218,7 +242,13 @@ class Lockstep:
             }
             blocks.append([parts[ids[o]][i] for o, i in zip(outer, inner, strict=True)])
         runner = Lockstep(
-            self.graph, place, check=self.check, trace=self.trace, meanings=self.meanings, loop=self.loop
+            self.graph,
+            place,
+            check=self.check,
+            trace=self.trace,
+            meanings=self.meanings,
+            loop=self.loop,
+            show=self.show,
         )
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]

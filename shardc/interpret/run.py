@@ -12,7 +12,7 @@ from shardc.graph.builder import Body
 from shardc.graph.program import Graph
 from shardc.graph.types import TensorType
 from shardc.interpret.collectives import Blocks, Place
-from shardc.interpret.devices import ONE_DEVICE, Env, Lockstep, Trace
+from shardc.interpret.devices import ONE_DEVICE, Env, Lockstep, Show, Trace
 from shardc.semantics.arrays import Array
 from shardc.semantics.reduction import dtype_name
 
@@ -24,13 +24,14 @@ def run(
     *,
     check: bool = True,
     trace: Trace | None = None,
+    show: Show | None = None,
 ) -> list[Array]:
     """The results of a function (main by default) of global arrays.
 
     Shardings and the collectives of sdy change nothing here. A manual computation runs on the blocks of all
     its devices; `check` demands that devices agree where its out_shardings say they hold copies. `trace` is
-    called after every node with the blocks of its results. Raises ValueError if the inputs don't fit the
-    function, ShardcError where the program cannot be run.
+    called after every node with the blocks of its results, `show` with what the program shows. Raises
+    ValueError if the inputs don't fit the function, ShardcError where the program cannot be run.
     """
     entry = graph.main if function is None else graph.functions[function]
     types = graph.types(entry.body.args)
@@ -41,7 +42,7 @@ def run(
             raise ValueError(
                 f"argument {number} of {entry.name} is {type}, got {array.dtype}{list(array.shape)}"
             )
-    machine = Lockstep(graph, check=check, trace=trace)
+    machine = Lockstep(graph, check=check, trace=trace, show=show)
     return [result[0] for result in machine.run(entry.body, [[array] for array in inputs], {})]
 
 

@@ -59,6 +59,7 @@ class Trait(Enum):
     GROUPED = "an exchange between replica groups, as StableHLO writes them"
     RANDOM = "makes random bits"
     EFFECT = "does more than compute its results"
+    SHOWS = "shows values to whoever runs the program"
     KEPT = "stays in a program where nothing uses its results"
     EXTERNAL = "exchanges data with what is outside the program"
     EXCERPT = "gives all of its operand or a part of it, in another shape or dtype"

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
@@ -58,8 +59,8 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     Raises Refused.
     """
     entries, at = _entries(claimed, reads)
-    first = snapshot(read(whole, "whole")).graph
-    graphs = [first, _local(local, first, reads)]
+    first = unshown(snapshot(read(whole, "whole")).graph)
+    graphs = [first, unshown(_local(local, first, reads))]
     shapes = reduced(*graphs)
     plan = _plan(entries[at])
     replays = [_replay(shapes, graphs[0], draw, plan) for draw in _draws(entries[at])]

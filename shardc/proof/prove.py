@@ -14,6 +14,7 @@ from enum import Enum
 import numpy as np
 
 from shardc.analysis.manual import is_all_per_device, per_device_lines
+from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, is_float, walk
 from shardc.ops import sdy
@@ -94,6 +95,7 @@ class _Run:
 
 def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
     """Compare the programs; both are to take and give the same global arrays."""
+    whole, local = unshown(whole), unshown(local)
     reason = _incomparable(whole, local)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)

@@ -25,6 +25,7 @@ from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
 from shardc.layout import Axis
+from shardc.ops import Trait, has
 from shardc.rewrite.alike import Alike
 
 CALL = "shardc.call"
@@ -126,7 +127,9 @@ class Functions:
 
 
 def _has_effect(op: Operation) -> bool:
-    return _YES in (op.properties.get("has_side_effect"), op.attributes.get(EFFECT))
+    return _YES in (op.properties.get("has_side_effect"), op.attributes.get(EFFECT)) or has(
+        op.name, Trait.SHOWS
+    )
 
 
 def manual_bodies(module: ModuleOp) -> list[Block]:

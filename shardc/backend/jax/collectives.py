@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import cast
 
-import numpy as np
-
-from shardc.analysis.collectives import axes_of, pairs_of
+from shardc.analysis.collectives import axes_of
+from shardc.analysis.shown import heading
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.collectives import axis_name, collective, permutation
+from shardc.backend.python.collectives import axis_name, collective, in_mesh_order, permutation
 from shardc.backend.python.expressions import Expr, binary, call, raw, tuple_of
 from shardc.backend.python.literals import element
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.shows import devices_of, is_shown_here
 from shardc.backend.python.terms import Term
 from shardc.graph import Node, identity
 from shardc.layout import size_of
@@ -79,17 +79,9 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
 @JAX.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:
-    """JAX counts positions in the order of the mesh, whatever the order of the axes' names."""
-    mesh, axes = scope.emission.mesh, axes_of(node)
-    size, pairs = size_of(axes), pairs_of(node)
-    names = mesh.names(axes) if mesh else ()
-    sizes = {name: n for name, n in mesh.axes if name in names} if mesh else {}
-    over = axis_name(scope, node)
-    if list(sizes) != list(names):
-        grid = np.arange(size).reshape(list(sizes.values()))
-        places = grid.transpose([list(sizes).index(name) for name in names]).ravel().tolist()
-        pairs = tuple(sorted((places[source], places[target]) for source, target in pairs))
-        over = tuple_of([raw(quoted(name)) for name in sizes])
+    names, pairs = in_mesh_order(scope, node)
+    over = raw(quoted(names[0])) if len(names) == 1 else tuple_of([raw(quoted(name)) for name in names])
+    size = size_of(axes_of(node))
     return call("lax.ppermute", _operand(scope, node), over, permutation(pairs, size))
 
 
@@ -145,3 +137,19 @@ def collective_broadcast(scope: Scope, node: Node) -> Expr:
     target = scope.emission.target
     kept = call("jnp.where", here, _operand(scope, node), element(identity(kind, dtype), dtype, target))
     return call(f"lax.{_REDUCTIONS[kind]}", kept, axes)
+
+
+@JAX.prints(spmd.print_)
+def print_(scope: Scope, node: Node) -> None:
+    """jax.debug.print, on the one device whose block is shown."""
+    emission, (value,) = scope.emission, node.operands
+    text = heading(emission.graph, node, devices_of(scope))
+    plain = text.replace("{", "(").replace("}", ")")  # a brace is a place of jax.debug.print
+    place = ":\n{}" if emission.graph.type(value).rank else ": {}"
+    shown = call("jax.debug.print", raw(quoted(plain + place)), scope.variable(value))
+    condition = is_shown_here(scope, node, "lax.axis_index")
+    if condition is not None:
+        body = Expr(f"lambda: {shown.head}", shown.items, shown.tail, reads=shown.reads)
+        shown = call("lax.cond", condition, body, "lambda: None")
+    emission.writer.statement("", shown)
+    scope.done(node.operands)

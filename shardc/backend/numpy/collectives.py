@@ -7,6 +7,7 @@ from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python.collectives import axis_name, collective, permutation
 from shardc.backend.python.expressions import Expr, call
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.shows import print_by_python
 from shardc.backend.python.terms import Term
 from shardc.graph import Node
 from shardc.layout import size_of
@@ -83,3 +84,6 @@ def to_partial(scope: Scope, node: Node) -> Expr:
 def same_block(scope: Scope, node: Node) -> Term:
     """as_partial, assume_equal, vary: of no meaning without types of blocks."""
     return scope.term(node.operands[0])
+
+
+NUMPY.prints(spmd.print_)(print_by_python)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, title_of
+import numpy as np
+
+from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, pairs_of, title_of
 from shardc.analysis.text import readable
 from shardc.backend.python.expressions import Expr, raw
 from shardc.backend.python.mesh_text import axis_names
@@ -13,6 +15,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Term
 from shardc.diagnostics import ShardcError
 from shardc.graph import Node
+from shardc.layout import size_of
 
 
 def axis_name(scope: Scope, node: Node) -> Expr:
@@ -30,6 +33,20 @@ def permutation(pairs: Pairs, size: int) -> Expr:
     if 4 < len(pairs) == size - shift and list(pairs) == [(i, i + shift) for i in range(size - shift)]:
         return raw(f"[(i, i + {shift}) for i in range({size - shift})]")
     return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
+
+
+def in_mesh_order(scope: Scope, node: Node) -> tuple[list[str], Pairs]:
+    """A permute's emitted axes and pairs, with positions counted in the order of the mesh, as JAX does."""
+    mesh, axes, pairs = scope.emission.mesh, axes_of(node), pairs_of(node)
+    if mesh is None:
+        raise ShardcError(f"{node.name} outside of a mesh", node.loc)
+    names = list(mesh.names(axes))
+    sizes = {name: size for name, size in mesh.axes if name in names}
+    if list(sizes) != names:
+        grid = np.arange(size_of(axes)).reshape(list(sizes.values()))
+        places = grid.transpose([list(sizes).index(name) for name in names]).ravel().tolist()
+        pairs = tuple(sorted((places[source], places[target]) for source, target in pairs))
+    return list(sizes), pairs
 
 
 def comment(scope: Scope, node: Node) -> str:

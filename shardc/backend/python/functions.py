@@ -19,7 +19,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.trace import FunctionTrace
 from shardc.backend.python.writer import WIDTH, Writer
 from shardc.graph import Function, Region, walk
-from shardc.ops import func
+from shardc.ops import Trait, func, has
 
 
 def write_body(
@@ -114,7 +114,9 @@ def define_callees(emission: Emission, program: PerDeviceProgram) -> None:
 def _communicates(emission: Emission, function: Function) -> bool:
     """Whether a function needs to know its device, itself or in what it calls."""
     return any(
-        is_per_device(node) or (node.name == func.call.name and node.attrs["callee"] not in emission.silent)
+        is_per_device(node)
+        or has(node.name, Trait.SHOWS)
+        or (node.name == func.call.name and node.attrs["callee"] not in emission.silent)
         for node in walk(function.body)
     )
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from shardc.analysis.collectives import axes_of
-from shardc.backend.python.collectives import collective
+from shardc.backend.python.collectives import collective, in_mesh_order
 from shardc.backend.python.expressions import Expr, call, list_of, raw, tuple_of
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
@@ -64,8 +62,9 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
 @SHARD.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:
-    pairs = cast("tuple[tuple[int, int], ...]", node.attrs["pairs"])
-    return call("ppermute", *_operands(scope, node), list_of([sizes(pair) for pair in pairs]))
+    names, pairs = in_mesh_order(scope, node)
+    over = raw(names[0]) if len(names) == 1 else tuple_of([raw(name) for name in names])
+    return call("ppermute", scope.expr(node.operands[0]), over, list_of([sizes(pair) for pair in pairs]))
 
 
 @SHARD.prints(spmd.collective_broadcast)
@@ -111,3 +110,15 @@ def assume_equal(scope: Scope, node: Node) -> Term:
 @SHARD.prints(spmd.vary)
 def vary(scope: Scope, node: Node) -> Expr:
     return call("pcast", *_operands(scope, node), to='"varying"')
+
+
+@SHARD.prints(spmd.print_)
+def print_(scope: Scope, node: Node) -> None:
+    """The statement, on a line of its own."""
+    label, device = str(node.attrs["label"]), str(node.attrs["device"])
+    quote = "'" if '"' in label else '"'
+    function = "breakpoint" if node.attrs.get("stop") else "print"
+    of = None if device == "0" else device
+    shown = call(function, raw(f"{quote}{label}{quote}"), scope.variable(node.operands[0]), device=of)
+    scope.writer.statement("", shown)
+    scope.done(node.operands)

@@ -75,7 +75,8 @@ _ELSEWHERE = {
     "fori_loop": "for i in range(n) carrying x: and below it what a turn does",
     "scan": "for x in xs carrying h: and below it what a turn does",
     "vmap": "functions work on whole arrays: write the dimension",
-    "print": "programs print nothing; --run --outputs saves the results",
+    "print": "print(x) is a statement of its own",
+    "breakpoint": "breakpoint(x) is a statement of its own",
 }
 
 

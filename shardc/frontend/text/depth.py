@@ -51,6 +51,8 @@ def expressions(statement: s.Statement) -> tuple[s.Expr, ...]:
                     statement.message,
                 )
             )
+        case s.Show():
+            return (statement.call,)
         case s.Docstring():
             return ()
 

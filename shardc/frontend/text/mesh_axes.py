@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shardc.diagnostics import listed
+from shardc.diagnostics import listed, warn
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.logical import items_of
 from shardc.frontend.text.scope import DeviceScope, Scope
@@ -40,9 +40,21 @@ def mesh_axes(scope: Scope, name: str, expr: s.Expr, *, outside: bool = False) -
         if any(chosen.name == axis for chosen in axes):
             raise scope.e.error(f"axis {axis} stands twice", pos=item.pos)
         axes.append(mesh.axis(axis))
+    if name in _COUNTED_BY_JAX and axes != sorted(axes, key=mesh.order):
+        written, inside = (", ".join(a.name for a in some) for some in (axes, sorted(axes, key=mesh.order)))
+        warn(
+            f"{name} over ({written}) counts positions in that order, as axis_index does; JAX's counts them "
+            f"in the order of the mesh, ({inside})",
+            scope.e.place(expr.pos),
+            f"over ({inside}) both are the same",
+        )
     if not axes:
         raise scope.e.error(f"{name} over no axis", pos=expr.pos)
     return tuple(axes)
+
+
+_COUNTED_BY_JAX = ("ppermute", "pshuffle")
+"""Collectives whose positions JAX counts otherwise than axis_index does."""
 
 
 def _whole_mesh(scope: Scope, expr: s.Expr) -> DeviceScope:

@@ -17,8 +17,8 @@ _NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
 _LAX = frozenset(
     """
     abs all_gather all_to_all axis_index axis_size cbrt ceil cond cos erf exp exp2 expm1 floor log log1p
-    pbroadcast pcast pmax pmean pmin ppermute psum psum_scatter reciprocal rsqrt sign sin sqrt square switch
-    tan tanh top_k while_loop
+    pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes reciprocal
+    rsqrt sign sin sqrt square switch tan tanh top_k while_loop
     """.split()
 )
 """Others (max, argmax, sort, pad, concatenate) have other parameters in jax.lax."""
@@ -39,7 +39,7 @@ _MODULES = {
 
 def from_module(scope: Scope, function: s.Attribute) -> str | None:
     """The built-in that `jnp.dot` is; None if no module stands in front. ShardcError if it means another."""
-    module = _path(function.value)
+    module = path_of(function.value)
     if module is None or module.partition(".")[0] in scope.names:
         return None
     if module not in _MODULES:
@@ -56,11 +56,11 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     )
 
 
-def _path(expr: s.Expr) -> str | None:
+def path_of(expr: s.Expr) -> str | None:
     """`jax.lax` as text."""
     if isinstance(expr, s.Name):
         return expr.id
     if isinstance(expr, s.Attribute):
-        left = _path(expr.value)
+        left = path_of(expr.value)
         return None if left is None else f"{left}.{expr.name}"
     return None

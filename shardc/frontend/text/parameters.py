@@ -53,12 +53,16 @@ def bind(
     form = signature(function)
     for keyword in keywords:
         if keyword not in form.parameters:
-            hint = did_you_mean(keyword, form.parameters, usage(name, function))
+            hint = _ELSEWHERE.get(keyword) or did_you_mean(keyword, form.parameters, usage(name, function))
             raise e.error(f"{name} has no parameter {keyword}", hint)
     try:
         return form.bind(*args, **keywords)
     except TypeError as error:
         raise e.error(f"{name}: {error}", usage(name, function)) from None
+
+
+_ELSEWHERE = {"axis_index_groups": "groups are axes: a mesh m[i=4] in groups of two is m[i0=2, i1=2]"}
+"""What stands for a parameter of JAX's functions."""
 
 
 def convert(e: Emitter, name: str, parameter: inspect.Parameter, value: Value) -> object:

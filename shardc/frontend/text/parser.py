@@ -211,7 +211,7 @@ def _wanted(expected: set[str]) -> str | None:
     words: list[str] = []
     rest = set(expected)
     if rest >= _AFTER_TARGET:
-        rest.discard("LSQB")  # x[i] = v is rarer than a name alone
+        rest -= {"LSQB", "LPAR", "DOT"}  # x[i] = v and print(x) are rarer than a name alone
     if rest >= _EXPRESSION:
         words.append("an expression")
         rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}

@@ -88,6 +88,8 @@ def _statement(statement: s.Statement, indent: str) -> list[str]:
                 *_tree(statement.condition, indent + "  "),
                 *message,
             ]
+        case s.Show():
+            return [f"{indent}show{_at(statement.pos)}", *_tree(statement.call, indent + "  ")]
         case s.Docstring():
             return [f"{indent}text{_at(statement.pos)}"]
 

@@ -12,6 +12,7 @@ from shardc.frontend.text.fitting import Misfit, as_type, fit
 from shardc.frontend.text.loops import loop
 from shardc.frontend.text.open_loops import while_loop
 from shardc.frontend.text.scope import DeviceScope, Scope
+from shardc.frontend.text.shows import show
 from shardc.frontend.text.trees import names_of, tensors_of
 from shardc.frontend.text.typed import Typed, resolved
 from shardc.frontend.text.values import RecordValue, Tensor, Value, describe, plural
@@ -48,6 +49,8 @@ def execute(scope: Scope, statement: s.Statement) -> s.Return | None:
             return branch(scope, statement)
         case s.Assert():
             check(scope, statement)
+        case s.Show():
+            show(scope, statement)
         case s.Docstring():
             raise scope.e.error("a text stands at the beginning of a function only", pos=statement.pos)
         case s.Return():

@@ -84,6 +84,7 @@ __all__ = [
     "Rest",
     "Return",
     "Sequence",
+    "Show",
     "SizeDef",
     "Slice",
     "Statement",
@@ -165,7 +166,15 @@ class Docstring:
     text: str
 
 
-Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring
+@dataclass(frozen=True, slots=True)
+class Show:
+    """`print("h", h)` or `breakpoint(h)`: a call that shows values and gives none."""
+
+    pos: Pos
+    call: Call
+
+
+Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring | Show
 
 # ---- the program
 

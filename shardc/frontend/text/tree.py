@@ -220,6 +220,15 @@ class TreeBuilder(ExpressionBuilder):
     def assertion(self, word: Token, condition: s.Expr, message: s.Expr | None) -> s.Assert:
         return s.Assert(pos_of(word), condition, message)
 
+    def show(self, *parts: Token | Arguments | None) -> s.Show:
+        *names, arguments = parts
+        path = [name for name in names if isinstance(name, Token)]
+        function: s.Expr = self.name(path[0])
+        for name in path[1:]:
+            function = s.Attribute(pos_of(name), function, str(name))
+        args, keywords = cast("Arguments", arguments or ((), ()))
+        return s.Show(function.pos, s.Call(function.pos, function, args, keywords))
+
     def docstring(self, token: Token) -> s.Docstring:
         quotes = 3 if token.type == "LONG_STRING" else 1
         return s.Docstring(pos_of(token), str(token)[quotes:-quotes])

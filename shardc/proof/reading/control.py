@@ -27,7 +27,7 @@ Names = list[str]
 
 
 def as_calls(function: ast.FunctionDef) -> ast.FunctionDef:
-    """The function with its loops and branches as calls, without `del` and decorators."""
+    """The function with its loops and branches as calls, without `del`, `print` and decorators."""
     before = {argument.arg for argument in function.args.args}
     body = _block(function.body, before, set())
     return _defined(function.name, function.args, body)
@@ -37,6 +37,7 @@ def _block(statements: Sequence[ast.stmt], before: set[str], after: set[str]) ->
     """Statements anew. before: variables that have a value; after: those that are read later."""
     made: list[ast.stmt] = []
     known = set(before)
+    statements = [statement for statement in statements if not _prints(statement)]
     for place, statement in enumerate(statements):
         later = after | _read(statements[place + 1 :])
         if isinstance(statement, ast.FunctionDef):
@@ -49,6 +50,14 @@ def _block(statements: Sequence[ast.stmt], before: set[str], after: set[str]) ->
             made.append(statement)
         known.update(_assigned([statement]))
     return made
+
+
+def _prints(statement: ast.stmt) -> bool:
+    """Whether all that a statement does is to print, which changes no result."""
+    if isinstance(statement, ast.If):
+        return not statement.orelse and all(map(_prints, statement.body))
+    call = statement.value if isinstance(statement, ast.Expr) else None
+    return isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
 
 
 def _loop(loop: ast.For | ast.While, before: set[str], later: set[str]) -> list[ast.stmt]:

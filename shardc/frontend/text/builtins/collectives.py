@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shardc.diagnostics import ShardcError
@@ -200,6 +201,21 @@ def _check_numbers(perm: Placed, axes: MeshAxes, end: str, does: str, numbers: S
                 f"in one ppermute a device {does} once; all_gather gives everyone everything",
             )
         seen.add(number)
+
+
+def pshuffle(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Placed) -> Tensor:
+    """Each device gets the block of the device that perm has at its place."""
+    count = size_of(axis_name)
+    sources = perm.value if isinstance(perm.value, tuple) else (perm.value,)
+    if {source for source in sources if isinstance(source, int)} != {*range(count)} or len(sources) != count:
+        raise ShardcError(f"pshuffle: perm has each of 0 to {count - 1} once", perm.loc)
+    pairs = tuple((source, place) for place, source in enumerate(sources))
+    return ppermute(e, x, axis_name, replace(perm, value=pairs))
+
+
+def pswapaxes(e: Emitter, x: Tensor, axis_name: MeshAxes, axis: int) -> Tensor:
+    """The blocks along a dimension, which has the size of the axes, swap places with the devices."""
+    return all_to_all(e, x, axis_name, axis, axis)
 
 
 def pbroadcast(e: Emitter, x: Tensor, axis_name: MeshAxes, source: int) -> Tensor:

@@ -158,6 +158,8 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "pmean": collectives.of_each(collectives.pmean),
     "pmin": collectives.of_each(collectives.reduction("min")),
     "ppermute": collectives.of_each(collectives.ppermute),
+    "pshuffle": collectives.of_each(collectives.pshuffle),
+    "pswapaxes": collectives.of_each(collectives.pswapaxes),
     "psum": collectives.psum,
     "psum_scatter": collectives.of_each(collectives.scattered("sum")),
     "pmax_scatter": collectives.of_each(collectives.scattered("max")),
