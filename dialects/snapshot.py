@@ -26,7 +26,7 @@ from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, sharding_refs
 from shardc.graph.attrs import DotDims
-from shardc.graph.collector import no_garbage_collection
+from shardc.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained

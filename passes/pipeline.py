@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
-from shardc.graph.collector import no_garbage_collection
+from shardc.collector import no_garbage_collection
 from shardc.passes.graph_pass import GraphPass
 
 

@@ -37,7 +37,7 @@ from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.python_names import name_values
-from shardc.graph.collector import no_garbage_collection
+from shardc.collector import no_garbage_collection
 from shardc.layout import LayoutError
 from shardc.layout.mesh import IN_NAMES, NAME
 

@@ -8,7 +8,7 @@ from functools import partial
 
 from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
-from shardc.graph.collector import no_garbage_collection
+from shardc.collector import no_garbage_collection
 from shardc.layout import Sharding
 from shardc.ops.registry import rule_of
 from shardc.propagation.building import build
