@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAVal
 from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs
@@ -26,7 +27,6 @@ from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, sharding_refs
 from shardc.graph.attrs import DotDims
-from shardc.graph.collector import no_garbage_collection
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
 from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained

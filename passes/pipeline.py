@@ -16,9 +16,9 @@ from typing import Any
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
+from shardc.collector import no_garbage_collection
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
-from shardc.graph.collector import no_garbage_collection
 from shardc.passes.graph_pass import GraphPass
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from shardc.cli.ending import run_to_end
 from shardc.cli.parser import parser as arguments
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic, ShardcError, collecting
 from shardc.options import Options
 
@@ -103,8 +104,10 @@ def _act(given: argparse.Namespace, options: Options) -> int:
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling
 
-        return compiling.compile(given, options)
-    from shardc.cli import actions
+        with no_garbage_collection():
+            return compiling.compile(given, options)
+    with no_garbage_collection():
+        from shardc.cli import actions
 
     if given.run:
         return actions.run(given, options)

@@ -24,6 +24,7 @@ from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
@@ -37,7 +38,6 @@ from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.python_names import name_values
-from shardc.graph.collector import no_garbage_collection
 from shardc.layout import LayoutError
 from shardc.layout.mesh import IN_NAMES, NAME
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
-from shardc.graph.collector import no_garbage_collection
 from shardc.layout import Sharding
 from shardc.ops.registry import rule_of
 from shardc.propagation.building import build

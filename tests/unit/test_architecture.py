@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[2]
 PACKAGES = {"shardc": ROOT / "shardc", "shardc.dialects": ROOT / "dialects", "shardc.passes": ROOT / "passes"}
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("diagnostics", "cache"),
+    ("diagnostics", "cache", "collector"),
     ("options",),
     ("layout",),
     ("graph",),
