@@ -1,10 +1,9 @@
 """Plans proved best: the whole graph weighed at once, as an integer program (network.py).
 
-The search by single moves (descent.py) is compared with the optimum. Where the optimum has fewer
-bytes it is taken, unless it takes more collectives and does not save a quarter of the bytes; then the optimum
-among the plans with no more collectives than the search found is. Reshards are priced by a table of lower
-bounds first; those that a solution uses are then priced exactly, and the program is solved again until it
-uses none that is not. Larger programs are first solved without integrality, which proves most plans best.
+Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
+solution, those that it uses are priced exactly, and the program is solved again. The optimum is left only for
+its collectives, if it has more than the best plan in propagation's own layouts and takes more than three
+quarters of the time. Larger programs are first solved without integrality, which proves most plans best.
 Deterministic: sizes decide what is solved, never time.
 """
 
@@ -20,17 +19,16 @@ from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
 from shardc.planning.program.choices import TooMany, every
 from shardc.planning.program.highs import Row, Vector, minimum
-from shardc.planning.program.network import Network, network
+from shardc.planning.program.network import Network, again, network
 from shardc.planning.program.nothing_cheaper import nothing_cheaper
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem, Proof, Slot, Total, Variable
 from shardc.planning.reshard.distances import AxisAtoms, atoms_for
 
-SMALL = 8_000  # columns of an integer program that is always solved: half a second
-COLUMNS = 20_000  # of one that is solved if the linear program says that something can be gained: seconds
-RELAXED = 40_000  # of a linear program: a second or two
+SMALL = 4_000  # columns of an integer program that is always solved: half a second
+RELAXED = 40_000  # of all the linear programs that are solved: a second or two
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
-ROUNDS = 8  # times that prices are corrected
+ROUNDS = 3  # prices of a collective that are tried
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -49,46 +47,75 @@ class Chosen:
             variable.choice = choice
 
 
-def perfect(problem: Problem) -> None:
-    """Change the problem's choices for those of the best plan, if it is small enough to be proved best."""
+@dataclass(frozen=True)
+class Optimum:
+    """What is proved, by which program, and whether that program was solved and not only bounded."""
+
+    proof: Proof
+    net: Network
+    whole: bool
+
+
+def perfect(problem: Problem) -> bool:
+    """Change the problem's choices for those of the best plan, if it is small enough to be solved.
+
+    Whether it is, or the plan at hand is proved best.
+    """
     before = problem.total()
     if before[:2] == (0, 0):
         problem.proof = Proof(0, "nothing is sent")
-        return
+        return True
     net = whole(problem, before[0])
     if net is None:
-        return
-    size = len(net.integral)
-    if size > SMALL:
-        relaxed = minimum(net.costs()[0], net.rows, [False] * size)
-        if relaxed is None:
-            return
-        problem.proof = Proof(min(before[0], relaxed.whole_bound), f"linear program of {size} columns")
-        if relaxed.whole_bound >= before[0] or size > COLUMNS:
-            return
-    elif nothing_cheaper(net, before):
-        problem.proof = Proof(before[0], f"integer program of {size} columns")
-        return
-    found = _cheapest(net)
-    if found is None:
-        return
-    best, bound = found
-    problem.proof = Proof(bound, f"integer program of {size} columns")
-    kept = Chosen({v: v.choice for v in net.options}, {slot: slot.layout() for slot in problem.slots})
-    after = _apply(problem, net, best, kept)
-    if problem.rates.flat and after[1] > before[1] and after < before:
+        return False
+    if problem.modest is not None and problem.worth(problem.modest, before):
+        problem.modest = before
+    if problem.takes(before) and len(net.integral) <= SMALL and nothing_cheaper(net, before):
+        problem.proof = Proof(before[0], f"integer program of {len(net.integral)} columns")
+        return True
+    kept = _taken(net)
+    solved = _take_cheapest(net, kept, before)
+    if solved is None:
+        return False
+    problem.proof, after = solved.proof, problem.total()
+    if not problem.takes(after):
+        problem.refuse(after)
+        _take_fewer(solved.net, after, before, kept)
+    elif before < after:
         kept.take(problem)
-        fewer = _cheapest(net, before[1])
-        modest = _apply(problem, net, fewer[0], kept) if fewer else before
-        if not modest <= before:
-            kept.take(problem)
-            modest = before
-        if problem.worth(modest, after):
-            _apply(problem, net, best, kept)
-        else:
-            problem.refuse(after)
-    elif not after < before:
-        kept.take(problem)
+    return solved.whole or solved.proof.ticks >= before[0]
+
+
+def _take_fewer(net: Network, more: Total, before: Total, kept: Chosen) -> None:
+    """Take the best plan with no more collectives than the one that the cheapest, of `more`, is held against.
+
+    In a large program: the best, or nearly, if each collective has a price. Tried is the one at which these
+    two are even; then higher ones, at which the plans found are. If there is none, the plan that was `kept`,
+    of the total `before`.
+    """
+    problem = net.problem
+    fewer = problem.modest or before
+    moved, count = net.costs()
+    small = len(net.integral) <= SMALL
+    limits, whole = (
+        ([_at_most(count, fewer[1])], net.integral) if small else ([], [False] * len(net.integral))
+    )
+    for _ in range(ROUNDS):
+        if more[1] <= fewer[1] or fewer[0] <= more[0]:
+            break
+        price = 0.0 if small else (fewer[0] - more[0]) / (more[1] - fewer[1])
+        found = minimum(moved + price * count, [*net.rows, *limits], whole)
+        if found is None:
+            break
+        more = _apply(problem, net, _chosen(net, found.columns), kept)
+        if problem.takes(more):
+            if not more < before:
+                kept.take(problem)
+            return
+        if small and not net.settle(found.columns):
+            break
+        moved, count = net.costs()
+    kept.take(problem)
 
 
 def whole(problem: Problem, limit: float = inf) -> Network | None:
@@ -113,27 +140,45 @@ def atoms_of_program(problem: Problem) -> tuple[AxisAtoms, AxisAtoms]:
     return coarse, atoms_for(mesh, used, (problem.graph.type(v).rank for v in problem.values))
 
 
-def _cheapest(net: Network, most: int | None = None) -> tuple[Chosen, int] | None:
-    """The choices with the fewest ticks, then collectives, and the ticks that no plan is below.
+def _take_cheapest(net: Network, kept: Chosen, before: Total) -> Optimum | None:
+    """Take the plan of the fewest ticks, then collectives; what is proved of it.
 
-    With `most`, only plans of at most that many collectives count. None if there is no solution.
+    Of equally good choices those that were `kept`. A large program is not solved whole if there is nothing
+    to gain `before` it. None if there is no solution.
     """
-    bound, found = 0, None
-    for _ in range(ROUNDS):
+    problem, bound, whole = net.problem, 0, False
+    best: tuple[Total, Chosen] | None = None
+    enough = before[0] if len(net.integral) > SMALL else inf
+    solved = 0
+    while len(net.integral) <= RELAXED - solved:
+        solved += len(net.integral)
         moved, count = net.costs()
-        limits = [] if most is None else [_at_most(count, most)]
-        least = minimum(moved, [*net.rows, *limits], net.integral)
+        least = minimum(moved, net.rows, net.integral, enough=enough)
         if least is None:
             break
-        bound = max(bound, least.whole_bound)
-        solved = least
-        if net.problem.rates.free:
-            ties = [*limits, _at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
-            solved = minimum(count, [*net.rows, *ties], net.integral, least.columns) or least
-        found = _chosen(net, solved.columns), bound
-        if not net.settle(solved.columns):
+        bound, whole = max(bound, least.whole_bound), least.whole
+        columns = least.columns
+        if problem.rates.free and whole:
+            ties = [_at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
+            fewest = minimum(count, [*net.rows, *ties], net.integral, columns)
+            columns = fewest.columns if fewest else columns
+        found = _apply(problem, net, _chosen(net, columns), kept)
+        if best is None or found < best[0]:
+            best = found, _taken(net)
+        cheapest = best[0][0] <= bound and (not problem.rates.free or best[0][1] <= count @ columns)
+        if cheapest or bound >= enough or not net.settle(columns):
             break
-    return found
+        net = again(net)
+    if best is None:
+        return None
+    best[1].take(problem)
+    kind = "integer" if whole else "linear"
+    return Optimum(Proof(bound, f"{kind} program of {len(net.integral)} columns"), net, whole)
+
+
+def _taken(net: Network) -> Chosen:
+    """The plan at hand."""
+    return Chosen({v: v.choice for v in net.options}, {slot: slot.layout() for slot in net.problem.slots})
 
 
 def _chosen(net: Network, columns: Vector) -> Chosen:

@@ -9,6 +9,7 @@ best: so the windows together pay no more than any plan does.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from shardc.layout import LayoutError
 from shardc.planning.program.choices import Every, TooMany, every
@@ -25,7 +26,7 @@ WINDOW = 1_500  # ways to run the operations of one window, about
 def proof(problem: Problem) -> Proof | None:
     """What is proved of the problem's plan, or can be in reasonable time; None if that is nothing."""
     if problem.proof is not None:
-        return problem.proof
+        return replace(problem.proof, ticks=min(problem.proof.ticks, problem.total()[0]))
     try:
         atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)

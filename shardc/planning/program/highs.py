@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shardc.planning.solvers import Vector, milp, sparse
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
 
+COLUMNS = 20_000  # of an integer program that is solved: seconds
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 SECONDS = 120.0  # only against a solver that hangs
 NEAR = 1e-6  # what is so near to a limit keeps to it
@@ -21,11 +22,15 @@ NEAR = 1e-6  # what is so near to a limit keeps to it
 
 @dataclass(frozen=True)
 class Solved:
-    """The columns' values, the objective, and a number that no solution's objective is below."""
+    """The columns' values, the objective, and a number that no solution's objective is below.
+
+    `whole`: the columns are whole numbers where they must be.
+    """
 
     columns: Vector
     value: float
     bound: float
+    whole: bool = True
 
     @property
     def whole_bound(self) -> int:
@@ -37,12 +42,17 @@ class Solved:
 
 
 def minimum(
-    costs: Vector, rows: Sequence[Row], integral: Sequence[bool], known: Vector | None = None
+    costs: Vector,
+    rows: Sequence[Row],
+    integral: Sequence[bool],
+    known: Vector | None = None,
+    enough: float = inf,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
-    shows that no whole number is below the value of a solution that is `known`.
+    shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
+    it shows that none is below `enough`, and in programs of more than COLUMNS.
     """
     matrix, low, high = _matrix(rows, len(costs))
     scale = float(costs.max()) or 1.0
@@ -59,14 +69,17 @@ def minimum(
     result = solved(whole=False)
     if result.x is None:
         return None
-    relaxed = Solved(np.asarray(result.x), float(costs @ result.x), float(costs @ result.x))
-    if not any(integral):
+    value = float(costs @ result.x)
+    relaxed = Solved(np.asarray(result.x), value, value, not any(integral))
+    if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
         placed, best = matrix @ columns, Solved(columns, float(costs @ columns), relaxed.value)
         feasible = np.all(placed >= low - NEAR) and np.all(placed <= high + NEAR)
         if feasible and best.whole_bound >= best.value - NEAR:
             return best
+    if len(costs) > COLUMNS:
+        return relaxed
     result = solved(whole=True)
     if result.x is None:
         return None

@@ -7,13 +7,12 @@ propagation would find if data came before state (data_first.py).
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.candidates import build, wishes
 from shardc.planning.program.data_first import data_first
-from shardc.planning.program.descent import descend, follow
+from shardc.planning.program.descent import descend, follow, settle
 from shardc.planning.program.exact import perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
 from shardc.planning.program.problem import Problem, Variable
@@ -26,42 +25,57 @@ def improve(problem: Problem) -> None:
     if repeats is None:
         _improve(problem, perfect)
     else:
-        _improve(repeats.problem, lambda problem: None)
+        _improve(repeats.problem, lambda problem: False)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem, prove: Callable[[Problem], None]) -> None:
-    start = _SavedChoices(problem)
-    descend(problem)
-    if problem.rates.flat and not problem.rates.free and problem.total()[1]:
-        _as_expected(problem, start)
-    prove(problem)
-    if not _proved_best(problem):
-        _start_again(problem)
+Prove = Callable[[Problem], bool]
+"""Takes the best plan; whether there is nothing left to search."""
+
+
+def _improve(problem: Problem, prove: Prove) -> None:
+    expected = _expected(problem) if problem.rates.flat and not problem.rates.free else None
+    _search(problem, prove)
+    _start_again(problem)
     layouts = argument_layouts(problem)
     if layouts:
         first = _SavedChoices(problem)
         split_results(problem, layouts)
-        descend(problem)
-        prove(problem)
+        _search(problem, prove)
         if not problem.worth(first.cost, problem.total()):
             first.restore()
+    if expected is not None and not problem.worth(expected.cost, problem.total()):
+        problem.refuse(problem.total())
+        expected.proof = problem.proof
+        expected.restore()
 
 
-def _as_expected(problem: Problem, start: _SavedChoices) -> None:
-    """Take the best plan in propagation's own layouts if the one at hand has more collectives for little."""
-    found = _SavedChoices(problem)
-    start.restore()
+def _search(problem: Problem, prove: Prove) -> None:
+    """The local search, which goes on where the program is too large to be solved.
+
+    Where work is free its plan is the one that others with more collectives are compared with.
+    """
+    if problem.rates.free:
+        descend(problem)
+        problem.modest = problem.total()
+        prove(problem)
+        return
+    settle(problem)
+    if not prove(problem):
+        descend(problem)
+
+
+def _expected(problem: Problem) -> _SavedChoices:
+    """The best plan in propagation's own layouts: no other has more collectives for little."""
+    start = _SavedChoices(problem)
     problem.expected = True
     descend(problem)
-    problem.expected = False
-    problem.modest = problem.total()
-    if found.cost <= problem.modest and not problem.pays(problem.modest, found.cost):
-        problem.refuse(found.cost)
-    elif found.cost <= problem.modest:
-        found.restore()
+    problem.expected, problem.modest = False, problem.total()
+    found = _SavedChoices(problem)
+    start.restore()
+    return found
 
 
 def _proved_best(problem: Problem) -> bool:
@@ -69,25 +83,14 @@ def _proved_best(problem: Problem) -> bool:
 
 
 def _start_again(problem: Problem) -> None:
-    """Take the plan that data before state leads to, if it is cheaper."""
-    layouts = data_first(problem.graph)
+    """Take the plan that data before state leads to, if it is cheaper and the one at hand not proved best."""
+    layouts = {} if _proved_best(problem) or problem.refused else data_first(problem.graph)
     if layouts:
         first = _SavedChoices(problem)
         _restart(problem, layouts)
         descend(problem)
-        if first.cost <= problem.total() or _refused(problem):
+        if first.cost <= problem.total() or not problem.takes(problem.total()):
             first.restore()
-        elif problem.proof is not None:
-            problem.proof = replace(problem.proof, ticks=min(problem.proof.ticks, problem.total()[0]))
-
-
-def _refused(problem: Problem) -> bool:
-    """Whether the plan at hand is left for its collectives."""
-    cost = problem.total()
-    refused = problem.modest is not None and not problem.pays(problem.modest, cost)
-    if refused:
-        problem.refuse(cost)
-    return refused
 
 
 class _SavedChoices:

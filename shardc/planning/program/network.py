@@ -49,7 +49,7 @@ class Network:
     """Columns with their kinds and costs, and rows: sums of columns between two bounds."""
 
     problem: Problem
-    options: dict[Variable, list[Choice]]
+    every: Every
     prices: Prices
     limit: float = inf
     outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
@@ -61,6 +61,10 @@ class Network:
     forms: dict[int, tuple[int, int]] = field(default_factory=dict[int, "tuple[int, int]"])
     rows: list[Row] = field(default_factory=list[Row])
 
+    @property
+    def options(self) -> dict[Variable, list[Choice]]:
+        return self.every.choices
+
     def column(self, integral: bool = False) -> int:
         self.integral.append(integral)
         return len(self.integral) - 1
@@ -70,9 +74,9 @@ class Network:
 
     def arc(self, arc: Arc) -> bool:
         """Whether a copy may be made: not if it alone would cost more than the limit."""
-        return arc[1] == arc[2] or arc[0].trips * self._price(arc)[0] <= self.limit
+        return arc[1] == arc[2] or arc[0].trips * self.price(arc)[0] <= self.limit
 
-    def _price(self, arc: Arc) -> tuple[float, int]:
+    def price(self, arc: Arc) -> tuple[float, int]:
         made, source, target = arc
         return self.prices(made.type, source, target, made.manual)
 
@@ -82,14 +86,14 @@ class Network:
         for column, cost in self.forms.items():
             ticks[column], count[column] = cost
         for column, arc in self.arcs.items():
-            cost = self._price(arc)
+            cost = self.price(arc)
             ticks[column], count[column] = arc[0].trips * cost[0], arc[0].trips * cost[1]
         return ticks, count
 
     def layouts(self, columns: Vector) -> dict[int, Sharding]:
         """What a solution says of the values that loops carry, by the body's argument."""
         return {
-            value: next(layout for layout, (column,) in held.items() if columns[column] > 0.5)
+            value: max(held, key=lambda layout: columns[held[layout][0]])
             for value, held in self.carried.items()
         }
 
@@ -109,6 +113,7 @@ class Network:
         return any(changed)
 
 
+NEAR = 1e-9  # of a price: what rounding may add
 ONE = 0
 """The column that is always 1."""
 
@@ -118,7 +123,7 @@ def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, 
 
     Plans that cost more than `limit` ticks may be missing. Building stops soon after `most` columns.
     """
-    net = Network(problem, every.choices, prices, limit)
+    net = Network(problem, every, prices, limit)
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
@@ -127,6 +132,11 @@ def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, 
         if value not in problem.free and len(net.integral) <= most:
             _value(net, value)
     return net
+
+
+def again(net: Network) -> Network:
+    """The program with the prices that are known now, which say other copies to be made in one."""
+    return network(net.problem, net.every, net.prices, net.limit)
 
 
 def part(
@@ -140,7 +150,7 @@ def part(
 
     Each use of other operations may choose for itself how they run.
     """
-    net = Network(problem, inside.choices, prices, outside=outside)
+    net = Network(problem, inside, prices, outside=outside)
     _operations(net, inside.choices)
     for slot, held in inside.layouts.items():
         _slot(net, slot, held)
@@ -228,27 +238,65 @@ def _sum(columns: Sequence[int], factor: float = 1) -> Terms:
 
 
 def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
-    """One user: from each given layout to each needed one."""
+    """One user: a flow from the given layout to the needed one."""
     if len(given) == 1 or len(need) == 1:
         for source in given:
             for target in need:
                 _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
         return
-    ways = {
-        (source, target): net.column()
-        for source in given
-        for target in need
-        if net.arc((made, source, target))
+    places = list(dict.fromkeys([*given, *need]))
+    ways = {arc: net.column() for arc in _direct(net, made, places)}
+    net.arcs.update((column, (made, *arc)) for arc, column in ways.items())
+    _conserve(net, ways, places, given, need)
+
+
+def _direct(net: Network, made: Produced, places: list[Sharding]) -> list[tuple[Sharding, Sharding]]:
+    """The copies that may be made, without those that two others do as well in turn.
+
+    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
+    another that is left out for it.
+    """
+    key = (made.type, made.manual, *places)
+    if key not in net.prices.direct:
+        pairs = [(source, target) for source in places for target in places if source != target]
+        size = len(places)
+        ticks, count = np.zeros((2, size * size))
+        others = np.flatnonzero(~np.eye(size, dtype=bool).ravel())
+        ticks[others], count[others] = np.array([net.price((made, *pair)) for pair in pairs]).T
+        rank = np.empty(size * size, dtype=np.int64)
+        rank[np.lexsort((count, ticks))] = np.arange(size * size)
+        ticks, count, rank = (each.reshape(size, size) for each in (ticks, count, rank))
+        kept: list[tuple[Sharding, Sharding]] = []
+        for start in range(size):
+            # by middle and end: whether the way over the middle costs no more, in parts that rank lower
+            over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
+            over &= (count[start, :, None] + count <= count[start]) & (rank < rank[start])
+            over &= rank[start, :, None] < rank[start]
+            over[start] = False
+            np.fill_diagonal(over, False)
+            kept += [
+                (places[start], places[end]) for end in range(size) if end != start and not over[:, end].any()
+            ]
+        net.prices.direct[key] = kept
+    return [arc for arc in net.prices.direct[key] if net.arc((made, *arc))]
+
+
+def _conserve(
+    net: Network,
+    flow: dict[tuple[Sharding, Sharding], int],
+    places: list[Sharding],
+    given: Columns,
+    need: Columns,
+) -> None:
+    """What comes to a place goes on, from the given layout to the needed one."""
+    terms: dict[Sharding, Terms] = {
+        place: [*_sum(given.get(place, [])), *_sum(need.get(place, []), -1)] for place in places
     }
-    for (source, target), column in ways.items():
-        if source != target:
-            net.arcs[column] = (made, source, target)
-    for source, columns in given.items():
-        used = [ways[source, target] for target in need if (source, target) in ways]
-        net.row([*_sum(columns, -1), *_sum(used)], 0, 0)
-    for target, columns in need.items():
-        used = [ways[source, target] for source in given if (source, target) in ways]
-        net.row([*_sum(columns, -1), *_sum(used)], 0, 0)
+    for (source, target), column in flow.items():
+        terms[source].append((column, -1))
+        terms[target].append((column, 1))
+    for place in places:
+        net.row(terms[place], 0, 0)
 
 
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
@@ -279,13 +327,4 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
         flows = {arc: net.column() for arc in copies}
         for arc, column in flows.items():
             net.row([(column, 1), (copies[arc], -1)], -inf, 0)
-        for place in places:
-            coming = [flows[source, place] for source in places if (source, place) in flows]
-            going = [flows[place, target] for target in wanted if (place, target) in flows]
-            terms = [
-                *_sum(coming),
-                *_sum(going, -1),
-                *_sum(given.get(place, [])),
-                *_sum(need.get(place, []), -1),
-            ]
-            net.row(terms, 0, 0)
+        _conserve(net, flows, places, given, need)

@@ -18,6 +18,8 @@ class Prices:
         self.atoms, self.rates = atoms, rates
         self.known: dict[Key, tuple[float, int]] = {}
         self.exact: set[Key] = set()
+        self.direct: dict[object, list[tuple[Sharding, Sharding]]] = {}
+        """Copies that are not made in two steps as well (network.py), while prices stay."""
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
@@ -40,4 +42,5 @@ class Prices:
         before, steps = self(type, source, target, manual)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), manual)
         self.known[key] = (float(ticks), collectives)
+        self.direct.clear()
         return abs(before - ticks) > 1e-6 * ticks or steps != collectives

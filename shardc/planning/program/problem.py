@@ -247,6 +247,10 @@ class Problem:
         time at most: a plan that a person expects is not given up for a small gain."""
         return not self.rates.flat or after[1] <= before[1] or 4 * after[0] <= 3 * before[0]
 
+    def takes(self, plan: Total) -> bool:
+        """Whether a plan pays for having more collectives than the best one in propagation's own layouts."""
+        return self.modest is None or self.pays(self.modest, plan)
+
     def refuse(self, other: Total) -> None:
         """Remember a plan that is left for its collectives."""
         self.refused = min(self.refused or other, other)

@@ -101,6 +101,7 @@ class Rates:
         """Of all steps of some copies."""
         ticks = 0
         for before, _, plan in made:
+            ticks += START * plan.cost.steps
             for step in plan.steps:
                 ticks += self._step(type, before, step)
                 before = step.result
@@ -121,7 +122,7 @@ class Rates:
             return self.byte * choice.moved + START * choice.collectives
         axes = tuple(self.mesh.axis(name) for name, size in self.mesh.axes if size > 1)
         each = choice.moved // choice.collectives
-        return choice.collectives * self._time("permute", axes, each, each)
+        return choice.collectives * (self._time("permute", axes, each, each) + START)
 
     def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
         """What an operation takes; None where that is nothing in any layout."""
@@ -144,7 +145,7 @@ class Rates:
             written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
             return _counted(self.tick * written / self.machine.bandwidth)
         if self.flat:
-            return self.byte * step.bytes + START
+            return self.byte * step.bytes
         over = _over(before, step)
         return self._time(OPS[step.kind], over, step.bytes, block_bytes(type, before))
 
@@ -155,7 +156,7 @@ class Rates:
             pairs = ((0, group // 2),) if op == "permute" else ()
             sent = Exchange(op, over, group, bytes, held, pairs)
             link = link_of(self.machine, self.mesh, over)
-            self._times[key] = round(self.tick * seconds(self.machine, link, self.mesh, sent)) + START
+            self._times[key] = round(self.tick * seconds(self.machine, link, self.mesh, sent))
         return self._times[key]
 
     def _fastest(self) -> tuple[float, float]:
