@@ -9,7 +9,8 @@ becomes
     sdy.mesh @pod = <["data"=2, "model"=4]>
     %h = sdy.sharding_constraint %x <@pod, [{"data", "model"}, {}]>
 
-Nothing changes where that is not possible: other devices or another order, axes that do not line up, partial
+A mesh that no sharding names goes too: JAX 0.12 has one for the replica groups of per-device code. Nothing
+changes where that is not possible: other devices or another order, axes that do not line up, partial
 maxima or collectives over the other mesh. insert-reshards then says that a program runs on one mesh.
 """
 
@@ -50,7 +51,10 @@ class UnifyMeshes(GraphPass):
         meshes = module_meshes(module)
         used = [name for name in _used(module) if not meshes[name].is_maximal]
         if len(used) < 2:
-            return False
+            unused = {name for name, mesh in meshes.items() if name not in used and not mesh.is_maximal}
+            if used:
+                _erase_meshes(module, unused)
+            return bool(used and unused)
         for name in sorted(used, key=lambda name: -len(meshes[name].axes)):
             try:
                 edits = list(_Translation(meshes, meshes[name]).edits(module))
