@@ -26,6 +26,7 @@ from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.trees import has_function, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves
 from shardc.frontend.text.values import FunctionName, Value, plural
+from shardc.gradients.program import STOP
 from shardc.ops import func
 
 
@@ -110,6 +111,7 @@ class ProgramReader:
             reader.build(chosen)
         symbols = [symbol for reader in readers for symbol in reader.built.symbols(reader.functions)]
         self.builder.keep_reachable(chosen, symbols)
+        self.builder.drop_marked(STOP)
         return self.builder.module
 
     def build(self, entry: str) -> None:
