@@ -13,7 +13,7 @@ from shardc.gradients.recording import Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region
 from shardc.layout import Axis
-from shardc.ops import find, hlo, op_of
+from shardc.ops import Trait, find, has, hlo, op_of
 from shardc.ops.derivative import Missing, Step, Summed
 from shardc.ops.derivatives.elementwise import differentiable
 from shardc.ops.derivatives.terms import Term
@@ -68,7 +68,7 @@ class Backward:
     def plain(self, node: Node) -> None:
         """By the formula of the operation."""
         program, graph = self.program, self.program.graph
-        cts = [self.cotangents.take(v) for v in node.results]
+        cts, later = self._taken(node)
         definition = find(node.name)
         derivative = None if definition is None else definition.derivative
         if derivative is None:
@@ -78,7 +78,7 @@ class Backward:
             return
         flows = range(len(node.operands)) if derivative.flows is None else derivative.flows
         wanted = frozenset(i for i in flows if node.operands[i] in program.active)
-        if self._slice(node, cts, wanted):
+        if self._slice(node, cts, wanted, later):
             return
         forward = Forward(program, self.writer, {})
         step = Step(
@@ -97,15 +97,27 @@ class Backward:
             raise program.error(str(missing), node) from None
         for i in sorted(found):
             if found[i] is not None:
-                self._give(node, i, found[i])
+                self._give(node, i, found[i], later)
 
-    def _give(self, node: Node, i: int, found: Any) -> None:
+    def _taken(self, node: Node) -> tuple[list[Any | None], Pending]:
+        """The cotangents of the results, and over which axes they are still to be summed: later, if what the
+        operation is made of is no larger than what it makes.
+        """
+        sizes = [self.program.graph.type(v).size for v in node.operands if v in self.program.active]
+        if len(node.results) == 1 and not has(node.name, Trait.COLLECTIVE):
+            (result,) = node.results
+            if sum(sizes) <= self.program.graph.type(result).size:
+                ct, later = self.cotangents.take_common(result)
+                return [ct], later
+        return [self.cotangents.take(v) for v in node.results], NONE
+
+    def _give(self, node: Node, i: int, found: Any, later: Pending) -> None:
         program, operand = self.program, node.operands[i]
         if isinstance(found, Summed):
             pending = program.parts_of(found.axes) - program.over(operand)
-            self.cotangents.add(operand, found.term.v, pending)
+            self.cotangents.add(operand, found.term.v, pending | later)
             return
-        self.cotangents.add(operand, found.v, self.pending(node, operand))
+        self.cotangents.add(operand, found.v, self.pending(node, operand) | later)
 
     def pending(self, node: Node, operand: int) -> Pending:
         """The axes over which an operand is the same and the results are not."""
@@ -119,12 +131,12 @@ class Backward:
     def _partial(self, value: int, axes: tuple[Axis, ...]) -> tuple[Axis, ...]:
         return self.program.axes(self.program.parts_of(axes) & self.program.state(value).partial)
 
-    def _slice(self, node: Node, cts: Sequence[Any], wanted: frozenset[int]) -> bool:
+    def _slice(self, node: Node, cts: Sequence[Any], wanted: frozenset[int], later: Pending) -> bool:
         """Keep what the layer of a stack gets apart."""
         if node.name != hlo.dynamic_slice.name or node.operands[0] not in self.stacks or 0 not in wanted:
             return False
         places = tuple(self.values[v] for v in node.operands[1:])
-        found = Slice(node, cts[0], places, self.pending(node, node.operands[0]))
+        found = Slice(node, cts[0], places, self.pending(node, node.operands[0]) | later)
         self.slices.setdefault(node.operands[0], []).append(found)
         return True
 

@@ -61,9 +61,9 @@ def plan_of(program: Program, node: Node) -> Plan:
     stored: list[tuple[int, ...]] = []
     for values in saved:
         stored.append(tuple(program.new_value(v, program.graph.type(v)) for v in values))
-        for value in stored[-1]:
+        for value, own in zip(stored[-1], values, strict=True):
             program.home[value] = program.home[node.results[0]]
-            program.body.states[value] = program.state(node.results[0])
+            program.store_like(value, [own, node.operands[0]])
     plan = Plan(tuple(saved), tuple(stored), tuple(sorted(outside.read)), dict(sorted(given.items())))
     program.plans[node.id] = plan
     return plan

@@ -33,11 +33,9 @@ def plan_of(program: Program, node: Node, custom: Custom) -> Plan:
     if node.id not in program.plans:
         residuals = custom.forward.results[custom.results :]
         stored = tuple(program.new_value(v, program.graph.type(v)) for v in residuals)
-        over = [program.state(v) for v in (*node.operands, *node.results)]
         for value in stored:
             program.home[value] = program.home[node.results[0]]
-            if program.parts is not None:
-                program.body.states[value] = max(over, key=lambda state: len(state.varies | state.partial))
+            program.store_like(value, (*node.operands, *node.results))
         program.plans[node.id] = Plan((residuals,), (stored,))
     return program.plans[node.id]
 

@@ -118,6 +118,7 @@ def plan_of(program: Program, loop: _Loop) -> Plan:
         type = program.graph.type(value)
         stacks.append(program.new_value(value, type.with_shape((loop.count.trips, *type.shape))))
         program.home[stacks[-1]] = program.home[node.results[0]]
+        program.store_like(stacks[-1], [value])
     plan = Plan((saved,), (tuple(stacks),), tuple(v for v in fixed if v in needed), given)
     program.plans[node.id] = plan
     return plan
@@ -197,7 +198,7 @@ def backward(run: Backward, node: Node) -> None:
     for arg, total in zip(given, results[bounds[1] : bounds[2]], strict=True):
         operand = node.operands[position[arg]]
         if operand in program.active:
-            run.cotangents.add(operand, total, plan.given[arg] | run.pending(node, operand))
+            run.cotangents.add(operand, total, plan.given[arg])
     for i, total in zip(loop.moving, results[bounds[2] + 1 :], strict=True):
         if node.operands[i] in program.active:
             held = program.over(body.args[i]) - program.over(node.operands[i])

@@ -132,6 +132,12 @@ class Program:
         state = self.state(value)
         return state.varies | state.partial
 
+    def store_like(self, value: int, others: Sequence[int]) -> None:
+        """A value that holds what others do, and so may differ where one of them does."""
+        varies = frozenset[Axis]().union(*(self.over(other) for other in others))
+        if varies:
+            self.body.states[value] = State(varies)
+
     def axes(self, parts: frozenset[Axis]) -> tuple[Axis, ...]:
         """The axes made of these parts, in mesh order."""
         if not parts:
