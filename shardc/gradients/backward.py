@@ -58,7 +58,9 @@ class Backward:
                 with self.writer.at(replace(node.loc, name=None)):
                     self.special.get(node.name, Backward.plain)(self, node)
 
-    def seed(self, values: Sequence[int], cotangents: Sequence[Any], over: Sequence[Pending] | None = None) -> None:
+    def seed(
+        self, values: Sequence[int], cotangents: Sequence[Any], over: Sequence[Pending] | None = None
+    ) -> None:
         """Begin with the cotangents of values; `over` are the axes over which each may differ."""
         for i, (value, ct) in enumerate(zip(values, cotangents, strict=True)):
             if ct is not None and value in self.program.active:
@@ -73,7 +75,9 @@ class Backward:
         derivative = None if definition is None else definition.derivative
         if derivative is None:
             short = node.name.partition(".")[2]
-            raise program.error(f"{short} has no derivative", node, "stop_gradient(x) before it leaves it out")
+            raise program.error(
+                f"{short} has no derivative", node, "stop_gradient(x) before it leaves it out"
+            )
         if STOP in node.attrs:
             return
         flows = range(len(node.operands)) if derivative.flows is None else derivative.flows
@@ -86,6 +90,7 @@ class Backward:
             lambda i: Term(self.writer, self.values[node.operands[i]]),
             lambda i: Term(self.writer, self.values[node.results[i]]),
             [forward.body(region, {}) for region in node.regions],
+            node.regions,
             str(node.attrs.get(GROUP, "")).partition("#")[0],
             lambda i, axes: self._same(node.operands[i], axes),
             lambda i, axes: self._partial(node.operands[i], axes),

@@ -74,7 +74,9 @@ def backward(run: Backward, node: Node) -> None:
     program, writer = run.program, run.writer
     plan = plan_of(program, node)
     seeds = [run.cotangents.take(r) for r in node.results]
-    seeds = [zeros(writer, program, r) if ct is None else ct for r, ct in zip(node.results, seeds, strict=True)]
+    seeds = [
+        zeros(writer, program, r) if ct is None else ct for r, ct in zip(node.results, seeds, strict=True)
+    ]
     given = [*plan.given]
     for value in plan.passed:  # what the branches read is made outside of them
         _ = run.values[value]
@@ -127,4 +129,3 @@ class _Outside(Values):
         if value not in self.known:
             self.known[value] = self.writer.fresh(self.program.graph.type(value))  # pyright: ignore
         return self.known[value]
-

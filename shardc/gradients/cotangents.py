@@ -99,4 +99,3 @@ def zeros(writer: Writer[Any], program: Program, value: int) -> Any:
     """Zeros like a value."""
     type = program.graph.type(value)
     return Term(writer, None).filled(0.0, type).v
-

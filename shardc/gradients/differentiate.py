@@ -1,7 +1,7 @@
-"""vjp of a program: forwards once, and back for each cotangent.
+"""vjp of a program: forwards once, and back for each cotangent; jvp: forwards with tangents.
 
-    results, pull = vjp(program, writer, args, wanted)
-    gradients = pull(cotangents)
+results, pull = vjp(program, writer, args, wanted)
+gradients = pull(cotangents)
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardc.gradients import branches, calls, loops, manual
+from shardc.gradients.along import Along
 from shardc.gradients.backward import Backward
 from shardc.gradients.backward import Special as BackwardSpecial
 from shardc.gradients.cotangents import Pending
@@ -55,6 +56,19 @@ def vjp(
         return [back.cotangents.take(region.args[i]) for i in wanted]
 
     return results, pull
+
+
+def jvp(
+    program: Program, writer: Writer[Any], args: Sequence[Any], tangents: Mapping[int, Any]
+) -> tuple[list[Any], list[Any]]:
+    """Build the function for these arguments, with the tangents of some by position; its results, and theirs."""
+    region = program.region
+    prepare(program, sorted(tangents))
+    known = dict(zip(region.args, args, strict=True))
+    own = {region.args[i]: tangent for i, tangent in tangents.items()}
+    run = Along(program, writer)
+    run.region(region, known, own)
+    return [known[v] for v in region.results], [run.tangent(v, own) for v in region.results]
 
 
 def prepare(program: Program, wanted: Sequence[int]) -> None:

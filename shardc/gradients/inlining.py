@@ -59,9 +59,7 @@ class Inliner:
             return
         regions = tuple(self._region(inner, known) for inner in node.regions)
         results = tuple(self._value(value, known) for value in node.results)
-        nodes.append(
-            Node(next(self._numbers), node.name, operands, results, node.attrs, regions, node.loc)
-        )
+        nodes.append(Node(next(self._numbers), node.name, operands, results, node.attrs, regions, node.loc))
 
     def _name(self, value: int, called: Value) -> None:
         known = self.graph.values[value]

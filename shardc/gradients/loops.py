@@ -47,9 +47,7 @@ def _loop(program: Program, node: Node) -> _Loop | None:
         return None
     body = node.regions[1]
     fixed = tuple(i for i, arg in enumerate(body.args) if body.results[i] == arg)
-    moving = tuple(
-        i for i, arg in enumerate(body.args) if i not in fixed and arg in program.active
-    )
+    moving = tuple(i for i, arg in enumerate(body.args) if i not in fixed and arg in program.active)
     return _Loop(node, count, fixed, moving)
 
 
@@ -173,8 +171,7 @@ def backward(run: Backward, node: Node) -> None:
         own = at + loop.count.start if loop.count.start else at
         known[loop.counter] = own.v
         saved = [
-            (value, stack)
-            for value, stack in zip(plan.saved[0], args[bounds[0] : bounds[1]], strict=True)
+            (value, stack) for value, stack in zip(plan.saved[0], args[bounds[0] : bounds[1]], strict=True)
         ]
         for value, stack in saved:
             known[value] = _read(Term(writer, stack), at).v

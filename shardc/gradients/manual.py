@@ -70,7 +70,9 @@ def plan_of(program: Program, node: Node) -> Plan:
         return recorder.fresh(program.graph.type(value))
 
     values = Values(program, recorder, body, {}, lacking=lacking)
-    back = _back(program, recorder, node, values, [recorder.fresh(program.graph.type(v)) for v in body.results])
+    back = _back(
+        program, recorder, node, values, [recorder.fresh(program.graph.type(v)) for v in body.results]
+    )
     given: dict[int, Pending] = {}
     for arg in body.args:
         if back.cotangents.has(arg):

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from shardc.graph.builder import Body
-from shardc.graph.program import Op
+from shardc.graph.program import Op, Region
 from shardc.layout import Axis
 
 
@@ -35,7 +35,7 @@ class Summed:
 class Step:
     """One operation in the program that is differentiated.
 
-    `value(i)` is operand i, `result(i)` result i, as terms (derivatives/terms.py). `bodies` are its regions.
+    `value(i)` is operand i, `result(i)` result i, as terms (derivatives/terms.py). `bodies` are its regions as they are built, `regions` as they are written.
     `part_of` names the function of the language that the operation is a part of: relu. `same(i, axes)` are
     the axes of these over which operand i is the same on all devices, `partial(i, axes)` those over which it
     is a partial sum.
@@ -45,6 +45,7 @@ class Step:
     value: Callable[[int], Any]
     result: Callable[[int], Any]
     bodies: Sequence[Body] = ()
+    regions: Sequence[Region] = ()
     part_of: str = ""
     same: Callable[[int, tuple[Axis, ...]], tuple[Axis, ...]] = field(default=lambda i, axes: ())
     partial: Callable[[int, tuple[Axis, ...]], tuple[Axis, ...]] = field(default=lambda i, axes: ())

@@ -16,13 +16,18 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves, filled
 from shardc.frontend.text.values import Dims, FunctionName, RecordValue, Tensor, Value, describe, plural
-from shardc.gradients.differentiate import Pull, vjp as built_vjp
+from shardc.gradients.differentiate import Pull
+from shardc.gradients.differentiate import jvp as built_jvp
+from shardc.gradients.differentiate import vjp as built_vjp
 from shardc.gradients.program import STOP, Custom, Program
 from shardc.graph import Graph, Region
 from shardc.graph.types import TensorType, is_complex, is_float
 from shardc.ops import hlo
 
 Build = Callable[..., Value]
+
+DERIVATIVES = ("grad", "value_and_grad", "vjp", "jvp")
+"""The functions here that need to know over what values vary."""
 
 
 def stop_gradient(e: Emitter, x: Value) -> Value:
@@ -32,7 +37,10 @@ def stop_gradient(e: Emitter, x: Value) -> Value:
 
 
 def grad(
-    e: Emitter, fun: FunctionName, argnums: Dims = 0, has_aux: bool = False  # noqa: FBT001, FBT002
+    e: Emitter,
+    fun: FunctionName,
+    argnums: Dims = 0,
+    has_aux: bool = False,  # noqa: FBT001, FBT002
 ) -> FunctionName:
     """The function that computes the gradient of `fun`, which returns a scalar, by the arguments `argnums`."""
     both = value_and_grad(e, fun, argnums, has_aux)
@@ -54,7 +62,10 @@ def grad(
 
 
 def value_and_grad(
-    e: Emitter, fun: FunctionName, argnums: Dims = 0, has_aux: bool = False  # noqa: FBT001, FBT002
+    e: Emitter,
+    fun: FunctionName,
+    argnums: Dims = 0,
+    has_aux: bool = False,  # noqa: FBT001, FBT002
 ) -> FunctionName:
     """The function that computes `fun` and its gradient."""
     chosen = (0,) if argnums is None else argnums if isinstance(argnums, tuple) else (argnums,)
@@ -74,7 +85,9 @@ def value_and_grad(
         found = made.pull([one, *[None] * (len(tensors_of(value)) - 1)])
         return value, found[0] if not isinstance(argnums, tuple) else found
 
-    return _derived(fun, f"the gradient of {fun.name}", apply, lambda f: value_and_grad(e, f, argnums, has_aux))
+    return _derived(
+        fun, f"the gradient of {fun.name}", apply, lambda f: value_and_grad(e, f, argnums, has_aux)
+    )
 
 
 def vjp(e: Emitter, fun: FunctionName, *primals: Value) -> Value:
@@ -85,10 +98,30 @@ def vjp(e: Emitter, fun: FunctionName, *primals: Value) -> Value:
     def apply(cotangent: Value) -> Value:
         if e.builder.place is not place:
             raise e.error(f"the vjp of {fun.name} is called in another body than it was made in")
-        given = _like(e, fun, cotangent, made.value)
+        given = _like(e, f"what {fun.name} returns", cotangent, made.value)
         return made.pull(given)
 
     return made.value, FunctionName(f"the vjp of {fun.name}", None, apply)
+
+
+def jvp(e: Emitter, fun: FunctionName, primals: Value, tangents: Value) -> Value:
+    """fun(*primals), and its derivative along the tangents, which have the types of the primals."""
+    if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
+        hint = f"jvp({fun.name}, (x, y), (tx, ty))"
+        raise e.error("jvp takes a tuple of arguments, and a tuple of as many tangents", hint)
+    values = tuple(_tensors(e, arg) for arg in primals)
+    flat = [
+        t for value, own in zip(values, tangents, strict=True) for t in _like(e, "the argument", own, value)
+    ]
+    given = {i: t.value for i, t in enumerate(flat) if _is_differentiable(t)}
+    program, operands, value = _program(e, fun, values, rematerialised=False)
+    results, along = built_jvp(program, e.builder, [t.value for t in operands], given)
+
+    def as_value(found: Sequence[SSAValue]) -> Value:
+        pairs = zip(found, tensors_of(value), strict=True)
+        return rebuilt(value, [Tensor(v, t.type) for v, t in pairs])
+
+    return as_value(results), as_value(along)
 
 
 def _derived(
@@ -125,11 +158,27 @@ def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequ
     values = tuple(_tensors(e, arg) for arg in args)
     for number in chosen:
         for leaf in leaves(values[number]):
-            if isinstance(leaf, Tensor) and not (is_float(leaf.dtype) or is_complex(leaf.dtype)):
+            if isinstance(leaf, Tensor) and not _is_differentiable(leaf):
                 raise e.error(
                     f"the gradient by argument {number} of {fun.name}, {leaf.type}",
                     "derivatives are by floats: argnums= chooses the arguments",
                 )
+    program, operands, value = _program(e, fun, values, rematerialised=True)
+    starts = [len(tensors_of(values[:i])) for i in range(len(values) + 1)]
+    wanted = [at for i in chosen for at in range(starts[i], starts[i + 1])]
+    results, pull = built_vjp(program, e.builder, [t.value for t in operands], wanted)
+    tensors = [Tensor(v, t.type) for v, t in zip(results, tensors_of(value), strict=True)]
+    return _Made(e, rebuilt(value, tensors), [values[i] for i in chosen], pull)
+
+
+def _is_differentiable(tensor: Tensor) -> bool:
+    return is_float(tensor.dtype) or is_complex(tensor.dtype)
+
+
+def _program(
+    e: Emitter, fun: FunctionName, values: tuple[Value, ...], *, rematerialised: bool
+) -> tuple[Program, list[Tensor], Value]:
+    """A function for these arguments as a program; its operands, and its value in the draft."""
     tree: tuple[Value, ...] = (values, fun)
     operands = tensors_of(tree)
     made: list[Value] = []
@@ -146,16 +195,12 @@ def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequ
         graph,
         region,
         customs=_customs(e, graph),
-        rematerialised=frozenset(e.rules.rematerialised),
+        rematerialised=frozenset(e.rules.rematerialised if rematerialised else ()),
         states=None if found is None else found.states,
         parts=None if found is None else found.parts,
         manual=frozenset() if found is None else found.axes,
     )
-    starts = [len(tensors_of(values[:i])) for i in range(len(values) + 1)]
-    wanted = [at for i in chosen for at in range(starts[i], starts[i + 1])]
-    results, pull = built_vjp(program, e.builder, [t.value for t in operands], wanted)
-    tensors = [Tensor(v, t.type) for v, t in zip(results, tensors_of(made[0]), strict=True)]
-    return _Made(e, rebuilt(made[0], tensors), [values[i] for i in chosen], pull)
+    return program, operands, made[0]
 
 
 def drafted(
@@ -234,8 +279,8 @@ def _moved(into: Graph, graph: Graph, region: Region) -> Region:
     return Inliner(graph, ()).copy_into(into, region)
 
 
-def _like(e: Emitter, fun: FunctionName, cotangent: Value, value: Value) -> list[Tensor]:
-    """The cotangent's tensors, which have the types of the value's."""
+def _like(e: Emitter, what: str, cotangent: Value, value: Value) -> list[Tensor]:
+    """The tensors of a cotangent or tangent, which have the types of the value's."""
     given, expected = tensors_of(_tensors(e, cotangent)), tensors_of(value)
     if [t.type for t in given] != [t.type for t in expected]:
         weak = len(given) == len(expected) and all(
@@ -243,7 +288,7 @@ def _like(e: Emitter, fun: FunctionName, cotangent: Value, value: Value) -> list
         )
         if not weak:
             texts = ", ".join(str(t.type) for t in expected), ", ".join(str(t.type) for t in given)
-            raise e.error(f"{fun.name} returns {texts[0]}, and its cotangent is {texts[1] or describe(cotangent)}")
+            raise e.error(f"{what} is {texts[0]}, and its derivative is {texts[1] or describe(cotangent)}")
         given = [e.cast(g, x.dtype) for g, x in zip(given, expected, strict=True)]
     return given
 
@@ -266,5 +311,3 @@ def _tensors(e: Emitter, value: Value) -> Value:
 def _items(value: Value) -> tuple[Value, ...]:
     assert isinstance(value, tuple)
     return value
-
-

@@ -98,7 +98,9 @@ def _constraint(s: Step, ct: Term) -> Term:
     dims = tuple(Dim(dim.axes, open=True) for dim in sharding.dims)
     if not any(dim.axes for dim in dims):
         return ct
-    return ct.op(sdy.sharding_constraint, sharding=Sharding(sharding.mesh, dims, replicated=sharding.unreduced))
+    return ct.op(
+        sdy.sharding_constraint, sharding=Sharding(sharding.mesh, dims, replicated=sharding.unreduced)
+    )
 
 
 COLLECTIVE: dict[OpDef, Derivative] = {

@@ -18,11 +18,12 @@ def _dot(which: int) -> Callable[[Step, Term], Term]:
 
     def pull(s: Step, ct: Term) -> Term:
         dims = cast(DotDims, s.op.attrs["dot_dimension_numbers"])
-        batch, contracted = (dims.lhs_batching, dims.rhs_batching), (dims.lhs_contracting, dims.rhs_contracting)
+        batch, contracted = (
+            (dims.lhs_batching, dims.rhs_batching),
+            (dims.lhs_contracting, dims.rhs_contracting),
+        )
         ranks = [s.op.operands[i].rank for i in (0, 1)]
-        free = [
-            [d for d in range(ranks[i]) if d not in (*batch[i], *contracted[i])] for i in (0, 1)
-        ]
+        free = [[d for d in range(ranks[i]) if d not in (*batch[i], *contracted[i])] for i in (0, 1)]
         other = 1 - which
         start = len(batch[0]) + (len(free[0]) if which == 0 else 0)
         rest = tuple(range(start, start + len(free[other])))

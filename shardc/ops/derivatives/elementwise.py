@@ -166,9 +166,7 @@ ELEMENTWISE: dict[OpDef, Derivative] = {
             mantissa_bits=s.op.attrs["mantissa_bits"],
         )
     ),
-    hlo.select: Derivative(
-        pulls(_nothing, _select(1), _select(2)).vjp, flows=(1, 2), jointly=(1, 2)
-    ),
+    hlo.select: Derivative(pulls(_nothing, _select(1), _select(2)).vjp, flows=(1, 2), jointly=(1, 2)),
     hlo.complex_: linear(lambda s, ct: ct.op(hlo.real), lambda s, ct: -ct.op(hlo.imag)),
     hlo.real: linear(lambda s, ct: _complex(ct)),
     hlo.imag: linear(_imag),

@@ -20,7 +20,9 @@ def _limits(indices: Term, vector: int, limits: list[int]) -> Term:
     if whole or vector == type.rank:
         return indices.filled(limits[0])
     parts = [
-        indices.filled(limit, type.with_shape(tuple(1 if d == vector else n for d, n in enumerate(type.shape))))
+        indices.filled(
+            limit, type.with_shape(tuple(1 if d == vector else n for d, n in enumerate(type.shape)))
+        )
         for limit in limits
     ]
     return parts[0].op(hlo.concatenate, *parts[1:], dimension=vector)

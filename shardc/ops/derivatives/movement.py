@@ -32,13 +32,18 @@ def _transpose(s: Step, ct: Term) -> Term:
 def _slice(s: Step, ct: Term) -> Term:
     starts, strides = _ints(s, "start_indices"), _ints(s, "strides")
     shape, kept = s.op.operands[0].shape, s.op.results[0].shape
-    spans = [start + (n - 1) * stride + 1 if n else start for start, stride, n in zip(starts, strides, kept, strict=True)]
+    spans = [
+        start + (n - 1) * stride + 1 if n else start
+        for start, stride, n in zip(starts, strides, kept, strict=True)
+    ]
     behind = [size - span for size, span in zip(shape, spans, strict=True)]
     return ct.pad(starts, behind, [stride - 1 if n else 0 for stride, n in zip(strides, kept, strict=True)])
 
 
 def _pad(s: Step, ct: Term) -> Term:
-    low, high, between = (_ints(s, f"{name}") for name in ("edge_padding_low", "edge_padding_high", "interior_padding"))
+    low, high, between = (
+        _ints(s, f"{name}") for name in ("edge_padding_low", "edge_padding_high", "interior_padding")
+    )
     inner = ct.pad([-n for n in low], [-n for n in high], [0] * len(low))
     return inner.slice([0] * len(low), inner.shape, [n + 1 for n in between]) if any(between) else inner
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from math import inf
 from typing import Any, cast
 
 from shardc.graph.attrs import ScatterDims
@@ -168,6 +169,33 @@ def _picked(s: Step, ct: Term) -> Term:
     return result
 
 
+def _scattered(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    """Of select_and_scatter, by what it scatters: what lies where that went."""
+    (ct,) = cotangents
+    w = _window(s)
+    (scalar, _), select = s.bodies[0]
+    directions = {node.attrs.get("comparison_direction") for node in s.regions[0].nodes[:-1]}
+    if directions not in ({"GE"}, {"LE"}):
+        raise Missing("a select_and_scatter that selects by a function of its own has no derivative")
+
+    def first(b: Any, x: Any, own: Any, y: Any, other: Any) -> list[Any]:
+        (chosen,) = select(b, x, y)
+        return [b.one(hlo.select.name, chosen, x, y), b.one(hlo.select.name, chosen, own, other)]
+
+    low = s.x.filled(-inf if directions == {"GE"} else inf, scalar)
+    found = s.x.ops(
+        hlo.reduce_window,
+        ct,
+        low,
+        ct.filled(0.0, scalar),
+        regions=[((scalar,) * 4, first)],
+        window_dimensions=w["window_dimensions"],
+        window_strides=w["window_strides"],
+        padding=w["padding"],
+    )
+    return {1: found[1]}
+
+
 def _running(s: Step) -> int | None:
     """The dimension along which the windows hold all elements up to one's own."""
     w, shape = _window(s), s.op.operands[0].shape
@@ -187,7 +215,9 @@ def _running_product(s: Step, ct: Term) -> Term:
     ones = (1,) * len(shape)
 
     def running(x: Term, op: OpDef, start: float, backwards: bool = False) -> Term:
-        pads = [((0, n - 1) if backwards else (n - 1, 0)) if d == dim else (0, 0) for d, n in enumerate(shape)]
+        pads = [
+            ((0, n - 1) if backwards else (n - 1, 0)) if d == dim else (0, 0) for d, n in enumerate(shape)
+        ]
         return windows(x, op, start, sizes, ones, ones, ones, pads)
 
     zero = s.x.compare("EQ", 0.0)
@@ -262,6 +292,7 @@ def _top_k(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
 REDUCTION: dict[OpDef, Derivative] = {
     hlo.reduce: Derivative(_reduce),
     hlo.reduce_window: Derivative(_reduce_window),
+    hlo.select_and_scatter: Derivative(_scattered, flows=(1,)),
     hlo.sort: Derivative(_sort),
     chlo.top_k: Derivative(_top_k, flows=(0,)),
 }

@@ -43,9 +43,7 @@ class Term:
         **attrs: object,
     ) -> list[Term]:
         """The same with any results, and regions."""
-        made = self.b.op(
-            op.name, self.v, *(o.v for o in others), results=results, regions=regions, **attrs
-        )
+        made = self.b.op(op.name, self.v, *(o.v for o in others), results=results, regions=regions, **attrs)
         return [Term(self.b, value) for value in made]
 
     def filled(self, value: float, type: TensorType | None = None) -> Term:
@@ -139,7 +137,9 @@ class Term:
         )
         return result
 
-    def pad(self, low: Sequence[int], high: Sequence[int], interior: Sequence[int], value: float = 0.0) -> Term:
+    def pad(
+        self, low: Sequence[int], high: Sequence[int], interior: Sequence[int], value: float = 0.0
+    ) -> Term:
         """With `value` before, behind and between the elements; negative numbers take elements away."""
         if not any((*low, *high, *interior)):
             return self
@@ -151,7 +151,9 @@ class Term:
             interior_padding=tuple(interior),
         )
 
-    def slice(self, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None) -> Term:
+    def slice(
+        self, starts: Sequence[int], limits: Sequence[int], strides: Sequence[int] | None = None
+    ) -> Term:
         strides = strides or (1,) * len(starts)
         return self.op(
             hlo.slice_, start_indices=tuple(starts), limit_indices=tuple(limits), strides=tuple(strides)

@@ -21,7 +21,9 @@ class Case(NamedTuple):
     high: float = 1.5
 
 
-def _each(texts: str, shapes: tuple[tuple[int, ...], ...], low: float = -1.5, high: float = 1.5) -> list[Case]:
+def _each(
+    texts: str, shapes: tuple[tuple[int, ...], ...], low: float = -1.5, high: float = 1.5
+) -> list[Case]:
     return [Case(text.strip(), shapes, low, high) for text in texts.strip().splitlines()]
 
 
@@ -381,7 +383,21 @@ def _rms_norm(x, weight=None, axis=-1, eps=1e-6):
 
 NAMES = {
     **{name: getattr(jnp, name) for name in dir(jnp) if not name.startswith("_")},
-    **{name: getattr(nn, name) for name in ("relu", "silu", "gelu", "softplus", "softmax", "log_softmax", "sigmoid", "leaky_relu", "elu", "logsumexp")},
+    **{
+        name: getattr(nn, name)
+        for name in (
+            "relu",
+            "silu",
+            "gelu",
+            "softplus",
+            "softmax",
+            "log_softmax",
+            "sigmoid",
+            "leaky_relu",
+            "elu",
+            "logsumexp",
+        )
+    },
     "erf": lax.erf,
     "rsqrt": lax.rsqrt,
     "stop_gradient": lax.stop_gradient,

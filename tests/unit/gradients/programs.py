@@ -24,7 +24,7 @@ def _written(texts: str) -> list[Written]:
 
 
 CONTROL = _written(
-    '''
+    """
 ### counted 0,1
 def loss(x: f32[8], w: f32[8]) -> f32[]:
     for i in range(5) carrying x:
@@ -257,11 +257,11 @@ def loss(x: f32[4, 4], b: f32[3, 4]) -> f32[]:
     y = op("stablehlo.triangular_solve", a, b, {left_side=False, lower=False, unit_diagonal=False, transpose_a="NO_TRANSPOSE"})
     z = op("stablehlo.triangular_solve", a, y, {left_side=False, lower=False, unit_diagonal=False, transpose_a="TRANSPOSE"})
     return sum(z * z)
-'''
+"""
 )
 
 DEVICES = _written(
-    '''
+    """
 ### whole_sum 0
 mesh m[i=2, j=2]
 
@@ -449,6 +449,6 @@ def loss(w: f32[4], x: f32[8@i, 4]) -> f32[]:
     for k in range(3) carrying s:
         s = s + sum(sin(x * w * k))
     return psum(s, i)
-'''
+"""
 )
 PROGRAMS = [*CONTROL, *DEVICES]

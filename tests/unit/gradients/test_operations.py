@@ -20,14 +20,17 @@ def arguments(case: Case) -> list[np.ndarray]:
 
 
 def text_of(case: Case, result: tuple[int, ...]) -> str:
-    """The program: the function, its sum with fixed weights, and the gradient of that."""
+    """The program: the function, its sum with fixed weights, the gradient of that, and the derivative along
+    the arguments themselves, whose product with the weights the gradient gives too.
+    """
     names = "xyz"[: len(case.shapes)]
     typed = ", ".join(f"{n}: f32{list(s)}" for n, s in zip(names, case.shapes, strict=True))
     given = ", ".join(names)
     return (
         f"def loss({typed}, w: f32{list(result)}):\n    return sum(({case.text}) * w)\n\n"
         f"def main({typed}, w: f32{list(result)}):\n"
-        f"    return grad(loss, {tuple(range(len(names)))})({given}, w)\n"
+        f"    a, b = jvp(lambda {given}: {case.text}, ({given},), ({given},))\n"
+        f"    return grad(loss, {tuple(range(len(names)))})({given}, w), sum(b * w)\n"
     )
 
 
@@ -40,5 +43,7 @@ def test_gradient(case: Case):
     found = run(snapshot(read(text_of(case, shape), "case.shard")).graph, [*args, weights])
     gradient = jax.grad(lambda *a: jnp.sum(function(*a) * weights), tuple(range(len(args))))
     expected = jax.jit(gradient)(*args)
-    for one, other in zip(found, expected, strict=True):
+    for one, other in zip(found, expected, strict=False):
         np.testing.assert_allclose(one, other, rtol=2e-4, atol=2e-5)
+    along = sum(np.vdot(one, arg) for one, arg in zip(expected, args, strict=True))
+    np.testing.assert_allclose(found[-1], along, rtol=1e-3, atol=1e-3)

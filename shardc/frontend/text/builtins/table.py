@@ -135,6 +135,7 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "while_loop": control.while_loop,
     # derivatives
     "grad": gradients.grad,
+    "jvp": gradients.jvp,
     "stop_gradient": gradients.stop_gradient,
     "value_and_grad": gradients.value_and_grad,
     "vjp": gradients.vjp,
