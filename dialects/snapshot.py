@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
@@ -196,6 +196,46 @@ class _Reader:
             return fitted(sharding_of(attr, self.graph.meshes, attrs.get(PARTIAL)), type)
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
+
+
+class OpenReader:
+    """A graph of what is built so far: bodies that have no end, and the functions that they call."""
+
+    def __init__(self, module: ModuleOp, mesh: Mesh | None = None) -> None:
+        self._reader, self._mesh = _Reader(module), mesh
+        self._functions = {op.sym_name.data: op for op in module.body.block.ops if isinstance(op, FuncOp)}
+        self.graph = self._reader.graph
+
+    def function(self, op: FuncOp) -> Function:
+        """A function that has ended; those that it calls are in the graph."""
+        self._called(op.body.block)
+        return self._reader.function(op)
+
+    def region(self, args: Sequence[SSAValue], block: Block) -> Region:
+        """What a body has so far."""
+        self._called(block)
+        numbers = tuple(self._reader.value(arg, self._reader.location(_location(arg))) for arg in args)
+        return Region(numbers, [self._reader.node(op, self._mesh) for op in block.ops])
+
+    def number(self, value: SSAValue) -> int:
+        """The number of a value in the graph."""
+        return self._reader.numbers[value]
+
+    def _called(self, block: Block) -> None:
+        """Read the functions that operations of a block call."""
+        for op in block.walk():
+            if not isinstance(op, CallOp):
+                continue
+            symbol = op.callee.string_value()
+            if symbol not in self.graph.functions:
+                callee = self._functions[symbol]
+                self._called(callee.body.block)
+                self.graph.functions[symbol] = self._reader.function(callee)
+
+
+def _location(value: SSAValue) -> Attribute:
+    assert isinstance(value, BlockArgument)
+    return value.location
 
 
 def fitted(sharding: Sharding, type: TensorType) -> Sharding:

@@ -29,12 +29,13 @@ class Constants:
     def __init__(self, graph: Graph) -> None:
         self.values: dict[int, int] = {}
         for function in graph.functions.values():
-            self._collect(function.body)
+            self.collect(function.body)
 
-    def _collect(self, region: Region) -> None:
+    def collect(self, region: Region) -> None:
+        """Add those of a region that no function has."""
         for node in region.nodes:
             for inner in node.regions:
-                self._collect(inner)
+                self.collect(inner)
             if node.name in (hlo.constant.name, sdy.constant.name):
                 value = cast(Dense, node.attrs["value"])
                 if value.shape == () and value.data.dtype.kind in "iu":

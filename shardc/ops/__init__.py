@@ -8,6 +8,7 @@ from shardc.ops import chlo, func, hlo, own, sdy, spmd
 from shardc.ops.combiner import combiner, combiners, op_of
 from shardc.ops.custom_calls import register_call
 from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
+from shardc.ops.derivatives import TABLES
 from shardc.ops.registry import (
     define,
     definitions,
@@ -24,6 +25,10 @@ from shardc.ops.registry import (
     verify,
 )
 from shardc.ops.untyped import ShapeError, UntypedOp
+
+for _table in TABLES:
+    for _definition, _derivative in _table.items():
+        _definition.differentiate(_derivative)
 
 __all__ = [
     "OpDef",

@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Protocol
 
 from shardc.graph import Op, TensorType
+from shardc.ops.derivative import Derivative
 from shardc.ops.rule import FactorRule
 from shardc.ops.untyped import Types, UntypedOp
 from shardc.semantics.arrays import Array, Body
@@ -158,7 +159,8 @@ class OpDef:
     (control flow, communication). sends: bytes that a device sends, from the bytes of its operand and the
     number of positions in the group, for collectives; steps: messages of the ring one after the other, from
     the number of positions. title: what people call it, where that is not its
-    name. example: one operation of this kind, which pages show.
+    name. example: one operation of this kind, which pages show. derivative: how its results change with its
+    operands (`ops/derivatives/`); None if nobody said, which gradients report.
     """
 
     name: str
@@ -174,6 +176,11 @@ class OpDef:
     steps: Callable[[int], int] | None = None
     title: str | None = None
     example: Op | None = None
+    derivative: Derivative | None = None
+
+    def differentiate(self, derivative: Derivative) -> None:
+        """Give the definition its derivative, whose formula names operations that are defined later."""
+        object.__setattr__(self, "derivative", derivative)
 
     @property
     def dialect(self) -> str:

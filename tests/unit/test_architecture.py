@@ -25,6 +25,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("propagation",),
     ("planning",),  # of a program: it may start from another propagation (planning/program/data_first.py)
     ("check", "interpret"),
+    ("gradients",),
     ("dialects",),
     ("rewrite",),
     ("passes",),

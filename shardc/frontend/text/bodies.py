@@ -177,9 +177,13 @@ class Bodies:
         def body(_: object, *values: SSAValue) -> list[SSAValue]:
             self.builder.name(values, names)
             tensors = [Tensor(value, type) for value, type in zip(values, blocks, strict=True)]
+            self.e.devices.enter(manual.mesh, manual.axes, values, manual.in_shardings)
             why = [partial(manual.misfit, i, result.type) for i, result in enumerate(results)]
             values_given = _valued(typed, tensors)
-            made = self.body(function, values_given, outs, scope, why, bound)
+            try:
+                made = self.body(function, values_given, outs, scope, why, bound)
+            finally:
+                self.e.devices.leave()
             made = [tensor for value in made for tensor in tensors_of(value)]
             if promises(self.e, function):
                 with self.e.at(_end(function)):

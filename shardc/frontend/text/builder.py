@@ -15,6 +15,7 @@ from shardc.dialects.locations import locate, location_of
 from shardc.dialects.snapshot import DOC
 from shardc.dialects.types import attr_of_type
 from shardc.graph.types import TensorType
+from shardc.layout import Mesh
 from shardc.ops import Trait, has, is_tensor_op
 
 
@@ -22,6 +23,8 @@ class SourceBuilder(IRBuilder):
     """Builds the module of a .shard program."""
 
     _recorded: list[Operation] | None = None
+    groups = 0
+    """How many groups there are."""
 
     def insert(self, op: Operation, loc: Location | None = None) -> Operation:
         inserted = super().insert(op, loc)
@@ -39,6 +42,43 @@ class SourceBuilder(IRBuilder):
                 op.attributes["shardc.group"] = StringAttr(f"{label}/{len(self._recorded)}")
         finally:
             self._recorded = None
+
+    def group_like(self, label: str) -> str:
+        """A label for a copy of a group: softmax#7/5 for softmax#3/5."""
+        name, _, number = label.partition("#")
+        self.groups += 1
+        return f"{name}#{self.groups}/{number.partition('/')[2]}"
+
+    @property
+    def place(self) -> Block:
+        """Where operations go."""
+        return self._block
+
+    @contextmanager
+    def on_mesh(self, mesh: Mesh) -> Generator[None]:
+        """Axes that operations inside name are those of this mesh."""
+        old, self._manual_mesh = self._manual_mesh, mesh
+        try:
+            yield
+        finally:
+            self._manual_mesh = old
+
+    @contextmanager
+    def draft(self, types: Sequence[TensorType]) -> Generator[tuple[FuncOp, Sequence[SSAValue]]]:
+        """A function of the module that is gone afterwards; what is built inside, up to `ret`, is its body."""
+        with self._untagged(), self.func("draft", types, public=False) as args:
+            parent = args[0].block.parent_op() if args else self._block.parent_op()
+            assert isinstance(parent, FuncOp)
+            yield parent, args
+
+    @contextmanager
+    def ungrouped(self) -> Generator[None]:
+        """What is built inside belongs to no group from outside."""
+        old, self._recorded = self._recorded, None
+        try:
+            yield
+        finally:
+            self._recorded = old
 
     @contextmanager
     def apart(self) -> Generator[None]:
@@ -100,6 +140,14 @@ class SourceBuilder(IRBuilder):
         op.attributes["shardc.partial_over"] = ArrayAttr([StringAttr(name) for name in over])
         op.attributes["shardc.partial_kind"] = StringAttr(kind)
         return True
+
+    def drop_marked(self, attribute: str) -> None:
+        """Remove the operations with an attribute, which give their operands unchanged."""
+        for op in [op for op in self.module.walk() if attribute in op.attributes]:
+            for result, operand in zip(op.results, op.operands, strict=True):
+                result.replace_all_uses_with(operand)
+            op.detach()
+            op.erase()
 
     def keep_reachable(self, entry: str, order: Sequence[str]) -> None:
         """Remove the functions that `entry` never calls, and put the others in this order."""

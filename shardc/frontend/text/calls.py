@@ -29,6 +29,11 @@ def call(scope: Scope, expr: s.Call) -> Value:
             return _method(scope, expr, function)
         expr = replace(expr, function=imported)
         function = imported
+    if isinstance(function, s.Call):
+        made = call(scope, function)
+        if not isinstance(made, FunctionName):
+            raise scope.e.error(f"{describe(made)} is called, and is no function", pos=expr.pos)
+        return _call_value(scope, made.name, made, expr)
     if not isinstance(function, s.Name):
         raise scope.e.error("this is no function", pos=expr.pos)
     name = function.id

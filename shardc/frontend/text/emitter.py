@@ -15,6 +15,8 @@ from xdsl.ir import SSAValue
 
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.text.builder import SourceBuilder
+from shardc.frontend.text.device_code import DeviceCode
+from shardc.frontend.text.derivative_rules import DerivativeRules
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text
@@ -38,8 +40,9 @@ class Emitter:
         self.builder = builder
         self.file = file
         self.loc: Location = Location(file)
-        self._groups = 0
         self._in_group = False
+        self.devices = DeviceCode(builder)
+        self.rules = DerivativeRules()
 
     # ---- places and errors
 
@@ -73,14 +76,25 @@ class Emitter:
             self._in_group = old
 
     @contextmanager
+    def drafting(self) -> Generator[None]:
+        """What is built inside is for a gradient: groups are its own."""
+        old, self._in_group = self._in_group, False
+        try:
+            with self.builder.ungrouped():
+                yield
+        finally:
+            self._in_group = old
+
+    @contextmanager
     def group(self, name: str) -> Generator[None]:
         """Mark what is emitted inside as one composite, unless it is already part of one."""
         if self._in_group:
             yield
             return
-        self._groups, self._in_group = self._groups + 1, True
+        self._in_group = True
+        self.builder.groups += 1
         try:
-            with self.builder.group(f"{name}#{self._groups}"):
+            with self.builder.group(f"{name}#{self.builder.groups}"):
                 yield
         finally:
             self._in_group = False
@@ -103,7 +117,7 @@ class Emitter:
         """Build an operation. Its results are weak if all operands are, or as `weak` says; no bool is."""
         for type in results or ():
             self.check_size(type)
-        bodies = [(types, self._body(types, body)) for types, body in regions]
+        bodies = [(types, self._body(types, body, operands)) for types, body in regions]
         if weak is None:
             weak = bool(operands) and all(operand.weak for operand in operands)
         try:
@@ -131,18 +145,24 @@ class Emitter:
         (tensor,) = self.ops(name, *operands, results=results, regions=(), weak=weak, **attrs)
         return tensor
 
-    def _body(self, types: Sequence[TensorType], body: BuildBody) -> Callable[..., list[SSAValue]]:
+    def _body(
+        self, types: Sequence[TensorType], body: BuildBody, operands: Sequence[Tensor] = ()
+    ) -> Callable[..., list[SSAValue]]:
         def build(_: SourceBuilder, *args: SSAValue) -> list[SSAValue]:
             tensors = [Tensor(arg, type) for arg, type in zip(args, types, strict=True)]
-            return [tensor.value for tensor in body(*tensors)]
+            given = [operand.value for operand in operands] if len(operands) == len(args) else None
+            with self.devices.region(args, given):
+                results = [tensor.value for tensor in body(*tensors)]
+                self.devices.check_turn(self.loc, results)
+            return results
 
         return build
 
     def trial(self, types: Sequence[TensorType], body: BuildBody) -> None:
         """Build a body with arguments of these types for what its values are, and forget it."""
-        groups = self._groups
+        groups = self.builder.groups
         self.builder.trial(types, self._body(types, body))
-        self._groups = groups
+        self.builder.groups = groups
 
     def check_size(self, type: TensorType) -> None:
         """An error for a tensor too large to be meant."""

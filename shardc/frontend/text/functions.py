@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.bodies import Bodies
+from shardc.frontend.text.derivative_rules import note_rules
 from shardc.frontend.text.fitting import fit
 from shardc.frontend.text.generic import Binder, Bound, called_from, check_known
 from shardc.frontend.text.scope import Scope
@@ -65,9 +66,9 @@ class Functions:
                     f"parameter {p.name} of the entry {function.name} has no type", hint, p.pos
                 )
             typed.append(self.bodies.resolved(p.type, uneven, f"parameter {p.name}: " if mapped else ""))
-        self._signatures[function.name] = self.bodies.define(
-            function, self._symbol(function.name), typed, public
-        )
+        signature = self.bodies.define(function, self._symbol(function.name), typed, public)
+        self._signatures[function.name] = signature
+        note_rules(self.program, function, signature)
 
     def fitting(
         self, scope: Scope, function: s.Function, values: Sequence[Value], places: Sequence[Pos], pos: Pos
@@ -95,6 +96,10 @@ class Functions:
         self, scope: Scope, function: s.Function, values: Sequence[Value], places: Sequence[Pos], pos: Pos
     ) -> Value:
         """The value of a call among whose arguments is a function: the body is built in its place."""
+        if function.rules:
+            rule = function.rules[0]
+            hint = "what it takes is tensors, and it takes no gradient itself"
+            raise self.e.error(f"@{rule.name} {function.name} is called with a function", hint, pos)
         bound = self._bind(function, values, places)
         with self._naming(bound):
             typed, fitted = self._typed_arguments(scope, function, values, places, bound)
@@ -171,7 +176,9 @@ class Functions:
         with self._called(function, typed, pos), self.e.apart():
             old, self.program.shared.named = self.program.shared.named, set()
             try:
-                return self.bodies.define(function, self._symbol(function.name), typed, False, bound)
+                made = self.bodies.define(function, self._symbol(function.name), typed, False, bound)
+                note_rules(self.program, function, made)
+                return made
             finally:
                 self.program.shared.named = old
 

@@ -34,7 +34,8 @@ def _mentions(function: s.Function, functions: Mapping[str, s.Function]) -> list
     """Where a function names functions of the program."""
     found: list[s.Name] = []
     defaults = [parameter.default for parameter in function.parameters if parameter.default is not None]
-    stack: list[s.Expr | s.Slice | s.Statement] = [*defaults, *reversed(function.body)]
+    rules = [arg for rule in function.rules for arg in rule.args]
+    stack: list[s.Expr | s.Slice | s.Statement] = [*defaults, *rules, *reversed(function.body)]
     while stack:
         node = stack.pop()
         if isinstance(node, s.Name) and node.id in functions:

@@ -32,8 +32,7 @@ def print_ast(program: s.Program) -> str:
 
 def _function(function: s.Function) -> list[str]:
     lines = [f"function {function.name}{_at(function.pos)}"]
-    decorator = function.decorator
-    if decorator is not None:
+    for decorator in (*([function.decorator] if function.decorator else ()), *function.rules):
         axes = "".join(f" {keyword.name}={_inline(keyword.value)}" for keyword in decorator.keywords)
         lines.append(f"  decorator {decorator.name}{axes}")
     lines += [line for parameter in function.parameters for line in _parameter(parameter)]

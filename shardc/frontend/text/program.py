@@ -20,12 +20,15 @@ from shardc.frontend.text.functions import Functions
 from shardc.frontend.text.generic import is_generic
 from shardc.frontend.text.imports import Shared, import_names
 from shardc.frontend.text.manual import OPTIONS
+from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.order import ordered
+from shardc.frontend.text.reads import reads
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.trees import has_function, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves
 from shardc.frontend.text.values import FunctionName, Value, plural
+from shardc.gradients.program import STOP
 from shardc.ops import func
 
 
@@ -86,6 +89,7 @@ class ProgramReader:
         self.types, self.functions = self.declared.types, self.declared.functions
         self.check_free = self.declared.check_free
         self.built = Functions(self)
+        self._differentiates: dict[str, bool] = {}
         for written in self.program.imports:
             import_names(self.declared, written, readers[source.imports[written.path].name])
         self.declared.declare(defines, self.scope)
@@ -110,6 +114,7 @@ class ProgramReader:
             reader.build(chosen)
         symbols = [symbol for reader in readers for symbol in reader.built.symbols(reader.functions)]
         self.builder.keep_reachable(chosen, symbols)
+        self.builder.drop_marked(STOP)
         return self.builder.module
 
     def build(self, entry: str) -> None:
@@ -148,8 +153,24 @@ class ProgramReader:
         return None if found is None else f"the file {self.modules[found]} has it: {found}.{name}"
 
     def is_generic(self, function: s.Function) -> bool:
-        """Whether a function is built for each form of its arguments."""
+        """Whether a function is built for each form of its arguments, or where it is called."""
+        if function.decorator is not None and function.decorator.name == "per_device":
+            if self.differentiates(function):  # over what its arguments vary, its caller knows
+                return True
         return is_generic(function, self.records, {**self.types.sizes, **self.types.constants})
+
+    def differentiates(self, function: s.Function) -> bool:
+        """Whether a function, or one that it names, takes a gradient."""
+        if function.name not in self._differentiates:
+            self._differentiates[function.name] = False
+            names = dict.fromkeys(reads(function.body))
+            self._differentiates[function.name] = any(
+                self.owner(name).differentiates(self.functions[name])
+                if name in self.functions
+                else name in DERIVATIVES
+                for name in names
+            )
+        return self._differentiates[function.name]
 
     def _entry(self, entry: str | None, own: Mapping[str, s.Function]) -> str:
         chosen = self._chosen(entry, own)
@@ -172,7 +193,7 @@ class ProgramReader:
             self.check_free(function.name, function.pos)
             decorator = function.decorator
             if decorator is not None and decorator.name not in OPTIONS:
-                hint = listed(decorator.name, OPTIONS, "the decorators are")
+                hint = listed(decorator.name, (*OPTIONS, *s.RULES), "the decorators are")
                 raise self.e.error(f"unknown decorator @{decorator.name}", hint, decorator.pos)
             self.functions[function.name] = function
 
@@ -181,7 +202,8 @@ class ProgramReader:
     ) -> Value:
         """A call of a function with these arguments, one for each parameter."""
         check_per_device(scope, function, pos)
-        if any(map(has_function, values)):
+        inside = scope.manual is not None and self.differentiates(function)
+        if inside or any(map(has_function, values)):
             return self.built.inlined(scope, function, values, places, pos)
         callee, fitted = self.built.fitting(scope, function, values, places, pos)
         check_callable(scope, function.name, callee, pos)

@@ -251,7 +251,9 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """`results` is None where `->` is left out; a tuple of them is a TupleType."""
+    """`results` is None where `->` is left out; a tuple of them is a TupleType. `decorator` says where the
+    function runs: @shard_map, @per_device.
+    """
 
     pos: Pos
     name: str
@@ -260,6 +262,12 @@ class Function:
     results: tuple[AnyType, ...] | None
     body: tuple[Statement, ...]
     doc: str | None = None
+    rules: tuple[Decorator, ...] = ()
+    """What is said of its derivative."""
+
+
+RULES = ("custom_vjp", "remat")
+"""Decorators that say something of derivatives, beside those that say where a function runs."""
 
 
 @dataclass(frozen=True, slots=True)

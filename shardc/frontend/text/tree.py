@@ -113,7 +113,7 @@ class TreeBuilder(ExpressionBuilder):
 
     def function(
         self,
-        decorator: s.Decorator | None,
+        decorators: tuple[s.Decorator, ...] | None,
         name: Token,
         parameters: tuple[s.Parameter, ...] | None,
         arrow: Token | None,
@@ -124,7 +124,16 @@ class TreeBuilder(ExpressionBuilder):
         body = body[doc is not None :]
         if not body:
             raise SyntaxProblem(f"function {name} has no statements", pos_of(name))
-        return s.Function(pos_of(name), str(name), decorator, parameters or (), results, body, doc)
+        every = decorators or ()
+        places = [one for one in every if one.name not in s.RULES]
+        if len(places) > 1:
+            raise SyntaxProblem(f"@{places[0].name} and @{places[1].name} above one function", places[1].pos)
+        rules = tuple(one for one in every if one.name in s.RULES)
+        place = places[0] if places else None
+        return s.Function(pos_of(name), str(name), place, parameters or (), results, body, doc, rules)
+
+    def decorators(self, *decorators: s.Decorator) -> tuple[s.Decorator, ...]:
+        return decorators
 
     def decorator(self, at: Token, name: Token, arguments: Arguments | None) -> s.Decorator:
         args, keywords = arguments or ((), ())

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
+from shardc.frontend.text import gradients
 from shardc.frontend.text.builtins import (
     collectives,
     control,
@@ -132,6 +133,12 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "cond": control.cond,
     "switch": control.switch,
     "while_loop": control.while_loop,
+    # derivatives
+    "grad": gradients.grad,
+    "jvp": gradients.jvp,
+    "stop_gradient": gradients.stop_gradient,
+    "value_and_grad": gradients.value_and_grad,
+    "vjp": gradients.vjp,
     # creation and dtypes
     "arange": creation.arange,
     "array": creation.array,

@@ -1,0 +1,298 @@
+"""Derivatives of reductions, windows and orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from math import inf
+from typing import Any, cast
+
+from shardc.graph.attrs import ScatterDims
+from shardc.graph.types import TensorType
+from shardc.ops import chlo, hlo
+from shardc.ops.definition import OpDef
+from shardc.ops.derivative import Cotangents, Derivative, Missing, Step
+from shardc.ops.derivatives.contraction import spread_padding
+from shardc.ops.derivatives.terms import Term, combining
+
+Found = Mapping[int, Any]
+
+
+def _stretched(s: Step, term: Term) -> Term:
+    """A result of a reduction, repeated along what was reduced."""
+    shape, dims = s.op.operands[0].shape, cast("tuple[int, ...]", s.op.attrs["dimensions"])
+    return term.broadcast(shape, [d for d in range(len(shape)) if d not in dims])
+
+
+def _reduce(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    if any(i >= len(s.op.results) for i in wanted) and s.op.combiner != "sum":
+        raise Missing("what a reduction starts from has a cotangent only where it sums")
+    if s.op.combiner not in _REDUCE:
+        raise Missing("a reduction by a function of its own has no derivative")
+    return _REDUCE[s.op.combiner](s, cotangents[0], wanted)
+
+
+def _sum(s: Step, ct: Term, wanted: frozenset[int]) -> Found:
+    every = {0: lambda: _stretched(s, ct), 1: lambda: ct.sum(range(len(ct.shape)))}
+    return {i: every[i]() for i in sorted(wanted)}
+
+
+def _extreme(s: Step, ct: Term, wanted: frozenset[int]) -> Found:
+    """Equal elements share."""
+    if s.part_of in ("softmax", "log_softmax", "logsumexp"):
+        return {}  # the shift cancels: jax.nn stops its gradient
+    dims = cast("tuple[int, ...]", s.op.attrs["dimensions"])
+    at = s.x.compare("EQ", _stretched(s, s.out))
+    ones = s.x.filled(1.0).where(at)
+    return {0: ones * _stretched(s, ct / ones.sum(dims))}
+
+
+def _product(s: Step, ct: Term, wanted: frozenset[int]) -> Found:
+    """The product of the other elements: with one zero among them all but its own is zero."""
+    dims = cast("tuple[int, ...]", s.op.attrs["dimensions"])
+    zero = s.x.compare("EQ", 0.0)
+    others = s.x.filled(1.0).where(zero, s.x)
+    zeros = _stretched(s, s.x.filled(1.0).where(zero).sum(dims))
+    whole = _stretched(s, others.reduced(hlo.multiply, 1.0, dims))
+    one = zeros.compare("EQ", 1.0) & zero
+    slope = (whole / others).where(zeros.compare("EQ", 0.0), whole.where(one))
+    return {0: _stretched(s, ct) * slope}
+
+
+def _chosen(s: Step, ct: Term | None, wanted: frozenset[int]) -> Found:
+    """Of argmax and argmin, the value is the element at the index."""
+    if ct is None:
+        return {}
+    return {0: _stretched(s, ct).where(s.y.compare("EQ", _stretched(s, s.result(1))))}
+
+
+_REDUCE: dict[str | None, Callable[[Step, Any, frozenset[int]], Found]] = {
+    "sum": _sum,
+    "max": _extreme,
+    "min": _extreme,
+    "prod": _product,
+    "argmax": _chosen,
+    "argmin": _chosen,
+    "and": lambda s, ct, wanted: {},
+    "or": lambda s, ct, wanted: {},
+}
+
+
+# ---- windows
+
+
+def _window(s: Step) -> dict[str, Any]:
+    rank = s.op.operands[0].rank
+    ones = (1,) * rank
+    attrs = {name: tuple(cast("Sequence[int]", s.op.attrs.get(name) or ones)) for name in _SIZES}
+    attrs["padding"] = tuple(cast("Sequence[tuple[int, int]]", s.op.attrs.get("padding") or ((0, 0),) * rank))
+    return attrs
+
+
+_SIZES = ("window_dimensions", "window_strides", "base_dilations", "window_dilations")
+
+
+def _reduce_window(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    (ct,) = cotangents
+    if wanted - {0}:
+        raise Missing("what a window starts from has no cotangent")
+    if s.op.combiner == "sum":
+        return {0: _summed(s, ct)}
+    if s.op.combiner in ("max", "min"):
+        return {0: _picked(s, ct)}
+    if s.op.combiner == "prod" and _running(s) is not None:
+        return {0: _running_product(s, ct)}
+    raise Missing("windows combined so have no derivative")
+
+
+def _summed(s: Step, ct: Term) -> Term:
+    """Windows over the cotangent, spread out by the strides."""
+    w = _window(s)
+    padding = spread_padding(
+        s.op.operands[0].shape, w["window_dimensions"], w["window_strides"], ct.shape,
+        [low for low, _ in w["padding"]], w["base_dilations"], w["window_dilations"],
+    )  # fmt: skip
+    spread = ct.pad(
+        [low for low, _ in padding], [high for _, high in padding], [n - 1 for n in w["window_strides"]]
+    )
+    ones = (1,) * len(ct.shape)
+    return windows(
+        spread, hlo.add, 0.0, w["window_dimensions"], w["base_dilations"], ones, w["window_dilations"]
+    )
+
+
+def windows(
+    x: Term,
+    op: OpDef,
+    start: float,
+    sizes: Sequence[int],
+    strides: Sequence[int],
+    base: Sequence[int],
+    dilations: Sequence[int],
+    padding: Sequence[tuple[int, int]] | None = None,
+) -> Term:
+    """reduce_window."""
+    scalar = x.type.with_shape(())
+    (result,) = x.ops(
+        hlo.reduce_window,
+        x.filled(start, scalar),
+        regions=[combining(op, scalar)],
+        window_dimensions=tuple(sizes),
+        window_strides=tuple(strides),
+        base_dilations=tuple(base),
+        window_dilations=tuple(dilations),
+        padding=tuple(padding or ((0, 0),) * len(x.shape)),
+    )
+    return result
+
+
+def _picked(s: Step, ct: Term) -> Term:
+    """What a window's extreme gets goes to the first element that is it."""
+    w = _window(s)
+    if any(n != 1 for n in (*w["base_dilations"], *w["window_dilations"])):
+        raise Missing("extremes of dilated windows have no derivative")
+    scalar = ct.type.with_shape(())
+    truth = scalar.with_dtype("bool")
+    direction = "GE" if s.op.combiner == "max" else "LE"
+
+    def chosen(b: Any, x: Any, y: Any) -> list[Any]:
+        return [b.one(hlo.compare.name, x, y, result=truth, comparison_direction=direction)]
+
+    (result,) = s.x.ops(
+        hlo.select_and_scatter,
+        ct,
+        ct.filled(0.0, scalar),
+        regions=[((scalar, scalar), chosen), combining(hlo.add, scalar)],
+        window_dimensions=w["window_dimensions"],
+        window_strides=w["window_strides"],
+        padding=w["padding"],
+    )
+    return result
+
+
+def _scattered(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    """Of select_and_scatter, by what it scatters: what lies where that went."""
+    (ct,) = cotangents
+    w = _window(s)
+    (scalar, _), select = s.bodies[0]
+    directions = {node.attrs.get("comparison_direction") for node in s.regions[0].nodes[:-1]}
+    if directions not in ({"GE"}, {"LE"}):
+        raise Missing("a select_and_scatter that selects by a function of its own has no derivative")
+
+    def first(b: Any, x: Any, own: Any, y: Any, other: Any) -> list[Any]:
+        (chosen,) = select(b, x, y)
+        return [b.one(hlo.select.name, chosen, x, y), b.one(hlo.select.name, chosen, own, other)]
+
+    low = s.x.filled(-inf if directions == {"GE"} else inf, scalar)
+    found = s.x.ops(
+        hlo.reduce_window,
+        ct,
+        low,
+        ct.filled(0.0, scalar),
+        regions=[((scalar,) * 4, first)],
+        window_dimensions=w["window_dimensions"],
+        window_strides=w["window_strides"],
+        padding=w["padding"],
+    )
+    return {1: found[1]}
+
+
+def _running(s: Step) -> int | None:
+    """The dimension along which the windows hold all elements up to one's own."""
+    w, shape = _window(s), s.op.operands[0].shape
+    wide = [d for d, size in enumerate(w["window_dimensions"]) if size != 1]
+    ones = (1,) * len(shape)
+    if len(wide) != 1 or {w["window_strides"], w["base_dilations"], w["window_dilations"]} != {ones}:
+        return None
+    (dim,) = wide
+    fits = w["window_dimensions"][dim] == shape[dim] and w["padding"][dim] == (shape[dim] - 1, 0)
+    return dim if fits else None
+
+
+def _running_product(s: Step, ct: Term) -> Term:
+    """Up to the first zero, the later products over the element; to that zero go those without it."""
+    dim, shape = cast(int, _running(s)), s.op.operands[0].shape
+    sizes = [n if d == dim else 1 for d, n in enumerate(shape)]
+    ones = (1,) * len(shape)
+
+    def running(x: Term, op: OpDef, start: float, backwards: bool = False) -> Term:
+        pads = [
+            ((0, n - 1) if backwards else (n - 1, 0)) if d == dim else (0, 0) for d, n in enumerate(shape)
+        ]
+        return windows(x, op, start, sizes, ones, ones, ones, pads)
+
+    zero = s.x.compare("EQ", 0.0)
+    others = s.x.filled(1.0).where(zero, s.x)
+    zeros = running(s.x.filled(1.0).where(zero), hlo.add, 0.0)
+    weighted = ct * running(others, hlo.multiply, 1.0)
+    none, one = (
+        running(weighted.where(zeros.compare("EQ", count)), hlo.add, 0.0, True) for count in (0.0, 1.0)
+    )
+    return one.where(zero, none / others)
+
+
+# ---- orders
+
+
+def _sort(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    """Sort the places along; sorting by them brings cotangents back."""
+    dim, types = cast(int, s.op.attrs["dimension"]), s.op.operands
+    (arguments, before), place = s.bodies[0], TensorType(types[0].shape, "i32")
+    count = len(arguments)
+
+    def same_order(b: Any, *args: Any) -> Sequence[Any]:
+        return before(b, *args[:count])
+
+    scalar = TensorType((), "i32")
+    terms = [s.value(i) for i in range(len(types))]
+    order = terms[0].ops(
+        hlo.sort,
+        *terms[1:],
+        terms[0].iota(place, dim),
+        regions=[((*arguments, scalar, scalar), same_order)],
+        dimension=dim,
+        is_stable=s.op.attrs["is_stable"],
+    )[-1]
+    used = [i for i in sorted(wanted) if cotangents[i] is not None]
+    if not used:
+        return {}
+    own = [cotangents[i].type.with_shape(()) for i in used]
+
+    def by_place(b: Any, x: Any, y: Any, *rest: Any) -> list[Any]:
+        return [b.one(hlo.compare.name, x, y, comparison_direction="LT")]
+
+    back = order.ops(
+        hlo.sort,
+        *(cotangents[i] for i in used),
+        regions=[((scalar, scalar, *(t for one in own for t in (one, one))), by_place)],
+        dimension=dim,
+        is_stable=False,
+    )[1:]
+    return dict(zip(used, back, strict=True))
+
+
+def _top_k(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
+    ct = cotangents[0]
+    if ct is None:
+        return {}
+    rank = len(ct.shape)
+    batch = tuple(range(rank - 1))
+    scalar = ct.type.with_shape(())
+    (result,) = ct.filled(0.0, s.op.operands[0]).ops(
+        hlo.scatter,
+        s.result(1).reshape((*ct.shape, 1)),
+        ct,
+        regions=[combining(hlo.add, scalar)],
+        scatter_dimension_numbers=ScatterDims((), (rank - 1,), batch, batch, (rank - 1,), rank),
+        indices_are_sorted=False,
+        unique_indices=True,
+    )
+    return {0: result}
+
+
+REDUCTION: dict[OpDef, Derivative] = {
+    hlo.reduce: Derivative(_reduce),
+    hlo.reduce_window: Derivative(_reduce_window),
+    hlo.select_and_scatter: Derivative(_scattered, flows=(1,)),
+    hlo.sort: Derivative(_sort),
+    chlo.top_k: Derivative(_top_k, flows=(0,)),
+}
