@@ -35,6 +35,7 @@ _NOT_TRACED = {"emulate_devices", "main_local"}
 """Functions beside the program: they start devices, and move what processes hold."""
 
 _BUILTINS = {name: getattr(builtins, name) for name in ("complex", "float", "len", "range", "RuntimeError")}
+_BUILTINS["__import__"] = builtins.__import__  # for JAX's own, first imports; no text can name it
 _FILES = frozenset({"fromfile", "load", "save", "savez"})
 _JAX = ("ShapeDtypeStruct", "enable_x64", "shard_map", "vjp")
 _NUMPY = ("array", "frombuffer", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
