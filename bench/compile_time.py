@@ -1,6 +1,6 @@
 """CPU seconds of shardc, from StableHLO text to the JAX program, and of XLA compiling the same function.
 
-    python -m bench.compile_time [--layers 16] [--every 1] [--profile 0] [PROGRAM…]
+    python -m bench.compile_time [--layers 16] [--every 1] [--profile 0] [--rows FILE] [PROGRAM…]
 
 Each compilation has a process of its own; CPU seconds are those of all its threads, user and system. XLA's is
 `jit(f).lower(…).compile()` on as many emulated CPU devices as the mesh has. The first column of each has the
@@ -10,6 +10,8 @@ there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecod
 memory at shardc's peak beyond the imports. Programs are those of the suites, every N-th with
 --every N, then the training step with its layers written out. --profile says where shardc's time goes, for
 so many of the largest programs: a sample is taken every 2 ms of CPU time and counted for the innermost room.
+With --rows FILE each row is kept in it as JSON once it is measured, and one that is there is not measured
+again, so that a run may be stopped and go on.
 """
 
 from __future__ import annotations
@@ -133,14 +135,24 @@ def main() -> None:
     parser.add_argument("--layers", type=int, nargs="*", default=[16])
     parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--profile", type=int, default=0)
+    parser.add_argument(
+        "--rows", type=Path, metavar="FILE", help="keep rows in it, and measure what it lacks"
+    )
     parser.add_argument("--write", action="store_true", help=f"into {RESULT.relative_to(ROOT)}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         measure("bench.ruler.programs:mlp_fwd_dp", folder)  # so that all modules are compiled to bytecode
-        rows: dict[str, dict[str, float]] = {}
-        for name in options.programs or names(options.every, options.layers):
-            rows[name] = measure(name, folder)
-            print(f"{name}: {rows[name]['ours'] / rows[name]['xla']:.2f}", file=sys.stderr)
+        kept: dict[str, dict[str, float]] = {}
+        if options.rows and options.rows.exists():
+            kept = json.loads(options.rows.read_text(encoding="utf-8"))
+        wanted = options.programs or names(options.every, options.layers)
+        for name in wanted:
+            if name not in kept:
+                kept[name] = measure(name, folder)
+                if options.rows:
+                    options.rows.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            print(f"{name}: {kept[name]['ours'] / kept[name]['xla']:.2f}", file=sys.stderr)
+        rows = {name: kept[name] for name in wanted}
         lines = [*table(rows), *profiles(rows, options.profile, folder)]
     text = "\n".join(["# Compile time", "", *(__doc__ or "").splitlines(), "", *lines]) + "\n"
     if options.write:

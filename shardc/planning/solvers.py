@@ -27,20 +27,20 @@ def sparse(entries: Sequence[float], places: Sequence[tuple[int, int]], shape: t
 SMALL = 600_000  # edges seen from all starts together: a quarter of a second, what importing scipy takes
 
 
-def dijkstra(size: int, edges: Mapping[tuple[int, int], float], count: int) -> Matrix:
-    """Shortest paths between the first `count` of `size` nodes; else infinite.
+def dijkstra(size: int, edges: Mapping[tuple[int, int], float], starts: Sequence[int], count: int) -> Matrix:
+    """Shortest paths from each of `starts` to the first `count` of `size` nodes; else infinite.
 
     Edges are lengths above 0, by the nodes from and to. The two ways agree to the last bit where sums of
     lengths are exact.
     """
-    if count * len(edges) > SMALL:
+    if len(starts) * len(edges) > SMALL:
         graph = sparse([*edges.values()], [*edges], (size, size))
-        paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=range(count))
+        paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=starts)
         return np.asarray(paths, dtype=np.float64)[:, :count]
     after: list[list[tuple[int, float]]] = [[] for _ in range(size)]
     for (source, target), length in edges.items():
         after[source].append((target, length))
-    return np.array([_from(start, after)[:count] for start in range(count)], dtype=np.float64)
+    return np.array([_from(start, after)[:count] for start in starts], dtype=np.float64)
 
 
 def _from(start: int, after: Sequence[Sequence[tuple[int, float]]]) -> list[float]:

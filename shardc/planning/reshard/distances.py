@@ -8,7 +8,7 @@ divide, blocks are larger and moves fewer, so the figure is a lower bound.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import permutations, product
@@ -103,15 +103,23 @@ def layouts(count: int, rank: int) -> list[AtomLayout]:
     return found
 
 
+TURNED = 4  # dimensions of which all orders are looked at
+
+
 @dataclass(frozen=True)
 class _Steps:
     """The graph of all moves: which atoms its states use, as bits, layouts first; and its edges.
 
     An edge is (from, to, whether it makes a partial result) with its bytes, plus STEP for a collective.
+    `turns` have, for every order of the first dimensions, the number of each layout with its dimensions in
+    that order; `swaps` also have atoms of one size in every order. Dimensions are all equal, and so are atoms
+    of one size: a path stays one, of the same length.
     """
 
     masks: NDArray[np.int64]
     edges: dict[tuple[int, int, bool], float]
+    turns: NDArray[np.int64]
+    swaps: NDArray[np.int64]
 
 
 def _steps(space: Space, index: dict[AtomLayout, int]) -> _Steps:
@@ -126,7 +134,27 @@ def _steps(space: Space, index: dict[AtomLayout, int]) -> _Steps:
             cost = move.bytes + (STEP if move.begins and move.kind not in FREE else 0) + TINY
             edges[key] = min(cost, edges.get(key, cost))
     used = [state.layout.used() | {*(state.hand.atoms if state.hand else ())} for state in states]
-    return _Steps(np.array([sum(1 << atom for atom in atoms) for atoms in used], dtype=np.int64), edges)
+    masks = np.array([sum(1 << atom for atom in atoms) for atoms in used], dtype=np.int64)
+    turns = np.array([[index[turned(at)] for at in index] for turned in _turns(len(space.shape))])
+    atoms = np.array([[index[swapped(at)] for at in index] for swapped in _swaps(space.sizes)])
+    return _Steps(masks, edges, turns, np.concatenate([turns[:, swap] for swap in atoms]))
+
+
+def _turns(rank: int) -> Iterator[Callable[[AtomLayout], AtomLayout]]:
+    """Every order of the first dimensions, the order that they have first."""
+    for order in permutations(range(min(rank, TURNED))):
+        dims = (*order, *range(TURNED, rank))
+        yield lambda at, dims=dims: AtomLayout(tuple(at.dims[dim] for dim in dims), at.partial)
+
+
+def _swaps(sizes: Sequence[int]) -> Iterator[Callable[[AtomLayout], AtomLayout]]:
+    """Every order of the atoms in which each size stands where it stood, the order that they have first."""
+    for order in permutations(range(len(sizes))):
+        if all(sizes[atom] == size for atom, size in zip(order, sizes, strict=True)):
+            yield lambda at, order=order: AtomLayout(
+                tuple(tuple(order[atom] for atom in dim) for dim in at.dims),
+                tuple(sorted(order[atom] for atom in at.partial)),
+            )
 
 
 def _tables(space: Space, steps: _Steps, found: list[AtomLayout], wanted: bool) -> tuple[Matrix, Matrix]:
@@ -137,11 +165,11 @@ def _tables(space: Space, steps: _Steps, found: list[AtomLayout], wanted: bool) 
     masks = steps.masks[: len(found)]
     pairs = masks[:, None] | masks[None, :]
     everything = (1 << len(space.sizes)) - 1
-    shared = _shortest(steps, len(found), everything, wanted)
+    shared = _shortest(steps, steps.swaps, everything, wanted)
     simple = shared.copy()
     for used in range(everything):
         here = pairs == used
-        simple[here] = _shortest(steps, len(found), used, wanted)[here]
+        simple[here] = _shortest(steps, steps.turns, used, wanted)[here]
     partial = np.array([bool(layout.partial) for layout in found])[:, None]
     best = np.where(~partial | (4 * np.floor(shared) <= 3 * np.floor(simple)), shared, simple)
     moved = np.floor(best)
@@ -150,12 +178,20 @@ def _tables(space: Space, steps: _Steps, found: list[AtomLayout], wanted: bool) 
         return moved / whole, np.nan_to_num(np.round((best - moved) / STEP))
 
 
-def _shortest(steps: _Steps, count: int, used: int, wanted: bool) -> Matrix:
-    """Bytes plus STEP for each collective, between the first `count` states over no other atoms."""
+def _shortest(steps: _Steps, turns: NDArray[np.int64], used: int, wanted: bool) -> Matrix:
+    """Bytes plus STEP for each collective, between layouts over no other atoms.
+
+    Paths are looked for from one of the layouts that `turns`, which keep to these atoms, make of each other.
+    """
     inside = (steps.masks & ~used) == 0
     kept = {
         (source, target): cost
         for (source, target, unreduces), cost in steps.edges.items()
         if inside[source] and inside[target] and (wanted or not unreduces)
     }
-    return dijkstra(len(steps.masks), kept, count)
+    count = turns.shape[1]
+    starts = [int(start) for start in np.unique(turns.min(axis=0)) if inside[start]]
+    table = np.full((count, count), np.inf)
+    for start, row in zip(starts, dijkstra(len(steps.masks), kept, starts, count), strict=True):
+        table[turns[:, start, None], turns] = row
+    return table
