@@ -1,8 +1,8 @@
 """Proofs as a file: what shardc-check needs to run them again.
 
-There is a proof of the per-device program that --emit local prints, and one of the emitted Python where
-that is read back. Everything in a proof follows from its two programs and the draws' seeds, so the checker
-makes it anew and compares. Nothing in it depends on lines of the source.
+There is a proof of the per-device program that --emit local prints, and one of the emitted Python where that
+is read back. Everything in a proof follows from its two programs and the draws' seeds, so the checker makes
+it anew and compares. Nothing in it depends on lines of the source.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
-from shardc.proof.values import Beyond, DrawAgain, same
+from shardc.proof.values import Beyond, DrawAgain, Unfit, same
 from shardc.proof.values import Refused as RefusedText
 
 MOST_DRAWS = 100
@@ -78,7 +78,7 @@ def _local(text: str, whole: Graph, reads: str) -> Graph:
         return snapshot(read(text, "local")).graph
     try:
         return reader(reads)(text, whole)
-    except (Beyond, RefusedText) as error:
+    except (Beyond, Unfit, RefusedText) as error:
         raise Refused(f"the emitted text: {error}") from None
 
 

@@ -41,4 +41,4 @@ def prove_module(
     proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]
     if write is not None and proved:
         write(certificate(*proved))
-    return int(any(proof.verdict is Verdict.DIFFERS for proof, _, _ in proofs))
+    return int(any(proof.fails for proof, _, _ in proofs))

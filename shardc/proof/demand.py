@@ -13,15 +13,15 @@ from shardc.proof.report import lines
 def demand(whole: Graph, local: Graph, text: str, target: str) -> None:
     """Prove the per-device program equal to the global one, and its text where that is read back.
 
-    ShardcError at the result that differs, with its first element that does and the operations back to the
-    first wrong value. What is not proved is a warning, with the reason: it may be right.
+    ShardcError where a text does not fit, and at the result that differs, with its first element that does and
+    the operations back to the first wrong value. What is not proved is a warning, with the reason: it may be right.
     """
     proofs = {"the compiled program": prove(whole, local)}
     if target in READ:
         proofs[f"the emitted {READ[target]} text"] = prove_text(whole, text, target)
     for what, proof in proofs.items():
         said = lines(proof)
-        if proof.verdict is Verdict.DIFFERS:
+        if proof.fails:
             loc = proof.difference.whole if proof.difference is not None else UNKNOWN
             raise ShardcError(f"{what} {said[0]}", loc, "\n".join(map(str.strip, said[1:])) or None)
     for what, proof in proofs.items():

@@ -33,8 +33,12 @@ from shardc.semantics.blocks import BlockError
 DRAWS = 3
 """Draws that must decide, the kinds in turn."""
 
-ATTEMPTS = 12
-"""Draws that are tried for these."""
+SAMPLED_DRAWS, FEW, SOON = 12, 64, 1 << 22
+"""As many where an argument is a few integers, which may be an index: if it has up to so many elements, and a
+draw computes up to so many."""
+
+ATTEMPTS = 4
+"""Draws that are tried for each."""
 
 ELEMENTS = 1 << 27
 """The most elements, over all operations and devices, that a proof is tried with."""
@@ -57,6 +61,7 @@ class Proof:
 
     chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
     taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
+    unfit: an emitted text that could not be read, since its shapes do not fit.
     """
 
     verdict: Verdict
@@ -73,6 +78,12 @@ class Proof:
     taken: tuple[int, ...] = ()
     loops: tuple[tuple[Note, ...], ...] = ()
     plan: Plan = field(default_factory=Plan)
+    unfit: bool = False
+
+    @property
+    def fails(self) -> bool:
+        """Whether the program is not to be used: it differs, or does not fit."""
+        return self.unfit or self.verdict is Verdict.DIFFERS
 
 
 @dataclass(slots=True)
@@ -81,6 +92,7 @@ class _Run:
 
     shapes: Reduced
     full: Graph
+    wanted: int
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     draws: list[Draw] = field(default_factory=list[Draw])
@@ -90,7 +102,7 @@ class _Run:
 
     def anew(self) -> _Run:
         """The same without draws."""
-        return _Run(self.shapes, self.full, self.divides, self.plan)
+        return _Run(self.shapes, self.full, self.wanted, self.divides, self.plan)
 
 
 def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
@@ -100,7 +112,11 @@ def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
     try:
-        return _prove(_Run(reduced(whole, local), whole), seed)
+        shapes = reduced(whole, local)
+        size = work(shapes.whole) + work(shapes.local)
+        if size > ELEMENTS:
+            return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", shapes)
+        return _prove(_Run(shapes, whole, _wanted(whole, size)), seed)
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
 
@@ -117,10 +133,7 @@ def _incomparable(whole: Graph, local: Graph) -> str | None:
 
 
 def _prove(run: _Run, seed: int) -> Proof:
-    size = work(run.shapes.whole) + work(run.shapes.local)
-    if size > ELEMENTS:
-        return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", run.shapes)
-    for draw in _draws(seed):
+    for draw in _draws(seed, ATTEMPTS * run.wanted):
         draw.divides = run.divides or draw.kind == "tied"
         try:
             found = _once(run, draw)
@@ -138,15 +151,22 @@ def _prove(run: _Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             return found
-        if len(run.draws) == DRAWS:
+        if len(run.draws) == run.wanted:
             break
     if not run.draws:
         return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
     return _proved(run)
 
 
-def _draws(seed: int) -> Iterator[Draw]:
-    return (Draw(seed * 1000 + number, KINDS[number % len(KINDS)]) for number in range(ATTEMPTS))
+def _wanted(whole: Graph, size: int) -> int:
+    """How many draws are to decide."""
+    types = whole.types(whole.main.body.args)
+    few = any(not is_float(type.dtype) and type.size <= FEW for type in types)
+    return SAMPLED_DRAWS if few and size <= SOON else DRAWS
+
+
+def _draws(seed: int, count: int) -> Iterator[Draw]:
+    return (Draw(seed * 1000 + number, KINDS[number % len(KINDS)]) for number in range(count))
 
 
 def _once(run: _Run, draw: Draw) -> Proof | None:

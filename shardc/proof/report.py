@@ -78,7 +78,7 @@ def _loops(proof: Proof) -> str:
 
 
 def _draws(proof: Proof) -> str:
-    kinds = ", ".join(draw.kind for draw in proof.draws)
+    kinds = ", ".join(dict.fromkeys(draw.kind for draw in proof.draws))
     again = f", {len(proof.again)} drawn again" if proof.again else ""
     return f"{len(proof.draws)} draws ({kinds}{again}), chance of a miss below {_bound(proof.chance)}"
 

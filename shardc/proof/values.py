@@ -47,6 +47,10 @@ class Refused(Exception):
     """An emitted text does what Python, NumPy or JAX refuse: who runs it gets an error, or other arrays."""
 
 
+class Unfit(Exception):
+    """Shapes in an emitted text do not fit; NumPy may still compute something."""
+
+
 def is_exact(array: Array) -> bool:
     return array.dtype == EXACT
 

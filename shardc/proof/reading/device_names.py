@@ -30,11 +30,15 @@ class Comm:
     def _op(self, definition: OpDef, axes: Axes, *operands: Recorded, **attrs: object) -> Recorded:
         return self.recorder.one(definition, *operands, axes=self._axes(axes), **attrs)
 
+    def _counted(self, x: Recorded) -> Recorded:
+        """Truth values are counted as i32."""
+        return self.recorder.converted(x, "i32") if x.type.dtype == "bool" else x
+
     def axis_index(self, axes: Axes) -> Recorded:
         return self._op(spmd.axis_index, axes)
 
     def psum(self, x: Recorded, axes: Axes) -> Recorded:
-        return self._op(spmd.all_reduce, axes, x, kind="sum")
+        return self._op(spmd.all_reduce, axes, self._counted(x), kind="sum")
 
     def pmax(self, x: Recorded, axes: Axes) -> Recorded:
         return self._op(spmd.all_reduce, axes, x, kind="max")
@@ -43,6 +47,7 @@ class Comm:
         return self._op(spmd.all_reduce, axes, x, kind="min")
 
     def psum_scatter(self, x: Recorded, axes: Axes, scatter_dimension: int) -> Recorded:
+        x = self._counted(x)
         return self._op(spmd.reduce_scatter, axes, x, dim=_dim(x, scatter_dimension), kind="sum")
 
     def all_gather(self, x: Recorded, axes: Axes, axis: int) -> Recorded:
@@ -84,6 +89,8 @@ def emulation(recorder: Recorder, results: Sequence[TensorType]) -> Callable[...
         partial_out: Partials | None = None,
         out_shapes: Mapping[int, Sequence[int]] | None = None,
     ) -> Callable[..., Any]:
+        if len(out_specs) != len(results):
+            raise Refused(f"{len(out_specs)} specs of {len(results)} results")
         leaving = [
             _leaving(sharding_of(mesh, spec, type.rank), (partial_out or {}).get(number))
             for number, (spec, type) in enumerate(zip(out_specs, results, strict=True))
@@ -92,12 +99,16 @@ def emulation(recorder: Recorder, results: Sequence[TensorType]) -> Callable[...
         def device(*blocks: Recorded) -> list[Recorded]:
             made = device_main(Comm(recorder, mesh), *blocks)
             found: list[Recorded] = list(cast(Row, made)) if isinstance(made, tuple) else [made]
+            if len(found) != len(results):
+                raise Refused(f"{len(found)} blocks for {len(results)} results")
             for number, (block, sharding, type) in enumerate(zip(found, leaving, results, strict=True)):
                 _check(block.type, sharding, type, (out_shapes or {}).get(number))
             return found
 
         def main(*arrays: Recorded) -> tuple[Recorded, ...]:
             recorder.builder.mesh(mesh)
+            if len(in_specs) != len(arrays):
+                raise Refused(f"{len(in_specs)} specs of {len(arrays)} arguments")
             entering = [
                 sharding_of(mesh, spec, array.type.rank) for spec, array in zip(in_specs, arrays, strict=True)
             ]

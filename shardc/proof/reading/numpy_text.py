@@ -20,7 +20,7 @@ from shardc.proof.reading.device_names import emulation
 from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_names import DType, NumpyNames
 from shardc.proof.reading.recorded import Recorded, Recorder
-from shardc.proof.values import Beyond, Refused
+from shardc.proof.values import Beyond, Refused, Unfit
 from shardc.runtime.mesh import Mesh, P
 
 _BUILTINS = {"range": range, "complex": complex, "float": float}
@@ -29,7 +29,8 @@ _BUILTINS = {"range": range, "complex": complex, "float": float}
 def read_back(text: str, whole: Graph) -> Graph:
     """The program of a text whose `main` takes and gives the arrays of the global program.
 
-    Raises Beyond where the text does what cannot be read, Refused where it does what NumPy refuses.
+    Raises Beyond where the text does what cannot be read, Refused where it does what NumPy refuses, Unfit
+    where its shapes do not fit.
     """
     functions = [as_calls(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
     module = ast.fix_missing_locations(ast.Module([*functions], []))
@@ -56,13 +57,15 @@ def read_back(text: str, whole: Graph) -> Graph:
     try:
         exec(compile(module, "emitted text", "exec"), namespace)
         recorder.builder.function("main", whole.types(interface.args), main)
-    except (ShapeError, LayoutError, IndexError) as error:
+    except LayoutError as error:
         raise Refused(str(error)) from error
+    except ShapeError as error:
+        raise Unfit(str(error)) from error
     except NameError as error:
         if hasattr(builtins, str(error.name)):
             raise Beyond(f"the name {error.name} in an emitted text") from error
         raise Refused(str(error)) from error
-    except (ValueError, TypeError, AttributeError) as error:
+    except (ValueError, TypeError, IndexError, AttributeError) as error:
         raise Beyond(f"what the emitted text does is not known ({error}), and such texts") from error
     return recorder.builder.graph
 

@@ -16,14 +16,14 @@ from shardc.analysis.build import GraphBuilder
 from shardc.graph import Dense, TensorType, is_integer
 from shardc.graph.types import DTYPES
 from shardc.ops import OpDef, ShapeError, hlo
-from shardc.proof.values import Beyond, Refused
+from shardc.proof.values import Beyond, Refused, Unfit
 
 MOST_OPERATIONS = 1 << 15
 
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
-_CONVERT = (hlo.concatenate, hlo.pad, hlo.dynamic_update_slice)
-"""Operations on arrays of one dtype, for which NumPy converts them."""
+_REFUSED = (hlo.concatenate, hlo.dot_general, hlo.reshape, hlo.transpose)
+"""Operations that NumPy has too and, on arrays of one dtype, refuses where they do not fit."""
 
 
 def short(dtype: object) -> str:
@@ -71,9 +71,10 @@ class Recorder:
         try:
             values = self.builder.op(definition.name, *(operand.value for operand in operands), **given)
         except ShapeError as error:
-            if definition in _CONVERT and len({operand.type.dtype for operand in operands}) > 1:
-                raise Beyond("arrays of several dtypes put together") from error
-            raise Refused(str(error)) from error
+            one = len({operand.type.dtype for operand in operands}) == 1
+            if definition.name.startswith("spmd.") or (definition in _REFUSED and one):
+                raise Refused(str(error)) from error
+            raise Unfit(str(error)) from error
         if definition is hlo.sqrt:
             self.rooted[values[0]] = operands[0]
         return [Recorded(self, value) for value in values]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from shardc.graph import Graph
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.reading.readers import reader
-from shardc.proof.values import Beyond, Refused
+from shardc.proof.values import Beyond, Refused, Unfit
 
 
 def prove_text(whole: Graph, text: str, target: str) -> Proof:
@@ -21,6 +21,8 @@ def prove_text(whole: Graph, text: str, target: str) -> Proof:
         read = reader(target)(text, whole)
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond what is read back")
+    except Unfit as error:
+        return Proof(Verdict.NOT_PROVED, f"the emitted text does not fit: {error}", unfit=True)
     except Refused as error:
         return Proof(Verdict.DIFFERS, f"the emitted text does not run: {error}")
     for does, types, wanted in (

@@ -252,3 +252,24 @@ def test_the_graphs_stay_as_they_are() -> None:
     prove(whole, local)
     assert [value.type for value in local.values] == before
     assert _first(whole, hlo.dot_general.name).attrs
+
+
+PLACE = """
+mesh m[x=4]
+def f(c: f32[16@x, 4], i: i32[]) -> f32[1, 4]:
+    return dynamic_slice(c, (i, 0), (1, 4))
+"""
+
+
+def test_a_place_is_drawn_often() -> None:
+    """A single index: a fault that shows at few of its values is found."""
+    whole, local, _ = _compiled(PLACE)
+    assert len(prove(whole, local).draws) == 12
+    for node in [node for f in local.functions.values() for node in walk(f.body)]:
+        for region in node.regions:
+            region.nodes[:] = [_swapped(inner) for inner in region.nodes]
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+def _swapped(node: Node) -> Node:
+    return replace(node, operands=node.operands[::-1]) if node.name == hlo.subtract.name else node

@@ -121,3 +121,43 @@ def test_a_text_reads_nothing_and_runs_nothing_else() -> None:
 def test_large_shapes_do_not_allocate() -> None:
     whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
     assert prove_text(whole, text, "numpy").verdict is Verdict.PROVED
+
+
+REFUSED = {
+    "shapes that do not fit": ("x @ w1", "w1 @ x"),
+    "shapes that are not alike": ("y * y", "y * w1"),
+    "an axis that is not there": ("axis=1, keepdims", "axis=2, keepdims"),
+    "an axis that the mesh does not have": ('"model")  #', '"modell")  #'),
+    "a name that is not there": ("y * y", "y * u"),
+    "one result too many": ("return exps", "return y, exps"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_text_that_does_not_run_differs(name: str) -> None:
+    right, wrong = REFUSED[name]
+    whole, text = _emitted(LAYER)
+    assert right in text, text
+    proof = prove_text(whole, text.replace(right, wrong, 1), "numpy")
+    assert proof.verdict is Verdict.DIFFERS and "does not run" in proof.reason, proof.reason
+
+
+def test_a_text_that_does_not_fit_fails() -> None:
+    """NumPy's slices end at the dimension's end, the operation's do not."""
+    whole, text = _emitted(TAKE.replace("take(t, i, 0)", "dynamic_slice(t, (i[0], 0), (8, 128))"))
+    assert "(8, 128)" in text, text
+    proof = prove_text(whole, text.replace("(8, 128)", "(8, 129)"), "numpy")
+    assert proof.verdict is Verdict.NOT_PROVED and proof.fails, proof.reason
+
+
+COUNTED = """
+mesh m[x=4]
+def f(x: bool[16@x, 8]) -> bool[8]:
+    return any(x, 0)
+"""
+
+
+def test_truth_values_are_counted_in_numbers() -> None:
+    whole, text = _emitted(COUNTED)
+    assert prove_text(whole, text, "numpy").verdict is Verdict.PROVED
+    assert prove_text(whole, text.replace("pmax", "psum"), "numpy").verdict is Verdict.DIFFERS
