@@ -1,5 +1,5 @@
-"""Derivatives of functions: their operations backwards (vjp), or along (jvp), by the rules in ops/derivatives.
+"""Derivatives of functions: operations backwards (vjp) or along (jvp), by the formulas in ops/derivatives.
 
-results, pull = Program(graph, region).vjp(writer, args)
+results, pull = vjp(Program(graph, region), writer, args, wanted)
 gradients = pull(cotangents)
 """

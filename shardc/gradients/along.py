@@ -96,7 +96,7 @@ class Along:
             tangents[node.results[0]] = total
 
     def _built(self, op: OpDef, node: Node, operands: Sequence[Any]) -> Any:
-        attrs = {k: v for k, v in node.attrs.items() if not k.startswith("shardc.")}
+        attrs: dict[str, Any] = {k: v for k, v in node.attrs.items() if not k.startswith("shardc.")}
         return self.writer.one(op.name, *operands, result=self.program.graph.type(node.results[0]), **attrs)
 
     def _transposed(self, node: Node, known: dict[int, Any], tangents: Tangents) -> None:

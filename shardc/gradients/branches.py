@@ -1,4 +1,4 @@
-"""if and case, backwards: the branch that was taken; what it needs is stored, zeros in the place of others'."""
+"""if and case, backwards: the branch that was taken. What a branch needs is stored, else zeros."""
 
 from __future__ import annotations
 

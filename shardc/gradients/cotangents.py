@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardc.gradients.program import Program
@@ -72,8 +72,7 @@ class Cotangents:
 
     def take_common(self, value: int) -> tuple[Any | None, Pending]:
         """The cotangent summed as far as its terms differ, and the axes that are left."""
-        parts = self._parts.get(value, [])
-        common = frozenset.intersection(*(pending for _, pending in parts)) if parts else NONE
+        common = shared(pending for _, pending in self._parts.get(value, []))
         return self.take_up_to(value, common), common
 
     def reduced(self, term: Any, axes: Pending) -> Any:
@@ -93,6 +92,14 @@ class Cotangents:
 
     def _sum(self, a: Any, b: Any) -> Any:
         return self.writer.one(hlo.add.name, a, b)
+
+
+def shared(pendings: Iterable[Pending]) -> Pending:
+    """The axes that all of these have."""
+    first, *rest = [*pendings] or [NONE]
+    for other in rest:
+        first = first & other
+    return first
 
 
 def zeros(writer: Writer[Any], program: Program, value: int) -> Any:

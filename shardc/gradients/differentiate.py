@@ -61,7 +61,7 @@ def vjp(
 def jvp(
     program: Program, writer: Writer[Any], args: Sequence[Any], tangents: Mapping[int, Any]
 ) -> tuple[list[Any], list[Any]]:
-    """Build the function for these arguments, with the tangents of some by position; its results, and theirs."""
+    """Build the function with the tangents of some arguments, by position; its results, and theirs."""
     region = program.region
     prepare(program, sorted(tangents))
     known = dict(zip(region.args, args, strict=True))

@@ -51,7 +51,7 @@ class Inliner:
     def _node(self, node: Node, known: dict[int, int], nodes: list[Node]) -> None:
         operands = tuple(known.get(value, value) for value in node.operands)
         callee = node.attrs.get("callee")
-        if node.name == func.call.name and callee not in self.kept:
+        if node.name == func.call.name and str(callee) not in self.kept:
             made = self._body(cast(str, callee), operands, nodes)
             for result, value in zip(node.results, made, strict=True):
                 known[result] = value

@@ -12,7 +12,7 @@ from typing import Any
 
 from shardc.analysis.loops import Counted, counted
 from shardc.gradients.backward import Backward, Slice
-from shardc.gradients.cotangents import zeros
+from shardc.gradients.cotangents import shared, zeros
 from shardc.gradients.forward import Forward
 from shardc.gradients.program import Plan, Program
 from shardc.gradients.recording import Recorder
@@ -230,7 +230,7 @@ def _pending(back: Backward, arg: int) -> Any:
     """The axes over which what a turn adds to a fixed value's cotangent is still to be summed."""
     terms = [pending for _, pending in back.cotangents.terms(arg)]
     terms += [one.pending for one in back.slices.get(arg, [])]
-    return frozenset.intersection(*terms)
+    return shared(terms)
 
 
 def _added(back: Backward, loop: _Loop, arg: int, total: Any, pending: Any) -> Any:

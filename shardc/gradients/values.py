@@ -55,7 +55,7 @@ class Values:
 
     def _again(self, node: Node) -> Any:
         types = self.program.graph.types(node.results)
-        attrs = {k: v for k, v in node.attrs.items() if not k.startswith("shardc.")}
+        attrs: dict[str, Any] = {k: v for k, v in node.attrs.items() if not k.startswith("shardc.")}
         with self.writer.at(node.loc):
             (made,) = self.writer.op(node.name, *(self[v] for v in node.operands), results=types, **attrs)
         return made

@@ -1,9 +1,9 @@
 """How the results of an operation change with its operands, as a formula over a builder.
 
-A formula sees one `Step`: the operation, its operands and results as terms, and the cotangents of its results;
-it gives the cotangents of operands. It is written once, for whatever builds: xDSL operations, a recording,
-numbers. `jvp` need not be given: an operation that is linear is its own, and any other is the transpose of
-its `vjp`.
+A formula sees one `Step`, the operation with its operands and results as terms, and the cotangents of its
+results; it gives the cotangents of operands. It is written once, for whatever builds: xDSL operations or a
+recording. There is no formula for tangents: an operation that is linear is its own, and any other is the
+transpose of its `vjp`.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ class Summed:
 class Step:
     """One operation in the program that is differentiated.
 
-    `value(i)` is operand i, `result(i)` result i, as terms (derivatives/terms.py). `bodies` are its regions as they are built, `regions` as they are written.
-    `part_of` names the function of the language that the operation is a part of: relu. `same(i, axes)` are
-    the axes of these over which operand i is the same on all devices, `partial(i, axes)` those over which it
-    is a partial sum.
+    `value(i)` is operand i, `result(i)` result i, as terms (derivatives/terms.py). `bodies` are its regions
+    as they are built, `regions` as they are written. `part_of` names the function of the language that the
+    operation is a part of: relu. `same(i, axes)` are the axes of these over which operand i is the same on
+    all devices, `partial(i, axes)` those over which it is a partial sum.
     """
 
     op: Op
@@ -70,7 +70,7 @@ Cotangents = Sequence[Any]
 """Those of the results, as terms; None for a result that nothing depends on."""
 
 Vjp = Callable[[Step, Cotangents, frozenset[int]], Mapping[int, Any]]
-"""(step, cotangents of the results, operands) -> the cotangents of these operands; what is left out is zero."""
+"""(step, cotangents of the results, operands) -> the cotangents of these operands; zero where left out."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class SourceBuilder(IRBuilder):
 
     @contextmanager
     def draft(self, types: Sequence[TensorType]) -> Generator[tuple[FuncOp, Sequence[SSAValue]]]:
-        """A function of the module that is gone afterwards; what is built inside, up to `ret`, is its body."""
+        """A function of the module that the caller removes; what is built inside is its body."""
         with self._untagged(), self.func("draft", types, public=False) as args:
             parent = args[0].block.parent_op() if args else self._block.parent_op()
             assert isinstance(parent, FuncOp)

@@ -29,8 +29,8 @@ def call(scope: Scope, expr: s.Call) -> Value:
             return _method(scope, expr, function)
         expr = replace(expr, function=imported)
         function = imported
-    if isinstance(function, s.Call):
-        made = call(scope, function)
+    if isinstance(function, s.Call | s.Index):
+        made = scope.value(function)
         if not isinstance(made, FunctionName):
             raise scope.e.error(f"{describe(made)} is called, and is no function", pos=expr.pos)
         return _call_value(scope, made.name, made, expr)

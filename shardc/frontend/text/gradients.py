@@ -7,6 +7,7 @@ the program: forwards, and backwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from xdsl.ir import SSAValue
 
@@ -32,7 +33,8 @@ DERIVATIVES = ("grad", "value_and_grad", "vjp", "jvp")
 
 def stop_gradient(e: Emitter, x: Value) -> Value:
     """x, which derivatives take for a constant."""
-    tensors = [e.op(hlo.optimization_barrier.name, t, weak=t.weak, **{STOP: True}) for t in tensors_of(x)]
+    marked: dict[str, Any] = {STOP: True}
+    tensors = [e.op(hlo.optimization_barrier.name, t, weak=t.weak, **marked) for t in tensors_of(x)]
     return rebuilt(x, tensors)
 
 
@@ -40,9 +42,9 @@ def grad(
     e: Emitter,
     fun: FunctionName,
     argnums: Dims = 0,
-    has_aux: bool = False,  # noqa: FBT001, FBT002
+    has_aux: bool = False,
 ) -> FunctionName:
-    """The function that computes the gradient of `fun`, which returns a scalar, by the arguments `argnums`."""
+    """The function that computes the gradient of `fun`, which returns a scalar, by arguments `argnums`."""
     both = value_and_grad(e, fun, argnums, has_aux)
 
     def only(function: FunctionName) -> FunctionName:
@@ -65,7 +67,7 @@ def value_and_grad(
     e: Emitter,
     fun: FunctionName,
     argnums: Dims = 0,
-    has_aux: bool = False,  # noqa: FBT001, FBT002
+    has_aux: bool = False,
 ) -> FunctionName:
     """The function that computes `fun` and its gradient."""
     chosen = (0,) if argnums is None else argnums if isinstance(argnums, tuple) else (argnums,)

@@ -28,7 +28,7 @@ def _dot(which: int) -> Callable[[Step, Term], Term]:
         start = len(batch[0]) + (len(free[0]) if which == 0 else 0)
         rest = tuple(range(start, start + len(free[other])))
         term = s.value(other).cast(ct.type.dtype)
-        kept = {k: v for k, v in s.op.attrs.items() if k == "precision_config"}
+        kept: dict[str, Any] = {k: v for k, v in s.op.attrs.items() if k == "precision_config"}
         stacked = tuple(range(len(batch[0])))
         summed = sorted(range(len(contracted[other])), key=contracted[other].__getitem__)
         back = [contracted[which][i] for i in summed]
@@ -83,7 +83,7 @@ def spread_padding(
 
 
 def _conv_parts(s: Step) -> tuple[ConvDims, dict[str, Any], int]:
-    attrs = dict(s.op.attrs)
+    attrs: dict[str, Any] = dict(s.op.attrs)
     if any(attrs.get("window_reversal") or ()) or attrs.get("batch_group_count", 1) != 1:
         raise Missing("a convolution of reversed windows, or of groups of the batch, has no derivative here")
     dims = cast(ConvDims, attrs["dimension_numbers"])
@@ -107,6 +107,10 @@ def _window(s: Step, dims: ConvDims, attrs: dict[str, Any]) -> _Window:
     )
 
 
+def _changed(attrs: dict[str, Any], **changes: object) -> dict[str, Any]:
+    return {**attrs, **changes}
+
+
 def _conv_image(s: Step, ct: Term) -> Term:
     dims, attrs, groups = _conv_parts(s)
     window = _window(s, dims, attrs)
@@ -125,15 +129,15 @@ def _conv_image(s: Step, ct: Term) -> Term:
     return ct.op(
         hlo.convolution,
         kernel.op(hlo.reverse, dimensions=dims.kernel_spatial) if dims.kernel_spatial else kernel,
-        **{
-            **attrs,
-            "window_strides": attrs["lhs_dilation"],
-            "lhs_dilation": attrs["window_strides"],
-            "padding": tuple(padding),
-            "dimension_numbers": turned,
-            "feature_group_count": groups,
-            "batch_group_count": 1,
-        },
+        **_changed(
+            attrs,
+            window_strides=attrs["lhs_dilation"],
+            lhs_dilation=attrs["window_strides"],
+            padding=tuple(padding),
+            dimension_numbers=turned,
+            feature_group_count=groups,
+            batch_group_count=1,
+        ),
     )
 
 
@@ -167,15 +171,15 @@ def _conv_kernel(s: Step, ct: Term) -> Term:
     return s.x.op(
         hlo.convolution,
         ct,
-        **{
-            **attrs,
-            "window_strides": attrs["rhs_dilation"],
-            "rhs_dilation": attrs["window_strides"],
-            "padding": tuple(zip(window.low, high, strict=True)),
-            "dimension_numbers": turned,
-            "feature_group_count": 1,
-            "batch_group_count": groups,
-        },
+        **_changed(
+            attrs,
+            window_strides=attrs["rhs_dilation"],
+            rhs_dilation=attrs["window_strides"],
+            padding=tuple(zip(window.low, high, strict=True)),
+            dimension_numbers=turned,
+            feature_group_count=1,
+            batch_group_count=groups,
+        ),
     )
 
 

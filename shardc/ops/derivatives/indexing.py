@@ -81,12 +81,15 @@ def _dims(s: Step) -> ScatterDims:
 def _written(s: Step, x: Term, updates: Term) -> Term:
     """x with updates in the places of this scatter; the later of two stays."""
     scalar = x.type.with_shape(())
-    second = (scalar, scalar), lambda b, old, new: [new]  # pyright: ignore
+
+    def second(b: Any, old: Any, new: Any) -> list[Any]:
+        return [new]
+
     (result,) = x.ops(
         hlo.scatter,
         s.y,
         updates,
-        regions=[second],
+        regions=[((scalar, scalar), second)],
         scatter_dimension_numbers=_dims(s),
         indices_are_sorted=bool(s.op.attrs.get("indices_are_sorted", False)),
         unique_indices=bool(s.op.attrs.get("unique_indices", False)),

@@ -83,7 +83,9 @@ _REDUCE: dict[str | None, Callable[[Step, Any, frozenset[int]], Found]] = {
 def _window(s: Step) -> dict[str, Any]:
     rank = s.op.operands[0].rank
     ones = (1,) * rank
-    attrs = {name: tuple(cast("Sequence[int]", s.op.attrs.get(name) or ones)) for name in _SIZES}
+    attrs: dict[str, Any] = {
+        name: tuple(cast("Sequence[int]", s.op.attrs.get(name) or ones)) for name in _SIZES
+    }
     attrs["padding"] = tuple(cast("Sequence[tuple[int, int]]", s.op.attrs.get("padding") or ((0, 0),) * rank))
     return attrs
 
@@ -235,22 +237,27 @@ def _running_product(s: Step, ct: Term) -> Term:
 
 def _sort(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found:
     """Sort the places along; sorting by them brings cotangents back."""
-    dim, types = cast(int, s.op.attrs["dimension"]), s.op.operands
-    (arguments, before), place = s.bodies[0], TensorType(types[0].shape, "i32")
-    count = len(arguments)
+    first = s.op.operands[0]
+    dim, place = cast(int, s.op.attrs.get("dimension", first.rank - 1)), TensorType(first.shape, "i32")
+    (arguments, before), (region,) = s.bodies[0], s.regions
+    read = {value for node in region.nodes for value in node.operands}
+    keys = [i for i in range(len(s.op.operands)) if read & set(region.args[2 * i : 2 * i + 2])]
+    pairs = [arg for i in keys for arg in arguments[2 * i : 2 * i + 2]]
 
     def same_order(b: Any, *args: Any) -> Sequence[Any]:
-        return before(b, *args[:count])
+        given = {i: args[2 * at : 2 * at + 2] for at, i in enumerate(keys)}
+        unread = args[:2]
+        return before(b, *(v for i in range(len(s.op.operands)) for v in given.get(i, unread)))
 
     scalar = TensorType((), "i32")
-    terms = [s.value(i) for i in range(len(types))]
+    terms = [s.value(i) for i in keys]
     order = terms[0].ops(
         hlo.sort,
         *terms[1:],
         terms[0].iota(place, dim),
-        regions=[((*arguments, scalar, scalar), same_order)],
+        regions=[((*pairs, scalar, scalar), same_order)],
         dimension=dim,
-        is_stable=s.op.attrs["is_stable"],
+        is_stable=s.op.attrs.get("is_stable", False),
     )[-1]
     used = [i for i in sorted(wanted) if cotangents[i] is not None]
     if not used:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,5 +166,8 @@ class Term:
 
 def combining(op: OpDef, scalar: TensorType) -> Body:
     """A body that combines two scalars."""
-    build: Callable[..., Sequence[Any]] = lambda b, x, y: [b.one(op.name, x, y)]
+
+    def build(b: Any, x: Any, y: Any) -> Sequence[Any]:
+        return [b.one(op.name, x, y)]
+
     return (scalar, scalar), build

@@ -247,15 +247,19 @@ def loss(x: f32[4, 4]) -> f32[]:
 ### triangular 0,1
 def loss(x: f32[4, 4], b: f32[4, 3]) -> f32[]:
     a = tril(x) + 4 * eye(4)
-    y = op("stablehlo.triangular_solve", a, b, {left_side=True, lower=True, unit_diagonal=False, transpose_a="NO_TRANSPOSE"})
-    z = op("stablehlo.triangular_solve", a, y, {left_side=True, lower=True, unit_diagonal=False, transpose_a="TRANSPOSE"})
+    y = op("stablehlo.triangular_solve", a, b, {
+        left_side=True, lower=True, unit_diagonal=False, transpose_a="NO_TRANSPOSE"})
+    z = op("stablehlo.triangular_solve", a, y, {
+        left_side=True, lower=True, unit_diagonal=False, transpose_a="TRANSPOSE"})
     return sum(z * z)
 
 ### triangular_from_the_right 0,1
 def loss(x: f32[4, 4], b: f32[3, 4]) -> f32[]:
     a = triu(x) + 4 * eye(4)
-    y = op("stablehlo.triangular_solve", a, b, {left_side=False, lower=False, unit_diagonal=False, transpose_a="NO_TRANSPOSE"})
-    z = op("stablehlo.triangular_solve", a, y, {left_side=False, lower=False, unit_diagonal=False, transpose_a="TRANSPOSE"})
+    y = op("stablehlo.triangular_solve", a, b, {
+        left_side=False, lower=False, unit_diagonal=False, transpose_a="NO_TRANSPOSE"})
+    z = op("stablehlo.triangular_solve", a, y, {
+        left_side=False, lower=False, unit_diagonal=False, transpose_a="TRANSPOSE"})
     return sum(z * z)
 """
 )
