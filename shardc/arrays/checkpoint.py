@@ -13,7 +13,7 @@ import numpy as np
 from shardc.arrays.entry import Array, Entry
 from shardc.arrays.numpy_files import read_npy, read_npz
 from shardc.arrays.placed import Bounds, extent, moved, overlap, part, whole
-from shardc.arrays.safetensors import read_entries
+from shardc.arrays.safetensors import DTYPES, read_entries
 from shardc.diagnostics import ShardcError
 
 INDEX = "shardc.index.json"
@@ -47,9 +47,6 @@ class Stored:
             if inside is not None:
                 count += entry.read(moved(inside, place), out[part(moved(inside, bounds))])
                 filled += int(np.prod(extent(inside), dtype=np.int64))
-        if not self.shape:
-            place, entry = self.pieces[0]
-            return entry.read((), out)
         if filled != out.size:
             raise ShardcError(f"{self.name}: the pieces on disk do not make up {list(self.shape)}")
         return count
@@ -132,7 +129,8 @@ def _blocks(path: Path) -> dict[str, Stored]:
                     files[file] = read_entries(str(path / _inside(path, file)))
                 place = tuple((int(start), int(stop)) for start, stop in bounds)
                 pieces.append((place, _piece(path, name, place, files[file])))
-            found[name] = Stored(name, pieces[0][1].dtype, tuple(array["shape"]), tuple(pieces))
+            dtype = pieces[0][1].dtype if pieces else DTYPES[array["dtype"]]  # no piece: no elements
+            found[name] = Stored(name, dtype, tuple(array["shape"]), tuple(pieces))
     except (KeyError, TypeError, ValueError, AttributeError, IndexError):
         raise ShardcError(f"{path / INDEX} cannot be read: it was altered") from None
     return found

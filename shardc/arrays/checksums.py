@@ -34,6 +34,14 @@ class Checksums:
     cuts: Cuts
     sums: tuple[int, ...]
 
+    def fit(self, shape: Sequence[int]) -> bool:
+        """Whether they are of an array of that shape."""
+        whole = len(self.cuts) == len(shape) and all(
+            len(at) > 0 and at[0] == 0 and at[-1] == size and all(a < b for a, b in pairwise(at))
+            for at, size in zip(self.cuts, shape, strict=True)
+        )
+        return whole and len(self.sums) == count_of(self.cuts)
+
     def wrong(self, bounds: Bounds, block: NDArray[Any]) -> Bounds | None:
         """A cell inside of `bounds`, whose elements are `block`, that has another sum."""
         for number, cell in cells(self.cuts, bounds):

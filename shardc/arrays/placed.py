@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from types import EllipsisType
 from typing import cast
 
 from shardc.diagnostics import ShardcError
@@ -37,9 +38,9 @@ def moved(bounds: Bounds, origin: Bounds) -> Bounds:
     return tuple((a - o, b - o) for (a, b), (o, _) in zip(bounds, origin, strict=True))
 
 
-def part(bounds: Bounds) -> tuple[slice, ...]:
-    """The bounds as an index."""
-    return tuple(slice(start, stop) for start, stop in bounds)
+def part(bounds: Bounds) -> tuple[slice | EllipsisType, ...]:
+    """The bounds as an index, which gives a view of a scalar too."""
+    return (*(slice(start, stop) for start, stop in bounds), ...)
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from shardc.arrays.checkpoint import INDEX, Checkpoint, Stored, piece_name
 from shardc.arrays.checksums import cuts_of
 from shardc.arrays.loading import matching
 from shardc.arrays.placed import Bounds, Placed, extent, moved, overlap
-from shardc.arrays.safetensors import Plan, read_entries
+from shardc.arrays.safetensors import Plan, name_of, read_entries
 from shardc.arrays.saving import files_of
 from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
 from shardc.diagnostics import ShardcError
@@ -57,7 +58,10 @@ def reshard(
     folder = Path(path)
     with saying(path):
         folder.mkdir(parents=True, exist_ok=True)
-    arrays: dict[str, Any] = {name: {"shape": s.shape, "pieces": []} for name, s in stored.items()}
+    arrays: dict[str, Any] = {
+        name: {"shape": array.shape, "dtype": name_of(name, array.dtype), "pieces": []}
+        for name, array in stored.items()
+    }
     totals = [0, 0, 0, 0]
     for number, (device, pieces) in enumerate(sorted(files.items())):
         file = folder / f"device-{device:05d}-{token}.safetensors"
@@ -71,10 +75,16 @@ def reshard(
         totals = [totals[0] + 1, totals[1], totals[2] + read, totals[3] + changed]
     old = files_of(folder)
     write_index(folder / INDEX, {"format": 1, "arrays": arrays}, token)
-    for name in old - files_of(folder):
+    named = files_of(folder)
+    left = {file.name for file in folder.iterdir() if _OWN.fullmatch(file.name)}  # by runs that were killed
+    for name in (old | left) - named:
         with suppress(OSError):
             (folder / Path(name).name).unlink()
     return Resharded(*totals)
+
+
+_OWN = re.compile(r"device-\d+-[0-9a-f]{12}\.safetensors|\.device-\d+-[0-9a-f]{12}\.safetensors\.tmp")
+"""What this writes into a folder, beside the index."""
 
 
 def _plan(layouts: Mapping[str, Placed]) -> dict[int, list[tuple[str, Bounds]]]:

@@ -1,7 +1,7 @@
 """safetensors: eight bytes with the length of a JSON header, the header, the arrays row-major.
 
 Beside what the format says the header's metadata may have CHECKSUMS: where the cells of each array are cut,
-and their sums.
+and their sums; and HEADER, the sum of what the header says of arrays and of CHECKSUMS.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
+from zlib import crc32
 
 import ml_dtypes
 import numpy as np
@@ -19,6 +20,7 @@ from shardc.arrays.entry import Entry, opened
 from shardc.diagnostics import ShardcError
 
 CHECKSUMS = "shardc.checksums"
+HEADER = "shardc.header"
 _METADATA = "__metadata__"
 _LONGEST = 100 << 20
 
@@ -43,6 +45,13 @@ DTYPES: dict[str, np.dtype[Any]] = {
 _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 
 
+def name_of(array: str, dtype: np.dtype[Any]) -> str:
+    """What the format calls the dtype of an array. ShardcError if it has none."""
+    if dtype not in _NAMES:
+        raise ShardcError(f"safetensors has no dtype {dtype}, which {array} has")
+    return _NAMES[dtype]
+
+
 def read_entries(file: str) -> dict[str, Entry]:
     """The arrays of a file by name. ShardcError if it is none of the format, or ends too early."""
     with opened(file) as descriptor:
@@ -54,8 +63,10 @@ def read_entries(file: str) -> dict[str, Entry]:
             )
         text = os.pread(descriptor, length, 8)
     try:
-        header = cast("dict[str, dict[str, Any]]", json.loads(text))
-        sums = _checksums(header.pop(_METADATA, {}))
+        header = cast("dict[str, dict[str, Any]]", json.loads(text, object_pairs_hook=_once))
+        metadata = header.pop(_METADATA, {})
+        _check_header(file, header, metadata)
+        sums = _checksums(metadata)
         entries = {
             name: _entry(file, name, said, 8 + length, sums.get(name)) for name, said in header.items()
         }
@@ -66,6 +77,30 @@ def read_entries(file: str) -> dict[str, Entry]:
     return entries
 
 
+def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """A JSON object. ValueError if it has a key twice."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key twice")
+    return found
+
+
+def _check_header(file: str, header: Mapping[str, Any], metadata: Mapping[str, str]) -> None:
+    """ShardcError if the header says something else than when `Plan` wrote it, or has lost a part of that."""
+    if HEADER in metadata and CHECKSUMS not in metadata:
+        raise ShardcError(f"{file} was altered: its header has lost the checksums of the arrays")
+    if HEADER in metadata and metadata[HEADER] != _sum_of(header, metadata[CHECKSUMS]):
+        raise ShardcError(
+            f"{file} was altered: its header says of {', '.join(header) or 'arrays'} what was not saved so"
+        )
+
+
+def _sum_of(header: Mapping[str, Any], checksums: str) -> str:
+    """The sum of what a header says, eight hexadecimal digits."""
+    text = json.dumps(header, sort_keys=True, separators=(",", ":")) + checksums
+    return to_text([crc32(text.encode())])
+
+
 def _entry(file: str, name: str, said: Mapping[str, Any], start: int, sums: Checksums | None) -> Entry:
     if said["dtype"] not in DTYPES:
         raise ShardcError(f"{file}: {name} has dtype {said['dtype']}, which is not known")
@@ -74,6 +109,10 @@ def _entry(file: str, name: str, said: Mapping[str, Any], start: int, sums: Chec
     entry = Entry(file, name, DTYPES[said["dtype"]], shape, start + first, checksums=sums)
     if stop - first != entry.nbytes or first < 0 or min(shape, default=0) < 0:
         raise ShardcError(f"{file}: {name}, {said['dtype']}{list(shape)}, has {stop - first} bytes")
+    if sums is not None and not sums.fit(shape):
+        raise ShardcError(
+            f"{file} was altered: its checksums are not of {name}, {said['dtype']}{list(shape)}"
+        )
     return entry
 
 
@@ -95,11 +134,9 @@ class Plan:
         self._sums = {name: [0] * count_of(cuts) for name, cuts in self.cuts.items()}
         end = 0
         for name, (dtype, shape, _) in sorted(arrays.items(), key=lambda item: -item[1][0].itemsize):
-            if dtype not in _NAMES:
-                raise ShardcError(f"safetensors has no dtype {dtype}, which {name} has")
             nbytes = Entry(file, name, dtype, tuple(shape), 0).nbytes
             self._said[name] = {
-                "dtype": _NAMES[dtype],
+                "dtype": name_of(name, dtype),
                 "shape": list(shape),
                 "data_offsets": [end, end + nbytes],
             }
@@ -120,7 +157,8 @@ class Plan:
     def header(self) -> bytes:
         """The file's beginning, padded to eight bytes."""
         said = {name: [self.cuts[name], to_text(sums)] for name, sums in self._sums.items()}
-        metadata = {"format": "np", CHECKSUMS: json.dumps(said, separators=(",", ":"))}
+        sums = json.dumps(said, separators=(",", ":"))
+        metadata = {"format": "np", CHECKSUMS: sums, HEADER: _sum_of(self._said, sums)}
         text = json.dumps({_METADATA: metadata, **self._said}, separators=(",", ":")).encode()
         text += b" " * (-len(text) % 8)
         return len(text).to_bytes(8, "little") + text

@@ -20,7 +20,7 @@ from shardc.arrays.checkpoint import INDEX, piece_name
 from shardc.arrays.checksums import cuts_of
 from shardc.arrays.entry import Array
 from shardc.arrays.placed import Bounds, Placed, extent, moved, part
-from shardc.arrays.safetensors import Plan
+from shardc.arrays.safetensors import Plan, name_of
 from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
 from shardc.diagnostics import ShardcError
 
@@ -227,6 +227,7 @@ def _index(folder: Path, layouts: Mapping[str, Placed], said: list[dict[str, lis
     arrays = {
         name: {
             "shape": placed.type.shape,
+            "dtype": name_of(name, placed.type.numpy),
             "pieces": [piece for pieces in said for piece in pieces.get(name, ())],
         }
         for name, placed in layouts.items()

@@ -8,7 +8,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib.util import find_spec
@@ -21,6 +20,7 @@ from shardc.launch.mpi_process import split
 from shardc.launch.noise import GlooLines, hydra_banner
 from shardc.launch.processes import Command, run
 from shardc.launch.rank import VARIABLE, Endings
+from shardc.launch.scratch import scratch
 from shardc.options import Options
 
 _PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
@@ -44,8 +44,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _reported(given: argparse.Namespace) -> int:
     try:
-        with tempfile.TemporaryDirectory(prefix="shardc-run-") as folder:
-            return _run(given, Path(folder))
+        with scratch("run") as folder:
+            return _run(given, folder)
     except ShardcError as error:
         print(error, file=sys.stderr)
         return 1
@@ -75,10 +75,10 @@ def run_processes(words: Sequence[str], processes: int, devices: int, mpi: bool,
     mpiexec = _mpi(processes, [sys.executable, "-m", "shardc.launch.watched_mpi", *words])
     if sys.platform != "linux":
         return run([mpiexec], limit, say)
-    with tempfile.TemporaryDirectory(prefix="shardc-ranks-") as folder:
-        endings = Endings(Path(folder), processes)
+    with scratch("ranks") as folder:
+        endings = Endings(folder, processes)
         try:
-            environment = {**mpiexec.environment, VARIABLE: folder}
+            environment = {**mpiexec.environment, VARIABLE: str(folder)}
             watched = replace(mpiexec, environment=environment, noise=_banner, ranks=endings)
             return run([watched], limit, say)
         finally:

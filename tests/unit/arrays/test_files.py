@@ -187,3 +187,49 @@ def test_a_file_that_has_no_room(tmp_path: Path, target: str, limit: int):
     assert not load(str(path), {"w": Placed(TensorType((256, 256), "f32"))})["w"][0].any()
     assert not [file for file in tmp_path.rglob("*") if file.name.endswith(".tmp")]
     assert len([*tmp_path.rglob("*.safetensors")]) == 1
+
+
+def test_any_altered_byte_is_an_error_or_changes_nothing(tmp_path: Path) -> None:
+    """Of the header too: names, dtypes, shapes, places, and the checksums themselves."""
+    arrays = {
+        "a": np.arange(24, dtype=np.float32).reshape(4, 6),
+        "b": 2 * np.arange(24, dtype=np.float32).reshape(4, 6),
+        "c": np.arange(5, dtype=np.int32),
+        "d": np.array(2.5, np.float64),
+    }
+    short = {"float32": "f32", "int32": "i32", "float64": "f64"}
+    layouts = {name: Placed(TensorType(a.shape, short[str(a.dtype)])) for name, a in arrays.items()}
+    path = tmp_path / "all.safetensors"
+    save(str(path), {name: {0: array} for name, array in arrays.items()}, layouts)
+    right = path.read_bytes()
+
+    def content() -> dict[str, tuple[str, tuple[int, ...], bytes]]:
+        found: dict[str, tuple[str, tuple[int, ...], bytes]] = {}
+        for name, stored in open_checkpoint(str(path)).arrays.items():
+            out = np.empty(stored.shape, stored.dtype)
+            stored.read(tuple((0, size) for size in stored.shape), out)
+            found[name] = str(stored.dtype), stored.shape, out.tobytes()
+        return found
+
+    whole = content()
+    assert whole == {name: (str(a.dtype), a.shape, a.tobytes()) for name, a in arrays.items()}
+    for place in range(len(right)):
+        for bit in (0, 5):
+            altered = bytearray(right)
+            altered[place] ^= 1 << bit
+            path.write_bytes(altered)
+            try:
+                found = content()
+            except ShardcError:
+                continue
+            assert found == whole
+    header = json.loads(right[8 : 8 + int.from_bytes(right[:8], "little")])
+    for change in ("dtype", "shape"):
+        other = json.loads(json.dumps(header))
+        other["a"][change] = "I32" if change == "dtype" else [6, 4]
+        text = json.dumps(other, separators=(",", ":")).encode()
+        path.write_bytes(len(text).to_bytes(8, "little") + text + right[-(24 * 8 + 5 * 4 + 8) :])
+        with pytest.raises(
+            ShardcError, match="was altered: its header says of d, a, b, c what was not saved so"
+        ):
+            open_checkpoint(str(path))
