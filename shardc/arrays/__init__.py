@@ -5,8 +5,9 @@
     save("checkpoint", blocks, layouts)                           # one process
     save("checkpoint", blocks, layouts, group=Group(rank, size, allgather))
 
-Read: `.safetensors`, its index of several files, `.npy`, `.npz`, a folder of those, and what `save` writes:
-one `.safetensors` file of whole arrays, or a folder of files of blocks. Nothing here communicates but `save`,
+Read: `.safetensors`, its index of several files, `.npy`, `.npz`, a folder of those, zarr and orbax's
+where tensorstore is installed, and what `save` writes: one `.safetensors` file of whole arrays, a folder of
+files of blocks, `.zarr` or `.orbax`. Nothing here communicates but `save`,
 by the `allgather` that it is given.
 """
 

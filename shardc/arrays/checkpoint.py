@@ -10,7 +10,8 @@ from typing import Any, cast
 
 import numpy as np
 
-from shardc.arrays.entry import Array, Entry
+from shardc.arrays.chunked import chunked_folder
+from shardc.arrays.entry import Array, Entry, Piece
 from shardc.arrays.numpy_files import read_npy, read_npz
 from shardc.arrays.placed import Bounds, extent, moved, overlap, part, whole
 from shardc.arrays.safetensors import DTYPES, read_entries
@@ -33,7 +34,7 @@ class Stored:
     name: str
     dtype: np.dtype[Any]
     shape: tuple[int, ...]
-    pieces: tuple[tuple[Bounds, Entry], ...]
+    pieces: tuple[tuple[Bounds, Piece], ...]
 
     @property
     def nbytes(self) -> int:
@@ -81,13 +82,16 @@ def _file(path: Path) -> dict[str, Stored]:
     return {name: _one(name, entry) for name, entry in _READERS[path.suffix](str(path)).items()}
 
 
-def _one(name: str, entry: Entry) -> Stored:
+def _one(name: str, entry: Piece) -> Stored:
     return Stored(name, entry.dtype, entry.shape, ((whole(entry.shape), entry),))
 
 
 def _folder(path: Path) -> dict[str, Stored]:
     if (path / INDEX).exists():
         return _blocks(path)
+    chunked = chunked_folder(path)
+    if chunked is not None:
+        return {name: _one(name, entry) for name, entry in chunked.items()}
     index = sorted(path.glob("*.safetensors.index.json"))
     if len(index) == 1:
         return _index(index[0])
@@ -123,7 +127,7 @@ def _blocks(path: Path) -> dict[str, Stored]:
     found: dict[str, Stored] = {}
     try:
         for name, array in said["arrays"].items():
-            pieces: list[tuple[Bounds, Entry]] = []
+            pieces: list[tuple[Bounds, Piece]] = []
             for file, bounds in array["pieces"]:
                 if file not in files:
                     files[file] = read_entries(str(path / _inside(path, file)))

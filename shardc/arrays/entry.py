@@ -11,7 +11,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,25 @@ from shardc.diagnostics import ShardcError
 Array = NDArray[Any]
 
 CHUNK = 8 << 20
+
+
+class Piece(Protocol):
+    """An array of a file or folder, of which parts can be read."""
+
+    @property
+    def file(self) -> str: ...
+    @property
+    def dtype(self) -> np.dtype[Any]: ...
+    @property
+    def shape(self) -> tuple[int, ...]: ...
+
+    def stamp(self) -> list[object]:
+        """Other after the file was written again."""
+        ...
+
+    def read(self, bounds: Bounds, out: Array) -> int:
+        """Read a part into `out`, which has its shape; how many bytes were read. ShardcError if damaged."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -40,6 +59,10 @@ class Entry:
     @property
     def nbytes(self) -> int:
         return prod(self.shape) * self.dtype.itemsize
+
+    def stamp(self) -> list[object]:
+        status = os.stat(self.file)
+        return [status.st_size, status.st_mtime_ns, self.offset]
 
     def check_size(self, size: int) -> None:
         """ShardcError unless a file of `size` bytes holds all of the array."""

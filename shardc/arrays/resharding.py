@@ -102,10 +102,7 @@ def _fingerprint(stored: Mapping[str, Stored], layouts: Mapping[str, Placed]) ->
     for name, array in sorted(stored.items()):
         said.append([name, str(array.dtype), array.shape, layouts[name].bounds])
         for bounds, entry in array.pieces:
-            status = os.stat(entry.file)
-            said.append(
-                [os.path.abspath(entry.file), status.st_size, status.st_mtime_ns, entry.offset, bounds]
-            )
+            said.append([os.path.abspath(entry.file), *entry.stamp(), bounds])
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:12]
 
 

@@ -1,8 +1,9 @@
 """Blocks of arrays into files: every block once, by the first process that holds it.
 
 A path that ends in .safetensors becomes one file of whole arrays, into which every process writes its ranges.
-Any other becomes a folder with one file of blocks per process, and an index. Both take the place of what was
-there when all is on disk: a save that is killed leaves the old one.
+One that ends in .zarr or .orbax is written in chunks (chunked_saving.py). Any other becomes a folder with one
+file of blocks per process, and an index. All appear when all is on disk: a save that is killed leaves the old
+one.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from shardc.arrays import chunked_saving
 from shardc.arrays.checkpoint import INDEX, piece_name
 from shardc.arrays.checksums import cuts_of
 from shardc.arrays.entry import Array
@@ -41,14 +43,16 @@ class Group:
         try:
             sent = {"said": say()}
         except ShardcError as error:
-            sent = {"failed": error.diagnostic.message}
+            sent = {"failed": error.diagnostic.message, "hint": error.diagnostic.hint}
         answers = [json.loads(answer) for answer in self.allgather(json.dumps(sent).encode())]
         for process, answer in enumerate(answers):
             if "failed" in answer:
                 where = f"process {process}: " if self.size > 1 else ""
-                raise ShardcError(f"{where}{answer['failed']}")
+                raise ShardcError(f"{where}{answer['failed']}", hint=answer["hint"])
         return [answer["said"] for answer in answers]
 
+
+_CHUNKED = (chunked_saving.GROUP, chunked_saving.CHECKPOINT)
 
 ALONE = Group()
 """One process, which holds all blocks."""
@@ -65,8 +69,16 @@ def save(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group 
     token = group.agree(lambda: secrets.token_hex(4))[0]
     if path.endswith(".safetensors"):
         _save_whole(path, blocks, layouts, group, token)
+    elif path.endswith(_CHUNKED):
+        _save_chunks(path, blocks, layouts, group, token)
     else:
         _save_blocks(path, blocks, layouts, group, token)
+
+
+def check_target(path: str) -> None:
+    """ShardcError if nothing can be saved there, which can be told before there is anything to save."""
+    if path.endswith(_CHUNKED):
+        chunked_saving.check_target(path)
 
 
 def _check(blocks: Blocks, layouts: Mapping[str, Placed]) -> None:
@@ -175,6 +187,21 @@ def _finish(path: str, temporary: str, plan: Plan) -> None:
         finally:
             os.close(descriptor)
         place(temporary, path)
+
+
+def _save_chunks(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:
+    owned = _owned(blocks, layouts, group)
+    temporary = chunked_saving.temporary_of(path, token)
+    first = group.process == 0
+    group.agree(lambda: chunked_saving.check_target(path))
+    try:
+        group.agree(lambda: chunked_saving.make_folder(temporary, path, layouts) if first else None)
+        group.agree(lambda: chunked_saving.write_blocks(temporary, layouts, owned))
+        group.agree(lambda: chunked_saving.finish(temporary, path) if first else None)
+    except BaseException:
+        if first:
+            chunked_saving.drop(temporary)
+        raise
 
 
 def _save_blocks(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:

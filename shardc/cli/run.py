@@ -55,6 +55,10 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
     who = starter()
     if given.processes is None and who is None:
         raise ShardcError("how many processes? -n says it", hint="shardc run PROGRAM -n 4")
+    if given.outputs:
+        from shardc.arrays.saving import check_target
+
+        check_target(given.outputs)
     path, devices = _compiled(given, folder)
     arguments = [path, *_paths(given), "--", *given.rest]
     if given.processes is None:
@@ -204,7 +208,9 @@ def _parser() -> argparse.ArgumentParser:
         help="the arguments, by name: a file or folder of arrays (default: random)",
     )
     parser.add_argument(
-        "--outputs", metavar="PATH", help="where to save the results: NAME.safetensors or a folder"
+        "--outputs",
+        metavar="PATH",
+        help="where to save the results: NAME.safetensors, NAME.zarr, NAME.orbax or a folder",
     )
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="how long all of it may take")
     parser.epilog = "What comes after -- a script finds in sys.argv."

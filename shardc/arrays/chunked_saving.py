@@ -1,0 +1,151 @@
+"""Blocks of arrays into zarr (version 3), through tensorstore: every process writes its own chunks.
+
+A path that ends in .zarr becomes a group, one that ends in .orbax a checkpoint that orbax restores.
+
+A chunk is a part of one block, so no two processes write the same. Each has a checksum (zarr's crc32c), which
+every reader of zarr verifies. The folder appears when all of it is on disk, and never takes another's place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from typing import Any
+
+from shardc.arrays.chunked import ORBAX, OWN, tensorstore
+from shardc.arrays.entry import Array
+from shardc.arrays.placed import Bounds, Placed, part
+from shardc.arrays.writing import place, saying
+from shardc.diagnostics import ShardcError
+
+GROUP, CHECKPOINT = ".zarr", ".orbax"
+"""What a path ends in."""
+
+_LARGEST = 4 << 20
+"""Bytes of a chunk."""
+
+
+def check_target(path: str) -> None:
+    """ShardcError if there is something already, or no tensorstore."""
+    tensorstore(path)
+    if os.path.lexists(path):
+        raise ShardcError(f"{path} is there already", hint="remove it, or save under another name")
+
+
+def temporary_of(path: str, token: str) -> Path:
+    """Where it is written first."""
+    return Path(path).with_name(f".{Path(path).name}.{token}.tmp")
+
+
+def make_folder(folder: Path, path: str, layouts: Mapping[str, Placed]) -> None:
+    """The folder with the descriptions of the arrays, and of the group or checkpoint that they are."""
+    ts = tensorstore(str(folder))
+    with saying(path):
+        folder.mkdir(parents=True)
+        describe = _describe_checkpoint if path.endswith(CHECKPOINT) else _describe_groups
+        describe(folder, layouts)
+        for name, placed in layouts.items():
+            with _writing(name):
+                ts.open(_spec(folder, name, placed), create=True).result()
+
+
+def write_blocks(
+    folder: Path, layouts: Mapping[str, Placed], owned: Mapping[str, list[tuple[Bounds, Array]]]
+) -> None:
+    """Write these blocks."""
+    ts = tensorstore(str(folder))
+    for name, held in owned.items():
+        with _writing(name):
+            store: Any = ts.open(_spec(folder, name, layouts[name]), open=True).result() if held else None
+            for bounds, block in held:
+                store[part(bounds)].write(block).result()
+
+
+def finish(folder: Path, path: str) -> None:
+    """Let it appear."""
+    check_target(path)
+    with saying(path):
+        place(str(folder), path)
+
+
+def drop(folder: Path) -> None:
+    """Remove what was written in vain."""
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _writing(name: str) -> Generator[None]:
+    """Errors of tensorstore as ShardcError."""
+    try:
+        yield
+    except (ValueError, OSError, RuntimeError) as error:
+        raise ShardcError(f"{name} cannot be written: {str(error).splitlines()[0][:300]}") from None
+
+
+def _spec(folder: Path, name: str, placed: Placed) -> dict[str, Any]:
+    shape = placed.type.shape
+    return {
+        "driver": "zarr3",
+        "kvstore": {"driver": "file", "path": f"{folder.absolute() / name}/"},
+        "store_data_equal_to_fill_value": True,
+        "metadata": {
+            "shape": list(shape),
+            "data_type": placed.type.numpy.name,
+            "chunk_grid": {"name": "regular", "configuration": {"chunk_shape": list(_chunk(placed))}},
+            "codecs": [{"name": "bytes", "configuration": {"endian": "little"}}, {"name": "crc32c"}],
+        },
+    }
+
+
+def _chunk(placed: Placed) -> tuple[int, ...]:
+    """A part of a block, so that blocks are made of chunks; the first dimensions are cut first."""
+    chunk = [max(1, size) for size in placed.block_shape]
+    for dim in range(len(chunk)):
+        while chunk[dim] > 1 and prod(chunk) * placed.type.numpy.itemsize > _LARGEST:
+            chunk[dim] //= next(n for n in range(2, chunk[dim] + 1) if chunk[dim] % n == 0)
+    return tuple(chunk)
+
+
+def _describe_groups(folder: Path, layouts: Mapping[str, Placed]) -> None:
+    """A zarr group, and one for every folder of an array's name. ShardcError for a name that is none."""
+    said = {n: [str(p.type.numpy), list(p.type.shape)] for n, p in layouts.items()}
+    _describe_group(folder, {OWN: said})
+    for name in layouts:
+        parts = name.split("/")
+        if any(word in _NO_NAMES or word.startswith("__") or "\0" in word for word in parts):
+            raise ShardcError(f"{name} is no name in a zarr group")
+        for parent in reversed(Path(name).parents[:-1]):
+            (folder / parent).mkdir(exist_ok=True)
+            _describe_group(folder / parent, {})
+
+
+_NO_NAMES = ("", ".", "..", "zarr.json", "c")
+
+
+def _describe_group(folder: Path, attributes: Mapping[str, Any]) -> None:
+    text = json.dumps({"zarr_format": 3, "node_type": "group", "attributes": attributes}, indent=1)
+    (folder / "zarr.json").write_text(text, encoding="utf-8")
+
+
+def _describe_checkpoint(folder: Path, layouts: Mapping[str, Placed]) -> None:
+    """A flat tree of arrays, as orbax describes one whose arrays are zarr's (use_ocdbt=False)."""
+    tree: dict[str, Any] = {}
+    for name, placed in layouts.items():
+        if name in _NO_NAMES or "/" in name or "\0" in name or name == ORBAX:
+            raise ShardcError(f"{name} is no name in an orbax checkpoint")
+        tree[str((name,))] = {
+            "key_metadata": [{"key": name, "key_type": 2}],
+            "value_metadata": {
+                "value_type": "np.ndarray",
+                "skip_deserialize": False,
+                "write_shape": placed.type.shape,
+            },
+        }
+    said = {"use_ocdbt": False, "use_zarr3": True, "store_array_data_equal_to_fill_value": True}
+    text = json.dumps({"tree_metadata": tree, **said, "custom_metadata": None})
+    (folder / ORBAX).write_text(text, encoding="utf-8")
