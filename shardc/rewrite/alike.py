@@ -60,8 +60,9 @@ class Alike:
     def _pairs(self, attrs: Mapping[str, Attribute]) -> Hashable:
         return frozenset([(key, self.number(attr)) for key, attr in attrs.items()]) if attrs else None
 
-    def _region(self, region: Region, number: Number, around: dict[SSAValue, int]) -> Hashable:
-        inside, keys = dict(around), list[Hashable]()
+    def _region(self, region: Region, number: Number, inside: dict[SSAValue, int]) -> Hashable:
+        """The key of a region; its own values are in `inside` only meanwhile."""
+        keys, around = list[Hashable](), len(inside)
         for block in region.blocks:
             for value in block.args:
                 inside[value] = len(inside)
@@ -70,4 +71,6 @@ class Alike:
                 keys.append(self._key(op, number, inside))
                 for result in op.results:
                     inside[result] = len(inside)
+        while len(inside) > around:
+            inside.popitem()
         return tuple(keys)
