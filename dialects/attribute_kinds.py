@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -23,6 +24,7 @@ from xdsl.dialects.builtin import (
     FlatSymbolRefAttrConstr,
     FloatAttr,
     IntegerAttr,
+    IntegerType,
     StringAttr,
     SymbolNameConstraint,
     SymbolRefAttr,
@@ -55,7 +57,17 @@ class AttributeKind:
 
 
 def _integers(value: Any) -> Attribute:
-    return DenseArrayBase.from_list(i64, [int(item) for item in value])
+    return _int_array(tuple(map(int, value)))
+
+
+@lru_cache(maxsize=1 << 14)
+def _int_array(value: tuple[int, ...]) -> Attribute:
+    return DenseArrayBase.from_list(i64, value)
+
+
+@lru_cache(maxsize=1 << 14)
+def _integer(value: int, type: IntegerType) -> Attribute:
+    return IntegerAttr(value, type)
 
 
 def _bools(value: Any) -> Attribute:
@@ -81,10 +93,10 @@ KINDS: dict[str, AttributeKind] = {
         for cls in (chlo_attributes.RaggedDotAttr, *sdy_attributes.ATTRIBUTES, *attributes.ATTRIBUTES)
     },
     **{_name(cls): AttributeKind(cls, cls) for cls in attributes.ATTRIBUTES if issubclass(cls, EnumAttr)},
-    "int": AttributeKind(IntegerAttr[I64], lambda value: IntegerAttr(int(value), i64)),
-    "i32": AttributeKind(IntegerAttr[I32], lambda value: IntegerAttr(int(value), i32)),
-    "direction": AttributeKind(IntegerAttr[I32], lambda value: IntegerAttr(DIRECTIONS.index(value), i32)),
-    "bool": AttributeKind(IntegerAttr[I1], lambda value: IntegerAttr(int(bool(value)), i1)),
+    "int": AttributeKind(IntegerAttr[I64], lambda value: _integer(int(value), i64)),
+    "i32": AttributeKind(IntegerAttr[I32], lambda value: _integer(int(value), i32)),
+    "direction": AttributeKind(IntegerAttr[I32], lambda value: _integer(DIRECTIONS.index(value), i32)),
+    "bool": AttributeKind(IntegerAttr[I1], lambda value: _integer(int(bool(value)), i1)),
     "float": AttributeKind(FloatAttr),
     "str": AttributeKind(StringAttr, StringAttr),
     "ints": AttributeKind(DenseArrayBase[I64], _integers),

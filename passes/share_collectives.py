@@ -14,6 +14,7 @@ Two softmaxes of one tensor need its maximum once. What only the second collecti
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable
 from dataclasses import dataclass, field
 
@@ -39,7 +40,8 @@ class ShareCollectives(GraphPass):
         body = shared.module.body
         around = _around(body)
         functions = [op for op in body.block.ops if isinstance(op, FuncOp) and op in around]
-        changed = any([_Sharer(around).block(function.body.block) for function in functions])
+        holders = Counter(op.name for op in around)
+        changed = any([_Sharer(around, holders).block(function.body.block) for function in functions])
         if changed:
             region_dce(body)
         return changed
@@ -68,10 +70,11 @@ def _alike() -> Alike:
 class _Sharer:
     """Equal values have equal numbers: value numbering, blind to shardc's notes.
 
-    `around` are the operations with collectives inside.
+    `around` are the operations with collectives inside; `holders` says how many of them have a name.
     """
 
     around: set[Operation]
+    holders: Counter[str]
     alike: Alike = field(default_factory=_alike)
     numbers: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
     made: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
@@ -81,7 +84,10 @@ class _Sharer:
         shared = False
         for op in list(block.ops):
             for inner in (inner for region in op.regions for inner in region.blocks if op in self.around):
-                shared |= _Sharer(self.around, self.alike, dict(self.numbers), dict(self.made)).block(inner)
+                known = dict(self.numbers), dict(self.made)
+                shared |= _Sharer(self.around, self.holders, self.alike, *known).block(inner)
+            if op in self.around and self.holders[op.name] == 1:
+                continue  # nothing is like it, and its key would be as long as its body
             first = self.made.setdefault(self.alike.key(op, self.number), op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)

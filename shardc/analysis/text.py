@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from shardc.graph.program import Node
 from shardc.graph.types import TensorType
 from shardc.layout import Dim, Sharding, text_of
 from shardc.ops import func
 
 
+@lru_cache(maxsize=1 << 14)
 def sharded_text(type: TensorType, sharding: Sharding) -> str:
     """A global type with the axes that split each dimension, and what is partial."""
     sizes = ", ".join(dim_text(n, dim, sharding) for n, dim in zip(type.shape, sharding.dims, strict=True))

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import cast
 
 from shardc.analysis.marks import PARTIAL_KIND, PARTIAL_OVER
 from shardc.check.partials import natural_kind
 from shardc.check.site import CheckedOp
-from shardc.check.state import REDUCERS, State
+from shardc.check.state import REDUCERS, SAME, State
 from shardc.diagnostics import ShardcError
+from shardc.graph import Node
 from shardc.layout import Axis
 from shardc.ops import op_of
 from shardc.ops.registry import rule_of
@@ -18,11 +20,11 @@ from shardc.ops.rule import FactorRule
 
 def plain(site: CheckedOp) -> list[State]:
     """Results vary over what any operand varies over, and are partial where the operation is linear."""
+    whole = without_partials(site.node, site.known)
+    if whole is not None:
+        return whole
     varies = frozenset[Axis]().union(*[state.varies for state in site.states])
     partial = frozenset[Axis]().union(*[state.partial for state in site.states])
-    marks = partial or PARTIAL_OVER in site.node.attrs or PARTIAL_KIND in site.node.attrs
-    if not marks and not any(state.zero for state in site.states):
-        return [State(varies)] * len(site.node.results)
     rule = rule_of(op_of(site.graph, site.node))
     marked = site.parts.named(cast(tuple[str, ...], site.node.attrs.get(PARTIAL_OVER, ())))
     flowing = sorted(partial.difference(marked), key=site.parts.mesh.order)
@@ -36,6 +38,25 @@ def plain(site: CheckedOp) -> list[State]:
         _check_declared(site, str(site.node.attrs[PARTIAL_KIND]), kind, marked - varies - partial)
     state = State(varies - kinds.keys(), frozenset(kinds), kind, _is_zero(site, rule))
     return [state] * len(site.node.results)
+
+
+def without_partials(node: Node, known: Mapping[int, State]) -> list[State] | None:
+    """The states of a plain operation's results where nothing is partial or marked so; else None."""
+    if PARTIAL_OVER in node.attrs or PARTIAL_KIND in node.attrs:
+        return None
+    varies = frozenset[Axis]()
+    for value in node.operands:
+        state = known.get(value, SAME)
+        if state.partial or state.zero:
+            return None
+        if state.varies != varies:
+            varies = varies | state.varies
+    return [_varying(varies)] * len(node.results)
+
+
+@lru_cache(maxsize=1024)
+def _varying(axes: frozenset[Axis]) -> State:
+    return State(axes)
 
 
 def _check_declared(site: CheckedOp, declared: str, kind: str, same: frozenset[Axis]) -> None:

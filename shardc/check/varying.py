@@ -14,7 +14,7 @@ from typing import cast
 
 from shardc.check.boundary import entering, leaving
 from shardc.check.communication import COMMUNICATION, said
-from shardc.check.flow import not_partial, plain
+from shardc.check.flow import not_partial, plain, without_partials
 from shardc.check.groups import GROUPED
 from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import CheckedOp
@@ -151,7 +151,12 @@ class _Checker:
     def node(self, node: Node) -> list[State]:
         """The states of an operation's results."""
         control = CONTROL.get(node.name)
-        return control(self, node) if control else TYPING_RULES.get(node.name, plain)(self.site(node))
+        if control:
+            return control(self, node)
+        rule = TYPING_RULES.get(node.name)
+        if rule is None:
+            return without_partials(node, self.states) or plain(self.site(node))
+        return rule(self.site(node))
 
     def site(self, node: Node) -> CheckedOp:
         return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers)

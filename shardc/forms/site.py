@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -53,6 +54,7 @@ class Site:
         )
 
 
+@lru_cache(maxsize=1 << 14)
 def local_type(type: TensorType, sharding: Sharding) -> TensorType:
     """The type of a device's block."""
     return type.with_shape(sharding.local_shape(type.shape))

@@ -8,7 +8,7 @@ Attributes stand in a key as numbers. Operations share most attribute objects, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
@@ -47,6 +47,18 @@ class Alike:
         """Equal for bodies that do the same and use nothing from around them but what is the same value."""
         return self._region(region, lambda value: value, {})
 
+    def steps(
+        self, ops: Sequence[Operation], operands: Sequence[SSAValue], results: Sequence[SSAValue]
+    ) -> Hashable:
+        """Equal for operations that make the same of `operands`, by their place, where `results` are it."""
+        inside = {value: place for place, value in enumerate(operands)}
+        keys: list[Hashable] = [tuple([self.number(value.type) for value in operands])]
+        for op in ops:
+            keys.append(self._key(op, lambda value: value, inside))
+            for result in op.results:
+                inside[result] = len(inside)
+        return (*keys, tuple([inside[value] for value in results]))
+
     def _key(self, op: Operation, number: Number, inside: dict[SSAValue, int]) -> Hashable:
         return (
             self.named(op),
@@ -60,8 +72,9 @@ class Alike:
     def _pairs(self, attrs: Mapping[str, Attribute]) -> Hashable:
         return frozenset([(key, self.number(attr)) for key, attr in attrs.items()]) if attrs else None
 
-    def _region(self, region: Region, number: Number, around: dict[SSAValue, int]) -> Hashable:
-        inside, keys = dict(around), list[Hashable]()
+    def _region(self, region: Region, number: Number, inside: dict[SSAValue, int]) -> Hashable:
+        """The key of a region; its own values are in `inside` only meanwhile."""
+        keys, around = list[Hashable](), len(inside)
         for block in region.blocks:
             for value in block.args:
                 inside[value] = len(inside)
@@ -70,4 +83,6 @@ class Alike:
                 keys.append(self._key(op, number, inside))
                 for result in op.results:
                     inside[result] = len(inside)
+        while len(inside) > around:
+            inside.popitem()
         return tuple(keys)

@@ -70,15 +70,38 @@ class Functions:
         ops: Sequence[Operation],
         operands: Sequence[SSAValue] | None = None,
         results: Sequence[SSAValue] | None = None,
-        inner: Callable[[Block], None] = lambda _: None,
+        inner: Callable[[Block], None] | None = None,
     ) -> None:
         """Put a call of a function in the place of operations that follow each other.
 
         It takes `operands` and returns `results`: unless said, what the operations don't make, and what
-        others use. `inner` may rewrite its body.
+        others use. `inner` may rewrite its body; without it, what there is a function of is not made again.
         """
         operands = inputs(ops) if operands is None else operands
         results = outputs(ops) if results is None else results
+        varying = self.varies(results)
+        if inner is None:
+            _renumber_groups(ops)
+            key = name, varying, self.alike.steps(ops, operands, results)
+            if key not in self.made:
+                self.made[key] = self._joined(name, self._function(name, ops, operands, results, None))
+        else:
+            function = self._function(name, ops, operands, results, inner)
+            _renumber_groups([function])
+            key = name, varying, self.alike.number(function.function_type), self.alike.body(function.body)
+            if key not in self.made:
+                self.made[key] = self._joined(name, function)
+        self._call(self.made[key], ops, operands, results)
+
+    def _function(
+        self,
+        name: str,
+        ops: Sequence[Operation],
+        operands: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+        inner: Callable[[Block], None] | None,
+    ) -> FuncOp:
+        """A function of copies of some operations."""
         body = Block(arg_types=[value.type for value in operands])
         for arg, value in zip(body.args, operands, strict=True):
             arg.name_hint = value.name_hint
@@ -87,11 +110,16 @@ class Functions:
             body.add_op(op.clone(mapping))
         body.add_op(ReturnOp(*(mapping[result] for result in results)))
         self.varying.update((new, self.varying.get(old, frozenset())) for old, new in mapping.items())
-        inner(body)
+        if inner is not None:
+            inner(body)
         types = [value.type for value in operands], [value.type for value in results]
-        function = FuncOp(name, types, Region(body), "private")
-        _renumber_groups(function)
-        call = CallOp(self._shared(name, function, self.varies(results)), operands, types[1])
+        return FuncOp(name, types, Region(body), "private")
+
+    def _call(
+        self, name: str, ops: Sequence[Operation], operands: Sequence[SSAValue], results: Sequence[SSAValue]
+    ) -> None:
+        """Put a call of a function where some operations stand."""
+        call = CallOp(name, operands, [value.type for value in results])
         call.location = ops[0].location
         if any(_has_effect(inner) for op in ops for inner in op.walk()):
             call.attributes[EFFECT] = _YES  # it stays, also if nothing uses its results
@@ -107,12 +135,8 @@ class Functions:
             op.detach()
             op.erase()
 
-    def _shared(self, name: str, function: FuncOp, varying: tuple[Varying, ...]) -> str:
-        """The name of a function equal to this one; it joins the module if there is none yet."""
-        type = self.alike.number(function.function_type)
-        key = name, type, varying, self.alike.body(function.body)
-        if key in self.made:
-            return self.made[key]
+    def _joined(self, name: str, function: FuncOp) -> str:
+        """The name under which a function joins the module."""
         taken = {op.sym_name.data for op in self.shared.module.body.block.ops if isinstance(op, FuncOp)}
         number = 1
         while (unique := name if number == 1 else f"{name}_{number}") in taken:
@@ -121,7 +145,6 @@ class Functions:
         docs = self.shared.module.attributes.get(DOC)
         if isinstance(docs, DictionaryAttr) and name in docs.data:
             function.attributes[DOC] = docs.data[name]
-        self.made[key] = unique
         self.shared.module.body.block.add_op(function)
         return unique
 
@@ -139,10 +162,10 @@ def manual_bodies(module: ModuleOp) -> list[Block]:
     return [op.body.block for op in inner if isinstance(op, ManualComputationOp)]
 
 
-def _renumber_groups(function: FuncOp) -> None:
+def _renumber_groups(ops: Iterable[Operation]) -> None:
     """Count the composite groups of a function from 0, so that equal functions have equal groups."""
     numbers: dict[str, str] = {}
-    for op in function.walk():
+    for op in _all(ops):
         group = op.attributes.get(GROUP)
         if isinstance(group, StringAttr):
             name, _, rest = group.data.partition("#")
