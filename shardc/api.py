@@ -202,7 +202,8 @@ def from_onnx(
 
     shardings: tensor name -> Sharding, or its text in any notation. dims: sizes of symbolic dimensions.
     values: inputs whose arrays are fixed while compiling. configuration: one of the model's own. `main` takes
-    the other inputs, then the weights; `module.load_weights(path)` reads those by name.
+    the other inputs, then the weights; `module.load_weights(path)` reads those by name, and on a mesh
+    `module.load_blocks(path)` the blocks of them that each process needs.
     """
     from shardc.compilation import argument_specs, emit, lower
     from shardc.frontend.onnx.loader import with_loader
@@ -219,6 +220,6 @@ def from_onnx(
     with collecting() as warnings:
         model = lowered(open_model(model), wishes)
         graph = lower(model.module, chosen)
-        specs = argument_specs(graph, chosen.target)
-        source = with_loader(emit(graph, chosen.target), model.weights, specs)
+        text = emit(graph, chosen.target)
+        source = with_loader(text, model.weights, chosen.target, argument_specs(graph))
     return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph))

@@ -66,11 +66,9 @@ def emit(graph: Graph, target: str, process_data: bool = False) -> str:
     return _EMITTERS[target]()(graph)
 
 
-def argument_specs(graph: Graph, target: str) -> list[str]:
-    """The PartitionSpec of each argument of a JAX program, as text; empty for others, and without a mesh."""
-    if target != "jax":
-        return []
-    from shardc.backend.jax import argument_specs as specs
+def argument_specs(graph: Graph) -> list[str]:
+    """The PartitionSpec of each argument of a program in Python, as text; empty without a mesh."""
+    from shardc.backend.python.interface import argument_specs as specs
 
     return specs(graph)
 

@@ -40,12 +40,12 @@ def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
     model = lowered(given, options)
     if stage == "onnx":
         return _annotated(given, options, model)
-    from shardc.frontend.onnx.loader import with_loader
+    from shardc.frontend.onnx.loader import LOADERS, with_loader
 
     graph = lower(model.module, options)
     text = emit(graph, stage)
-    if stage != "shard":
-        text = with_loader(text, model.weights, argument_specs(graph, stage))
+    if stage in LOADERS:
+        text = with_loader(text, model.weights, stage, argument_specs(graph))
     driver.write_text(given.output, text)
     return 0
 

@@ -16,7 +16,7 @@ from shardc.backend.jax import (
     special,
     windows,
 )
-from shardc.backend.jax.program import argument_specs, emit
+from shardc.backend.jax.program import emit
 
 PRINTERS: tuple[ModuleType, ...] = (
     arithmetic,
@@ -30,4 +30,4 @@ PRINTERS: tuple[ModuleType, ...] = (
     windows,
 )
 
-__all__ = ["PRINTERS", "argument_specs", "emit"]
+__all__ = ["PRINTERS", "emit"]

@@ -157,17 +157,6 @@ def _shard_map(program: PerDeviceProgram) -> Expr:
     )
 
 
-def argument_specs(graph: Graph) -> list[str]:
-    """The PartitionSpec of each argument of main as it may be given; empty where there is no mesh.
-
-    One that main pads is whole: JAX has no arrays in uneven blocks.
-    """
-    program = interface.read(graph)
-    if program.mesh is None:
-        return []
-    return ["P()" if any(p.padding) else spec(program.mesh, p.sharding) for p in program.params]
-
-
 def _stacked_spec(program: PerDeviceProgram, array: Array) -> str:
     """A partial result is stacked along a new first dimension."""
     if array.sharding is None or program.mesh is None or not array.sharding.unreduced:

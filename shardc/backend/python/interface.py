@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from shardc.analysis import per_device
 from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.names import Names, identifier
 from shardc.graph import Graph
 
@@ -28,3 +29,14 @@ def _named(names: Names, array: Array, wish: str) -> Array:
     chosen = names.fresh(wish)
     names.pin(chosen)
     return replace(array, name=chosen)
+
+
+def argument_specs(graph: Graph) -> list[str]:
+    """The PartitionSpec of each argument of main as it may be given; empty where there is no mesh.
+
+    One in uneven blocks is whole: neither JAX nor the runtime has arrays in such.
+    """
+    program = read(graph)
+    if program.mesh is None:
+        return []
+    return ["P()" if any(p.padding) else spec(program.mesh, p.sharding) for p in program.params]

@@ -16,5 +16,13 @@ class Dynamic(Exception):
         self.why = why
 
 
+MISFITS = (ArithmeticError, LookupError, TypeError, ValueError)
+"""What arithmetic on shapes and attributes raises where they do not fit together."""
+
+
+class Lost(Exception):
+    """A body gives something that could not be made; why is among the problems already."""
+
+
 class Invalid(Exception):
     """A node that is no ONNX: unknown attribute, missing input. The text says what."""

@@ -6,13 +6,13 @@ Names and numbers of the model stand in the text as JSON, in a string; nothing o
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from onnx import TensorProto
 
 from shardc.frontend.onnx.model import tensor_type
 
-_NUMPY = '''
+_WEIGHTS = '''
 
 # The weights: argument of main -> tensor of the model, its dtype and its shape.
 WEIGHTS = json.loads(
@@ -70,18 +70,18 @@ def _tensors(graph):
                 yield tensor
 '''
 
-_JAX = '''
+_ARRAYS = '''
 
 def load_blocks(model):
-    """Argument -> jax.Array as `main` cuts it; every process reads the blocks of its own devices only."""
-    from jax.sharding import NamedSharding
+    """{doc}"""
+    from {package} import NamedSharding{more}
 
     devices = mesh()
     specs = {{
 {specs}
     }}
     return {{
-        name: jax.make_array_from_callback(
+        name: {make}(
             shape, NamedSharding(devices, specs[name]), lambda at, read=read: np.asarray(read(at))
         )
         for name, read, shape in _weights(model)
@@ -89,10 +89,48 @@ def load_blocks(model):
 '''
 
 
-def with_loader(source: str, weights: dict[str, TensorProto], specs: Sequence[str] = ()) -> str:
+_JAX = {
+    "doc": "Argument -> jax.Array as `main` cuts it; every process reads the blocks of its own devices only.",
+    "package": "jax.sharding",
+    "more": "",
+    "make": "jax.make_array_from_callback",
+}
+
+_NUMPY = {
+    "doc": "Argument -> its blocks by device, as `main` cuts it; `main` takes it in the place of an array.",
+    "package": "shardc.runtime",
+    "more": ", make_array_from_callback",
+    "make": "make_array_from_callback",
+}
+
+_MPI = '''
+
+def load_blocks(model):
+    """Argument -> the block that `main_local` takes; every process reads its own only. Zeros fill it up."""
+    comm = communicator()
+    blocks = {}
+    last = list(PARAMS.values())[-len(WEIGHTS) :]
+    for (name, read, shape), (_, dtype, spec) in zip(_weights(model), last, strict=True):
+        index, size = place(comm, spec, shape)
+        part = np.asarray(read(index))
+        blocks[name] = np.zeros(size, dtype)
+        blocks[name][tuple(map(slice, part.shape))] = part
+    return blocks
+'''
+
+LOADERS: dict[str, Callable[[str], str]] = {
+    "jax": lambda specs: _ARRAYS.format(specs=specs, **_JAX),
+    "numpy": lambda specs: _ARRAYS.format(specs=specs, **_NUMPY),
+    "mpi": lambda specs: _MPI,
+}
+"""Target -> the text of its load_blocks, from the lines of the weights' PartitionSpecs."""
+
+
+def with_loader(source: str, weights: dict[str, TensorProto], target: str, specs: Sequence[str] = ()) -> str:
     """The emitted text with the loader behind it; as it is where there are no weights.
 
-    `specs` are the texts of the PartitionSpecs of all arguments of a JAX program, the weights' last.
+    `specs` are the texts of the PartitionSpecs of all arguments of main, the weights' last; none without a
+    mesh, where there is one block.
     """
     if not weights:
         return source
@@ -102,10 +140,10 @@ def with_loader(source: str, weights: dict[str, TensorProto], specs: Sequence[st
         table[name] = (tensor.name, type.numpy.name, list(type.shape))
     text = repr(json.dumps(table, ensure_ascii=True))
     imports = "import json\n" if "import numpy as np" in source else "import json\n\nimport numpy as np\n"
-    loader = _NUMPY.format(table=text)
+    loader = _WEIGHTS.format(table=text)
     if specs:
         last = zip(weights, specs[len(specs) - len(weights) :], strict=True)
-        loader += _JAX.format(specs="\n".join(f"        {json.dumps(name)}: {spec}," for name, spec in last))
+        loader += LOADERS[target]("\n".join(f"        {json.dumps(name)}: {spec}," for name, spec in last))
     program, script, run = _with_import(source, imports).partition('\n\nif __name__ == "__main__":')
     return program.rstrip("\n") + "\n" + loader + script + run
 

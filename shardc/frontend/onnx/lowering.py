@@ -12,17 +12,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from onnx import FunctionProto, GraphProto, NodeProto, TensorProto
 from onnx.defs import OpSchema
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block
 
 from shardc.diagnostics import Location, register_source
+from shardc.frontend.onnx.bodies import NodeBodies
 from shardc.frontend.onnx.builder import ModelBuilder
-from shardc.frontend.onnx.errors import Dynamic, Invalid, Unsupported
+from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
 from shardc.frontend.onnx.fold import folded
 from shardc.frontend.onnx.functions import Functions, nodes_of
 from shardc.frontend.onnx.functions import opsets_of as function_opsets
 from shardc.frontend.onnx.inputs import Dimensions, given_array
 from shardc.frontend.onnx.listing import Listing
-from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of
+from shardc.frontend.onnx.model import MOST_DEPTH, MOST_NODES, Model, check_depth, opsets_of, twice
 from shardc.frontend.onnx.names import Names
 from shardc.frontend.onnx.node import Node
 from shardc.frontend.onnx.problems import Problems
@@ -64,7 +64,7 @@ class Lowering:
         self._dims = Dimensions(model, dims)
         self._arguments: list[Sharding | None] = []
         self._results: list[Sharding | None] = []
-        self._problems = Problems(model.proto.graph)
+        self.problems = Problems(model.proto.graph, values)
         self._names = Names()
         self.tensors = Tensors(self.file, self._e, self.builder, self._names, self.said)
         self.constants = Stored(model, self.tensors, self._arguments)
@@ -91,10 +91,11 @@ class Lowering:
             self.builder.mesh(self.mesh)
         stored = {tensor.name for tensor in graph.initializer}
         given = [i for i in graph.input if i.name not in stored]
+        self._check_once(*(i.name for i in given), *(o for node in graph.node for o in node.output))
         types = {i.name: self._dims.input_type(i) for i in given if i.name not in self.values}
         opaque = [type for type in types.values() if isinstance(type, str)]
         for kind in opaque:
-            self._problems.form(f"input of kind {kind}")
+            self.problems.form(f"input of kind {kind}")
         if not opaque:
             self._dims.check()
         dense = {name: type for name, type in types.items() if isinstance(type, TensorType)}
@@ -115,7 +116,7 @@ class Lowering:
                     scope[i.name] = self.constants.known(i.name, given_array(i, self.values[i.name]))
                     self.tensors.speak(i.name, scope[i.name])
             outputs = self._graph(graph, scope)
-            self._problems.check(self.file, self._listing)
+            self.problems.check(self.file, self._listing)
             self.builder.ret([self._result(value).value for value in outputs])
         self.tensors.check()
 
@@ -127,6 +128,7 @@ class Lowering:
 
     def _graph(self, graph: GraphProto, scope: Scope) -> list[Value]:
         """Lower the nodes of a graph, and give its outputs."""
+        self._check_once(*(t.name for t in graph.initializer), *(o for n in graph.node for o in n.output))
         for tensor in graph.initializer:
             scope[tensor.name] = self.constants.stored(tensor)
             self.tensors.speak(tensor.name, scope[tensor.name])
@@ -140,12 +142,16 @@ class Lowering:
             if value is None:
                 raise self._e.error(f"nothing makes output {output.name}")
             if isinstance(value, Opaque):
-                self._problems.form(f"output of kind {value.kind}")
+                self.problems.form(f"output of kind {value.kind}")
             if isinstance(value, Value):
                 found.append(value)
             else:
-                self._problems.lost(output.name)
+                self.problems.lost(output.name)
         return found
+
+    def _check_once(self, *names: str) -> None:
+        if name := twice(names):
+            raise self._e.error(f"{name} is made more than once")
 
     def body(self, graph: GraphProto, inputs: Sequence[Value], scope: Scope) -> list[Value]:
         """The outputs of a body at the place where the builder stands."""
@@ -154,9 +160,11 @@ class Lowering:
             raise Invalid(f"a body takes {len(graph.input)} values and is given {len(inputs)}")
         for info, value in zip(graph.input, inputs, strict=True):
             inner[info.name] = value
+            if value.name:
+                self.problems.passed(info.name, value.name)
         outputs = self._graph(graph, inner)
         if len(outputs) != len(graph.output):
-            raise Unsupported("with a body that cannot be lowered")
+            raise Lost
         return outputs
 
     # ---- nodes
@@ -184,15 +192,16 @@ class Lowering:
             raise Invalid(f"function {name} calls itself")
         if len(self.calls) == MOST_DEPTH:
             raise Invalid(f"functions call each other more than {MOST_DEPTH} deep")
+        self._check_once(*function.input, *(o for one in function.node for o in one.output))
         inner: Scope = {n: v for n, v in zip(function.input, inputs, strict=False) if v is not None}
         outer, self.opsets = self.opsets, function_opsets(function, self.opsets)
         for inside, value in inner.items():
-            self._problems.passed(inside, value.name)
+            self.problems.passed(inside, value.name)
         self.calls.append(name)
         try:
             nodes = nodes_of(function, node, schema)
             for one in nodes:
-                self._problems.made(one)
+                self.problems.made(one)
             self._nodes(nodes, inner, {})
         finally:
             self.calls.pop()
@@ -206,18 +215,28 @@ class Lowering:
         except Invalid as error:
             raise self._e.error(str(error)) from None
         except Unsupported as error:
-            self._problems.form(str(error))
+            self.problems.form(str(error))
             results = []
         except Dynamic as error:
-            self._problems.dynamic(node, error)
+            self.problems.dynamic(node, error)
             results = []
+        except Lost:
+            results = []
+        except MISFITS as error:
+            raise self._e.error(self._misfit(node, scope, error)) from error
         for index, name in enumerate(node.output):
             result = results[index] if index < len(results) else None
             if name:
                 made = Unknown(name) if result is None else result
                 scope[name] = self.tensors.annotated(name, made) if isinstance(made, Value) else made
         if results and len(results) < len(outputs):
-            self._problems.form(f"{node.op_type} with {len(outputs)} outputs")
+            self.problems.form(f"{node.op_type} with {len(outputs)} outputs")
+
+    def _misfit(self, node: NodeProto, scope: Scope, error: Exception) -> str:
+        values = [scope.get(name) for name in node.input]
+        types = [str(v.type) if isinstance(v, Value) else "nothing" for v in values]
+        given = ", ".join(attribute.name for attribute in node.attribute) or "no attributes"
+        return f"{node.op_type} of {', '.join(types) or 'nothing'} with {given}: they do not fit ({error})"
 
     def _lowered(
         self, node: NodeProto, scope: Scope, declared: Mapping[str, TensorType | None]
@@ -234,7 +253,7 @@ class Lowering:
             check_counts(node, schema)
         inputs = self.tensors.inputs(node, scope)
         if inputs is None:
-            self._problems.operators(self._functions.missing(node, self.opsets))
+            self.problems.operators(self._functions.missing(node, self.opsets))
             return []
         arrays = [value.array for value in inputs if value is not None]
         if all(array is not None for array in arrays) and arrays:
@@ -244,7 +263,7 @@ class Lowering:
                 return [known(out, array) for out, array in zip(node.output, made, strict=False)]
         version = schema.since_version if schema else 1
         types = [declared.get(out) for out in node.output]
-        bodies = _Bodies(self, scope)
+        bodies = NodeBodies(self, scope)
         lowered = lower(
             Node(self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies)
         )
@@ -256,15 +275,15 @@ class Lowering:
     ) -> list[Known | None]:
         """A node whose operator has no lowering of its own: what it is made of, if that is known."""
         if not self._functions.has(node, schema):
-            self._problems.operator(name)
-            self._problems.operators(self._functions.missing(node, self.opsets))
+            self.problems.operator(name)
+            self.problems.operators(self._functions.missing(node, self.opsets))
             return []
         inputs = self.tensors.inputs(node, scope)
         if inputs is None:
             return []
         function = self._functions.body(node, schema, self.opsets.get(node.domain, 1), inputs)
         if function is None:
-            self._problems.operator(name)
+            self.problems.operator(name)
             return []
         return self._call(function, node, schema, inputs)
 
@@ -274,23 +293,3 @@ class Lowering:
         if item is not None and item.emitted is None and item.array is not None:
             return self.constants.known(name, item.array)
         return item
-
-
-class _Bodies:
-    """Lowers the bodies of one node in the scope of that node."""
-
-    def __init__(self, lowering: Lowering, scope: Scope) -> None:
-        self._lowering = lowering
-        self._scope = scope
-        self.known = lowering.constants.known
-        self.aside = lowering.builder.inside
-
-    def stored(self, tensor: TensorProto) -> Value:
-        tensor.name = "/".join((*self._lowering.calls[-1:], tensor.name))
-        return self._lowering.constants.constant(tensor)
-
-    def body(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]:
-        return self._lowering.body(graph, inputs, self._scope)
-
-    def place(self) -> Block:
-        return self._lowering.builder.current_block

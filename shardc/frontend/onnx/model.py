@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
-from shardc.frontend.onnx.schema import subgraphs
+from shardc.frontend.onnx.schema import STANDARD, subgraphs
 from shardc.frontend.onnx.values import Array
 from shardc.graph.types import TensorType
 
@@ -27,7 +29,7 @@ MOST_NODES = 1 << 17
 """Nodes that are lowered, those of functions once per call."""
 
 OLDEST = 7
-"""The oldest opset that is read."""
+"""The oldest opset that is read; of older ones, the operators that it left as they were."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +62,32 @@ def parse_model(data: bytes, file: str) -> ModelProto:
         raise ShardcError(f"{file} is no ONNX model: it cannot be decoded") from None
     if not proto.HasField("graph"):
         raise ShardcError(f"{file} is no ONNX model: it has no graph")
+    if not _is_text(proto):
+        raise ShardcError(f"{file} is no ONNX model: a name in it is no UTF-8")
     return proto
+
+
+def twice(names: Iterable[str]) -> str | None:
+    """A name that stands more than once, if there is one."""
+    seen: set[str] = set()
+    for name in filter(None, names):
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def _is_text(proto: ModelProto) -> bool:
+    """Whether all texts are such; protobuf gives those that are not UTF-8 as bytes."""
+    todo: list[Any] = [proto]
+    while todo:
+        for known, value in todo.pop().ListFields():
+            items: Any = value if known.is_repeated else (value,)
+            if known.message_type is not None:
+                todo += value.values() if isinstance(value, Mapping) else items
+            elif known.type == known.TYPE_STRING and bytes in map(type, items):
+                return False
+    return True
 
 
 def opsets_of(model: Model) -> dict[str, int]:
@@ -70,8 +97,34 @@ def opsets_of(model: Model) -> dict[str, int]:
     opsets = {("" if o.domain == "ai.onnx" else o.domain): int(o.version) for o in model.proto.opset_import}
     version, newest = opsets.get(""), defs.onnx_opset_version()
     if version is not None and not OLDEST <= version <= newest:
-        raise ShardcError(f"{model.file} is of opset {version}; shardc reads {OLDEST} to {newest}")
+        changed = sorted(_changed(model, version)) if 1 <= version < OLDEST else []
+        if changed or not 1 <= version <= newest:
+            raise ShardcError(
+                f"{model.file} is of opset {version}; shardc reads {OLDEST} to {newest}",
+                hint=f"opset {OLDEST} changed {', '.join(changed)}" if changed else "",
+            )
     return opsets
+
+
+def _changed(model: Model, version: int) -> set[str]:
+    """The model's standard operators that opset OLDEST does not have as they were at an older version."""
+    found: set[str] = set()
+    todo = [model.proto.graph, *model.proto.functions]
+    while todo:
+        for node in todo.pop().node:
+            todo += subgraphs(node)
+            if node.domain in STANDARD and _since(node.op_type, version) != _since(node.op_type, OLDEST):
+                found.add(node.op_type)
+    return found
+
+
+def _since(name: str, version: int) -> int | None:
+    from onnx import defs
+
+    try:
+        return int(defs.get_schema(name, version, "").since_version)
+    except defs.SchemaError:
+        return None
 
 
 def check_depth(model: Model) -> None:

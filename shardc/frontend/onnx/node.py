@@ -16,9 +16,13 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType
 
+MOST_PLACES = 1 << 20
+
+MOST_PARTS = 1 << 12
+
 
 class Bodies(Protocol):
-    """Lowers the bodies of If, Loop and Scan at the place of the node."""
+    """Lowers the bodies of If, Loop and Scan at the place of the node. Lost if one cannot be made."""
 
     def body(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]: ...
 
@@ -29,6 +33,10 @@ class Bodies(Protocol):
     def known(self, name: str, array: Array) -> Value: ...
 
     def aside(self, block: Block) -> AbstractContextManager[None]: ...
+
+    def tried(self, build: Callable[[], list[Tensor]]) -> list[Tensor] | None:
+        """What it builds, or None if a shape in a body depends on data."""
+        ...
 
     def place(self) -> Block: ...
 
@@ -95,6 +103,19 @@ class Node:
     def wants(self, index: int) -> bool:
         """Whether output `index` is used."""
         return index < len(self.outputs) and bool(self.outputs[index])
+
+    def places(self, count: int) -> int:
+        """A number of positions that are listed in the program; Unsupported if they would fill it."""
+        return self._bounded(count, MOST_PLACES, "places")
+
+    def parts(self, count: int) -> int:
+        """The same for parts that have operations of their own."""
+        return self._bounded(count, MOST_PARTS, "parts")
+
+    def _bounded(self, count: int, most: int, what: str) -> int:
+        if count > most:
+            raise self.unsupported(f"with {count} {what}, more than {most}")
+        return count
 
     def unsupported(self, what: str) -> Unsupported:
         return Unsupported(f"{self.op} {what}")

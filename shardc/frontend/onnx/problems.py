@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from onnx import GraphProto, NodeProto
 
@@ -33,8 +33,9 @@ class DynamicModel(ShardcError):
 class Problems:
     """Collects; `check` reports."""
 
-    def __init__(self, graph: GraphProto) -> None:
-        self._inputs = {info.name for info in graph.input}
+    def __init__(self, graph: GraphProto, known: Collection[str] = ()) -> None:
+        """`known` are the inputs whose values are given while compiling."""
+        self._inputs = {info.name for info in graph.input}.difference(known)
         self._sources: dict[str, list[str]] = {}
         self._index(graph)
         self._operators: Counter[str] = Counter()
@@ -68,6 +69,19 @@ class Problems:
 
     def dynamic(self, node: NodeProto, error: Dynamic) -> None:
         self._dynamic.append((node, error))
+
+    def dynamic_alone(self, mark: tuple[int, int, int]) -> bool:
+        """Whether only shapes that depend on data were added since a mark; they are forgotten."""
+        operators, dynamic, lost = self.mark()
+        if operators != mark[0] or dynamic == mark[1]:
+            return False
+        del self._dynamic[mark[1] :]
+        del self._lost[mark[2] : lost]
+        return True
+
+    def mark(self) -> tuple[int, int, int]:
+        """How many problems there are by now."""
+        return (self._operators + self._forms).total(), len(self._dynamic), len(self._lost)
 
     def lost(self, name: str) -> None:
         self._lost.append(name)

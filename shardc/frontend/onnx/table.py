@@ -9,6 +9,7 @@ from shardc.frontend.onnx.operators import (
     control,
     convolution,
     elementwise,
+    features,
     indexing,
     normalisation,
     padding,
@@ -17,10 +18,12 @@ from shardc.frontend.onnx.operators import (
     quantise,
     recurrent,
     reductions,
+    regions,
     resize,
     sampling,
     shapes,
     signal,
+    training,
 )
 
 FAMILIES = {
@@ -41,6 +44,9 @@ FAMILIES = {
     "quantise": quantise,
     "signal": signal,
     "control": control,
+    "regions": regions,
+    "training": training,
+    "features": features,
 }
 
 OPERATORS: dict[str, Lower] = {

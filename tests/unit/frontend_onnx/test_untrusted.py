@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -12,7 +13,7 @@ from onnx import ModelProto, TensorProto, helper
 
 import shardc
 from shardc.diagnostics import ShardcError
-from tests.onnx_small import W1, lowering, model, refused
+from tests.onnx_small import W1, lowering, mlp, model, refused
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,67 @@ def test_a_function_that_calls_itself_is_refused() -> None:
     proto.opset_import.append(helper.make_opsetid("own", 1))
     proto.functions.append(function)
     assert "calls itself" in refused(proto)
+
+
+NODES: list[tuple[str, str, list[Any], dict[str, Any]]] = [
+    ("they do not fit", "SpaceToDepth", [[2, 3, 4]], {"blocksize": 2}),
+    ("with strides", "ConvTranspose", [[1, 2, 3, 3], [2, 2, 3, 3]], {"strides": [1, 2, 3]}),
+    ("kernel_shape [2] for f32[1, 2, 0, 3]", "AveragePool", [[1, 2, 0, 3]], {"kernel_shape": [2]}),
+    ("2 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2}),
+    ("1099511627776 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2**40}),
+    ("MaxPool with 1099511627776 parts", "MaxPool", [[1, 1, 2**41]], {"kernel_shape": [2**40]}),
+    ("Split with 1099511627776 parts", "Split", [[4]], {"num_outputs": 2**40}),
+]
+
+
+@pytest.mark.parametrize(("text", "op", "shapes", "attributes"), NODES)
+def test_nodes_that_do_not_fit_are_errors(text: str, op: str, shapes: Any, attributes: Any) -> None:
+    """No exception of Python's, and no list as long as an attribute says."""
+    outputs = ["y", "places"] if op == "MaxPool" else ["y"]
+    inputs = {f"x{i}": shape for i, shape in enumerate(shapes)}
+    proto = model([helper.make_node(op, [*inputs], outputs, **attributes)], inputs, ["y"])
+    if op == "GatherND":
+        proto.graph.input[1].type.tensor_type.elem_type = TensorProto.INT64
+    assert text in refused(proto)
+
+
+def test_windows_over_many_places_are_not_listed() -> None:
+    """Without padding all windows have as many elements, however many there are."""
+    node = helper.make_node("AveragePool", ["x"], ["y"], kernel_shape=[2])
+    proto = model([node], {"x": [1, 1, 2**40]}, ["y"])
+    assert lowering(proto).tensors.types["y"].shape == (1, 1, 2**40 - 1)
+    proto.graph.node[0].attribute.append(helper.make_attribute("pads", [1, 1]))
+    assert f"AveragePool with {2**40 + 1} places" in refused(proto)
+
+
+def test_files_that_are_cut_or_garbled_are_errors(tmp_path: Path) -> None:
+    """Every prefix, and names that are no UTF-8, which protobuf gives as bytes."""
+    path, data = tmp_path / "m.onnx", mlp().SerializeToString()
+    short = data[: data.index(b"W1")] + data[-60:]
+    for cut in range(0, len(short), 7):
+        path.write_bytes(short[:cut])
+        with pytest.raises(ShardcError):
+            shardc.from_onnx(str(path), dims={"batch": 8})
+    for name in (b"MatMul", b"first", b"batch", b"x"):
+        path.write_bytes(data.replace(name, b"\xff" * len(name)))
+        with pytest.raises(ShardcError, match=r"no UTF-8|cannot be decoded"):
+            shardc.from_onnx(str(path), dims={"batch": 8})
+
+
+def test_graphs_that_are_none() -> None:
+    """A cycle, a tensor that nothing makes, one that is made twice."""
+    relu, neg = (helper.make_node(op, [a], [b]) for op, a, b in (("Relu", "b", "a"), ("Neg", "a", "b")))
+    assert "Relu reads b, which nothing made before" in refused(model([relu, neg], {"x": [2]}, ["a"]))
+    assert "Neg reads a, which nothing made before" in refused(model([neg], {"x": [2]}, ["b"]))
+    assert "nothing makes output z" in refused(model([], {"x": [2]}, ["z"]))
+    assert "b is made more than once" in refused(model([neg, neg], {"a": [2]}, ["b"]))
+    assert "a is made more than once" in refused(model([relu], {"b": [2], "a": [2]}, ["a"]))
+    twice = model([neg], {"x": [2]}, ["b"], a=np.ones(2, np.float32))
+    twice.graph.initializer.append(twice.graph.initializer[0])
+    assert "a is made more than once" in refused(twice)
+    twice = model([neg], {"a": [2]}, ["b"])
+    twice.graph.input.append(twice.graph.input[0])
+    assert "a is made more than once" in refused(twice)
 
 
 def nested(op: str, depth: int) -> ModelProto:

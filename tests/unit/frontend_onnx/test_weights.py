@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import jax
@@ -97,3 +100,73 @@ def test_another_model_is_refused(tmp_path: Path) -> None:
     onnx.save(model([helper.make_node("Relu", ["x"], ["y"])], {"x": [4]}, ["y"]), path)
     with pytest.raises(ValueError, match="the model has no tensor W1"):
         program.module.load_weights(str(path))
+
+
+def test_emulated_devices_load_their_blocks(tmp_path: Path) -> None:
+    """Blocks are views of the mapped file, and main takes them."""
+    path = tmp_path / "m.onnx"
+    onnx.save(mlp(), path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    program = shardc.from_onnx(str(path), dims={"batch": 8}, mesh=MESH, shardings=SHARDINGS, target="numpy")
+    blocks = program.module.load_blocks(str(path))
+    assert {shard.data.shape for shard in blocks["W1"].shards} == {(16, 32)}
+    assert isinstance(blocks["W1"].shards[0].data.base, np.memmap)
+    np.testing.assert_array_equal(blocks["W1"].shards[3].data, W1[:, 32:])
+    np.testing.assert_array_equal(blocks["W2"], W2)
+    x = RNG.standard_normal((8, 16)).astype(np.float32)
+    wanted = np.maximum(x @ W1, 0) @ W2
+    np.testing.assert_allclose(program.main(x, *blocks.values()), wanted, rtol=1e-4, atol=1e-4)
+
+
+def test_an_uneven_weight_is_whole_on_emulated_devices(tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    weight = RNG.standard_normal((16, 5)).astype(np.float32)
+    proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": [4, 16]}, ["y"], w=weight)
+    onnx.save(proto, path)
+    program = shardc.from_onnx(str(path), mesh=MESH, shardings={"w": "P(None, 'model')"}, target="numpy")
+    blocks = program.module.load_blocks(str(path))
+    assert {shard.data.shape for shard in blocks["w"].shards} == {(16, 5)}
+    x = RNG.standard_normal((4, 16)).astype(np.float32)
+    np.testing.assert_allclose(program.main(x, blocks["w"]), x @ weight, rtol=1e-4, atol=1e-4)
+
+
+def test_without_a_mesh_there_are_no_blocks(tmp_path: Path) -> None:
+    for target in ("jax", "numpy", "mpi"):
+        program = shardc.from_onnx(mlp(), dims={"batch": 8}, target=target)
+        assert "def load_weights(model)" in program.source
+        assert "load_blocks" not in program.source
+
+
+MPI_SCRIPT = """
+import sys
+import numpy as np
+import program
+blocks = program.load_blocks(sys.argv[1])
+comm = program.communicator()
+x = np.load(sys.argv[2])
+found = program.main_local(program.cut(comm, x, program.PARAMS["x"][2]), *blocks.values())
+np.savez(sys.argv[3] + str(comm.world.rank), found=found, **blocks)
+"""
+
+
+@pytest.mark.skipif(find_spec("mpi4py") is None, reason="needs mpi4py")
+def test_each_mpi_process_loads_its_block(tmp_path: Path) -> None:
+    """Of 5 columns the last process has 2 and a column of zeros."""
+    path = tmp_path / "m.onnx"
+    weight = RNG.standard_normal((16, 5)).astype(np.float32)
+    proto = model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": [4, 16]}, ["y"], w=weight)
+    onnx.save(proto, path, save_as_external_data=True, location="w.bin", size_threshold=0)
+    program = shardc.from_onnx(
+        str(path), mesh="pod[model=2]", shardings={"w": "P(None, 'model')", "y": "P()"}, target="mpi"
+    )
+    (tmp_path / "program.py").write_text(program.source)
+    (tmp_path / "run.py").write_text(MPI_SCRIPT)
+    x = RNG.standard_normal((4, 16)).astype(np.float32)
+    np.save(tmp_path / "x.npy", x)
+    files = [str(path), str(tmp_path / "x.npy"), str(tmp_path / "out")]
+    starter = [str(Path(sys.executable).with_name("mpiexec")), "-n", "2"]
+    subprocess.run([*starter, sys.executable, str(tmp_path / "run.py"), *files], check=True, timeout=120)
+    outs = [np.load(tmp_path / f"out{rank}.npz") for rank in range(2)]
+    np.testing.assert_array_equal(outs[0]["w"], weight[:, :3])
+    np.testing.assert_array_equal(outs[1]["w"], np.pad(weight[:, 3:], ((0, 0), (0, 1))))
+    for out in outs:
+        np.testing.assert_allclose(out["found"], x @ weight, rtol=1e-4, atol=1e-4)

@@ -1,22 +1,20 @@
-"""If, Loop and Scan. A condition that is known while compiling chooses its branch there and then."""
+"""If and Loop. A condition that is known while compiling chooses its branch there and then."""
 
 from __future__ import annotations
 
 import numpy as np
 from onnx import GraphProto
 
+from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators.loops import COUNTER, Once, counted, loop
-from shardc.frontend.onnx.operators.maths import add, axis, compare, transpose
+from shardc.frontend.onnx.operators.loops import Once, counted, loop, named, put
+from shardc.frontend.onnx.operators.maths import add, compare
+from shardc.frontend.onnx.operators.scans import scan
+from shardc.frontend.onnx.operators.unrolling import counter_shape, unrolled
 from shardc.frontend.onnx.values import Value
-from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
-
-
-def _value(tensor: Tensor, name: str = "") -> Value:
-    return Value(name, tensor.type, emitted=tensor)
 
 
 def _if(n: Node) -> list[Value | Tensor]:
@@ -42,22 +40,35 @@ def _if(n: Node) -> list[Value | Tensor]:
     return list(n.e.ops(hlo.if_.name, pred, regions=[body(graph) for graph in branches], weak=False))
 
 
-def _loop(n: Node) -> list[Tensor]:
-    """Stacked results need a number of turns that is known, and a condition that always holds."""
-    e = n.e
+def _loop(n: Node) -> list[Value | Tensor]:
+    """A loop of the program, or turn after turn where a turn needs to know its number.
+
+    Stacked results need a number of turns that is known.
+    """
     graph: GraphProto = n.attributes["body"]
     turns = int(n.known(0).reshape(-1)[0]) if n.has(0) and n.value(0).array is not None else None
-    start = [value.tensor() for value in n.inputs[2:] if value is not None]
+    start = [value for value in n.inputs[2:] if value is not None]
     stacked = len(graph.output) - 1 - len(start)
+    if stacked < 0:
+        raise Invalid(f"a body of {len(graph.output)} results for {len(start)} carried values")
     if n.has(1) and n.value(1).array is not None and not n.known(1).reshape(-1)[0]:
         turns = 0
-    if not stacked and (turns is None or not _always(graph)):
-        return _while(n, graph, start)
-    if turns is None:
+    always = _always(graph)
+    if stacked and turns is None and n.has(0) and always:
         n.known(0, "the number of turns depends on the value of")
-    if not _always(graph):
-        raise n.unsupported("with stacked results and a condition")
-    assert turns is not None
+    tensors = [value.tensor() for value in start]
+    if not stacked and (turns is None or not always):
+        made = n.bodies.tried(lambda: _while(n, graph, tensors))
+    elif turns is not None and (always or not turns):
+        counts = turns
+        made = n.bodies.tried(lambda: _stacking(n, graph, tensors, counts))
+    else:
+        made = None
+    return list(made) if made is not None else unrolled(n, graph, start, turns, stacked)
+
+
+def _stacking(n: Node, graph: GraphProto, start: list[Tensor], turns: int) -> list[Tensor]:
+    e = n.e
     once = Once(n, [t.type for t in start], lambda i, v: _turn(n, graph, e.cast(i, "i64"), v)[1:])
     stacks = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in once.types[len(start) :]]
 
@@ -67,7 +78,7 @@ def _loop(n: Node) -> list[Tensor]:
         news = outputs[len(start) :]
         return [
             *outputs[: len(start)],
-            *(_put(e, r, new, counter) for r, new in zip(results, news, strict=True)),
+            *(put(e, r, new, counter) for r, new in zip(results, news, strict=True)),
         ]
 
     return counted(e, turns, [*start, *stacks], body)
@@ -76,12 +87,8 @@ def _loop(n: Node) -> list[Tensor]:
 def _turn(n: Node, graph: GraphProto, counter: Tensor, carried: list[Tensor]) -> list[Tensor]:
     """One turn of a Loop: the condition, the carried values, the results."""
     true = n.bodies.known("", np.array(True))
-    values = [_value(n.e.reshape(counter, _shape(graph, 0))), true, *map(_value, carried)]
+    values = [named(n.e.reshape(counter, counter_shape(graph))), true, *map(named, carried)]
     return [value.tensor() for value in n.bodies.body(graph, values)]
-
-
-def _shape(graph: GraphProto, index: int) -> tuple[int, ...]:
-    return tuple(1 for _ in graph.input[index].type.tensor_type.shape.dim)
 
 
 def _while(n: Node, graph: GraphProto, start: list[Tensor]) -> list[Tensor]:
@@ -127,73 +134,22 @@ def _always(graph: GraphProto) -> bool:
     return True
 
 
-def _put(e: Emitter, stack: Tensor, new: Tensor, counter: Tensor) -> Tensor:
-    """The stack with one more layer."""
-    zeros = [e.splat(0, COUNTER) for _ in new.shape]
-    return e.op(hlo.dynamic_update_slice.name, stack, e.reshape(new, (1, *new.shape)), counter, *zeros)
+def _has_element(n: Node) -> Value:
+    """Whether there is a tensor."""
+    return n.bodies.known(n.outputs[0], np.array(n.has(0)))
 
 
-def _scan(n: Node) -> list[Tensor]:
-    """A turn per element of the scanned axes, in either direction."""
-    if n.version < 9:
-        raise n.unsupported("of opset 8, which has a batch axis")
-    e = n.e
-    graph: GraphProto = n.attributes["body"]
-    count = n.int("num_scan_inputs")
-    tensors = n.xs()
-    start, scanned = tensors[:-count], tensors[-count:]
-    axes = n.ints("scan_input_axes") or (0,) * count
-    backwards = n.ints("scan_input_directions") or (0,) * count
-    stacked = len(graph.output) - len(start)
-    out_axes = n.ints("scan_output_axes") or (0,) * stacked
-    out_backwards = n.ints("scan_output_directions") or (0,) * stacked
-    stacks = [_front(e, x, axis(a, x.rank)) for x, a in zip(scanned, axes, strict=True)]
-    turns = stacks[0].shape[0]
-
-    def turn(counter: Tensor, carried: list[Tensor]) -> list[Tensor]:
-        layers = [
-            _layer(e, x, _place(e, counter, turns, back)) for x, back in zip(stacks, backwards, strict=True)
-        ]
-        return [v.tensor() for v in n.bodies.body(graph, list(map(_value, [*carried, *layers])))]
-
-    once = Once(n, [t.type for t in start], turn)
-    types = once.types[len(start) :]
-    results = [e.splat(0, TensorType((turns, *type.shape), type.dtype)) for type in types]
-
-    def body(counter: Tensor, values: list[Tensor]) -> list[Tensor]:
-        outputs = once.placed(counter, values[: len(start)])
-        return outputs[: len(start)] + [
-            _put(e, stack, new, _place(e, counter, turns, back))
-            for stack, new, back in zip(
-                values[len(start) :], outputs[len(start) :], out_backwards, strict=True
-            )
-        ]
-
-    last = counted(e, turns, [*start, *results], body)
-    moved = [_back(e, x, axis(a, x.rank)) for x, a in zip(last[len(start) :], out_axes, strict=True)]
-    return [*last[: len(start)], *moved]
+def _get_element(n: Node) -> Tensor:
+    """The tensor that there is."""
+    if not n.has(0):
+        raise Invalid("there is no element to get")
+    return n.x(0)
 
 
-def _place(e: Emitter, counter: Tensor, turns: int, backwards: int) -> Tensor:
-    from shardc.frontend.onnx.operators.maths import sub
-
-    return sub(e, turns - 1, counter) if backwards else counter
-
-
-def _layer(e: Emitter, stack: Tensor, place: Tensor) -> Tensor:
-    zeros = [e.splat(0, COUNTER) for _ in stack.shape[1:]]
-    sizes = (1, *stack.shape[1:])
-    return e.reshape(e.op(hlo.dynamic_slice.name, stack, place, *zeros, slice_sizes=sizes), stack.shape[1:])
-
-
-def _front(e: Emitter, x: Tensor, dim: int) -> Tensor:
-    return transpose(e, x, (dim, *(i for i in range(x.rank) if i != dim)))
-
-
-def _back(e: Emitter, x: Tensor, dim: int) -> Tensor:
-    order = [*range(1, x.rank)]
-    order.insert(dim, 0)
-    return transpose(e, x, order)
-
-
-OPERATORS: dict[str, Lower] = {"If": _if, "Loop": _loop, "Scan": _scan}
+OPERATORS: dict[str, Lower] = {
+    "If": _if,
+    "Loop": _loop,
+    "Scan": scan,
+    "OptionalHasElement": _has_element,
+    "OptionalGetElement": _get_element,
+}

@@ -49,7 +49,7 @@ def _is_nan(n: Node) -> Tensor:
 
 
 def _is_inf(n: Node) -> Tensor:
-    positive, negative = n.int("detect_positive", 1), n.int("detect_negative", 1)
+    positive, negative = bool(n.int("detect_positive", 1)), bool(n.int("detect_negative", 1))
     x = n.x(0)
     ends = [float("inf")] * positive + [float("-inf")] * negative
     if not ends:

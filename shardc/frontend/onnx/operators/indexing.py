@@ -7,6 +7,7 @@ from math import prod
 
 import numpy as np
 
+from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.maths import (
     add,
@@ -53,6 +54,8 @@ def _gather_elements(n: Node) -> Tensor:
 def _gather_nd(n: Node) -> Tensor:
     """The slices of x at index vectors, for every place of the leading batch dimensions."""
     e, x, indices, batch = n.e, n.x(0), n.x(1), n.int("batch_dims")
+    if not 0 <= batch < min(indices.rank, x.rank) or batch + indices.shape[-1] > x.rank:
+        raise Invalid(f"indices {indices.type} of {x.type} with {batch} batch dimensions")
     count = indices.shape[-1]
     leading = tuple(range(batch))
     indexed = tuple(range(batch, batch + count))
@@ -104,6 +107,8 @@ def scatter(e: Emitter, x: Tensor, places: Tensor, updates: Tensor, dims: Scatte
 
 def _scatter_nd(n: Node) -> Tensor:
     e, x, indices, updates = n.e, n.x(0), n.x(1), n.x(2)
+    if not indices.rank or indices.shape[-1] > x.rank:
+        raise Invalid(f"indices {indices.type} of {x.type}")
     count, free = indices.shape[-1], indices.rank - 1
     indexed = tuple(range(count))
     window = tuple(range(free, free + x.rank - count))
@@ -200,16 +205,21 @@ def _tensor_scatter(n: Node) -> Tensor:
     return transpose(e, scatter(e, moved, concat(e, columns, 2), new, dims, "none"), back)
 
 
-def flat_take(e: Emitter, x: Tensor, places: Sequence[Tensor], lead: int) -> Tensor:
-    """x[b…, places[0], places[1], …] for every place of the `lead` leading dimensions of all."""
-    sizes = x.shape[lead:]
+def pixels(e: Emitter, x: Tensor, places: Sequence[Tensor]) -> Tensor:
+    """x[n, places[0], places[1], …, :] for every place: x is [N, D1, …, C], places are [N, …]."""
+    sizes = x.shape[1:-1]
     index = places[0]
     for size, place in zip(sizes[1:], places[1:], strict=True):
         index = add(e, mul(e, index, size), place)
-    flat = e.reshape(x, (*x.shape[:lead], prod(sizes)))
-    shape = index.shape
-    found = take_along_axis(e, flat, e.reshape(index, (*shape[:lead], prod(shape[lead:]))), lead)
-    return e.reshape(found, shape)
+    flat = e.reshape(x, (x.shape[0], prod(sizes), x.shape[-1]))
+    return e.op(
+        hlo.gather.name,
+        flat,
+        e.reshape(index, (*index.shape, 1)),
+        dimension_numbers=GatherDims((index.rank,), (1,), (0,), (0,), (1,), index.rank),
+        slice_sizes=(1, 1, x.shape[-1]),
+        indices_are_sorted=False,
+    )
 
 
 OPERATORS: dict[str, Lower] = {

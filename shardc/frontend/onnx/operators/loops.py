@@ -9,12 +9,18 @@ from xdsl.ir import Block
 from shardc.dialects.types import attr_of_type
 from shardc.frontend.onnx.node import Node
 from shardc.frontend.onnx.operators.maths import add, compare
+from shardc.frontend.onnx.values import Value
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
 COUNTER = TensorType((), "i32")
+
+
+def named(tensor: Tensor, name: str = "") -> Value:
+    """A tensor as a value of the model."""
+    return Value(name, tensor.type, emitted=tensor)
 
 
 def counted(
@@ -75,3 +81,9 @@ class Once:
             op.detach()
             place.add_op(op)
         return [arguments.get(t.value, t) for t in self._results]  # pyright: ignore
+
+
+def put(e: Emitter, stack: Tensor, new: Tensor, counter: Tensor) -> Tensor:
+    """The stack with one more layer."""
+    zeros = [e.splat(0, COUNTER) for _ in new.shape]
+    return e.op(hlo.dynamic_update_slice.name, stack, e.reshape(new, (1, *new.shape)), counter, *zeros)

@@ -51,7 +51,7 @@ def _taken(n: Node, x: Tensor, dim: int, low: int, high: int, mode: str) -> Tens
         return x
     if low + high > 1 << 20:
         raise n.unsupported(f"by {low + high} elements with mode {mode}")
-    places = cast(Array, np.pad(np.arange(x.shape[dim]), (low, high), mode=cast(Any, mode)))
+    places = cast(Array, np.pad(np.arange(n.places(x.shape[dim])), (low, high), mode=cast(Any, mode)))
     return take(n.e, x, vector(n.e, places), dim)
 
 

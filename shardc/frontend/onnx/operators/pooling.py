@@ -72,6 +72,7 @@ def _places(n: Node, x: Tensor, w: Window) -> Tensor:
     shape = (*x.shape[:2], *counts)
     best = e.splat(lowest, TensorType(shape, x.dtype))
     place = e.splat(0, TensorType(shape, "i64"))
+    n.parts(prod(w.kernel))
     for taps in np.ndindex(*w.kernel):
         at = [tap * d for tap, d in zip(taps, w.dilations, strict=True)]
         part = e.op(
@@ -112,7 +113,7 @@ def _average_pool(n: Node) -> Tensor:
     e, x, w = n.e, n.x(0), _window(n)
     total = pooled(e, "sum", x, w)
     for dim in range(len(w.kernel)):
-        count = _taps(w, dim, bool(n.int("count_include_pad")))
+        count = _taps(n, w, dim)
         if (count == count[0]).all():
             total = div(e, total, float(count[0]))
         else:
@@ -122,13 +123,17 @@ def _average_pool(n: Node) -> Tensor:
     return total
 
 
-def _taps(w: Window, dim: int, padded: bool) -> np.ndarray:
-    """How many elements of a window count, for every position along a dimension."""
+def _taps(n: Node, w: Window, dim: int) -> np.ndarray:
+    """How many elements of a window count, for every position along a dimension; one number if all agree."""
     low, high = w.pads[dim]
-    starts = np.arange(w.counts[dim]) * w.strides[dim] - low
-    places = starts[:, None] + np.arange(w.kernel[dim]) * w.dilations[dim]
-    first, last = (-low, w.sizes[dim] + high) if padded else (0, w.sizes[dim])
-    return np.maximum(((places >= first) & (places < last)).sum(1), 1)
+    if not any(w.padding[dim]):
+        return np.array([w.kernel[dim]])
+    starts = np.arange(n.places(w.counts[dim])) * w.strides[dim] - low
+    first, last = (-low, w.sizes[dim] + high) if n.int("count_include_pad") else (0, w.sizes[dim])
+    before, behind = (
+        np.clip(-((starts - end) // w.dilations[dim]), 0, w.kernel[dim]) for end in (first, last)
+    )
+    return np.maximum(behind - before, 1)
 
 
 def _lp_pool(n: Node) -> Tensor:

@@ -103,7 +103,7 @@ def _resize(n: Node) -> Tensor:
     dtype = x.dtype
     outside = np.ones(0)
     for dim, a in _axes(n, x).items():
-        places = COORDINATES[where](a, np.arange(a.result, dtype=np.float64))
+        places = COORDINATES[where](a, np.arange(n.places(a.result), dtype=np.float64))
         if where == "tf_crop_and_resize":
             outside = (places < 0) | (places > a.size - 1)
         if mode == "nearest":
@@ -189,6 +189,7 @@ def _weighted(
     e = n.e
     shrink = min(1.0, a.scale) if n.int("antialias") else 1.0
     half = int(np.ceil(reach / shrink))
+    n.places(2 * half * len(places))
     base = np.floor(places)
     offsets = np.arange(-half + 1, half + 1)
     index = base[:, None] + offsets
@@ -200,7 +201,7 @@ def _weighted(
     if n.int("exclude_outside") or n.int("antialias"):
         weights = weights / np.where(total == 0, 1, total)
     result: Tensor | None = None
-    for tap in range(len(offsets)):
+    for tap in range(n.parts(len(offsets))):
         if not weights[:, tap].any():
             continue
         part = take(e, x, vector(e, np.clip(index[:, tap], 0, a.size - 1)), dim)

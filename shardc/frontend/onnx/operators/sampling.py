@@ -8,7 +8,7 @@ from math import prod
 import numpy as np
 
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators.indexing import flat_take
+from shardc.frontend.onnx.operators.indexing import pixels
 from shardc.frontend.onnx.operators.maths import (
     abs_,
     add,
@@ -55,26 +55,11 @@ def _grid_sample(n: Node) -> Tensor:
             index.append(e.cast(calc(e, hlo.clamp, 0, inside, size - 1), "i32"))
             weight = factor if weight is None else mul(e, weight, factor)
         assert weight is not None
-        values = _rows(e, channels_last, index)
+        values = pixels(e, channels_last, index)
         term = mul(e, values, e.broadcast_in_dim(weight, values.shape, tuple(range(weight.rank))))
         total = term if total is None else add(e, total, term)
     assert total is not None
     return transpose(e, total, (0, total.rank - 1, *range(1, total.rank - 1)))
-
-
-def _rows(e: Emitter, x: Tensor, index: list[Tensor]) -> Tensor:
-    """x[n, index…, :] for every place: [N, O…, C]."""
-    channels = x.shape[-1]
-    parts = [
-        e.reshape(
-            flat_take(e, e.reshape(slice_(e, x, x.rank - 1, c, c + 1), x.shape[:-1]), index, 1),
-            (*index[0].shape, 1),
-        )
-        for c in range(channels)
-    ]
-    from shardc.frontend.onnx.operators.maths import concat
-
-    return concat(e, parts, index[0].rank)
 
 
 def _place(e: Emitter, x: Tensor, size: int, align: bool) -> Tensor:
@@ -139,6 +124,7 @@ def _col2im(n: Node) -> Tensor:
     channels = x.shape[1] // prod(kernel)
     parts = e.reshape(x, (x.shape[0], channels, *kernel, *blocks))
     total: Tensor | None = None
+    n.parts(prod(kernel))
     for taps in np.ndindex(*kernel):
         part = parts
         for dim, tap in enumerate(taps):

@@ -118,7 +118,7 @@ def _split(n: Node) -> list[Tensor]:
     if sizes is None:
         count = n.int("num_outputs") or len(n.outputs)
         part = -(-x.shape[dim] // count)
-        sizes = tuple(min(part, x.shape[dim] - i * part) for i in range(count))
+        sizes = tuple(min(part, x.shape[dim] - i * part) for i in range(n.parts(count)))
     if sum(sizes) != x.shape[dim] or min(sizes, default=0) < 0:
         raise Invalid(f"parts {list(sizes)} of axis {dim} of {x.type}")
     ends = np.cumsum((0, *sizes)).tolist()

@@ -44,7 +44,7 @@ def _dft(n: Node) -> Tensor:
     dim = axis(dim, x.rank)
     if dim == x.rank - 1 or x.shape[-1] not in (1, 2):
         raise Invalid(f"axis {dim} of {x.type}")
-    size = int(n.known(1).reshape(-1)[0]) if n.has(1) else x.shape[dim]
+    size = n.places(int(n.known(1).reshape(-1)[0]) if n.has(1) else x.shape[dim])
     inverse, onesided = bool(n.int("inverse")), bool(n.int("onesided"))
     parts = [e.reshape(slice_(e, x, x.rank - 1, i, i + 1), x.shape[:-1]) for i in range(x.shape[-1])]
     order = (*(i for i in range(x.rank - 1) if i != dim), dim)

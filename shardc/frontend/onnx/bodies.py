@@ -1,0 +1,47 @@
+"""The bodies of one node, lowered in the scope of that node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from onnx import GraphProto, TensorProto
+from xdsl.ir import Block
+
+from shardc.frontend.onnx.errors import Lost
+from shardc.frontend.onnx.values import Scope, Value
+from shardc.frontend.text.values import Tensor
+
+if TYPE_CHECKING:
+    from shardc.frontend.onnx.lowering import Lowering
+
+
+class NodeBodies:
+    """What operators see of the lowering: node.Bodies."""
+
+    def __init__(self, lowering: Lowering, scope: Scope) -> None:
+        self._lowering = lowering
+        self._scope = scope
+        self.known = lowering.constants.known
+        self.aside = lowering.builder.inside
+
+    def stored(self, tensor: TensorProto) -> Value:
+        tensor.name = "/".join((*self._lowering.calls[-1:], tensor.name))
+        return self._lowering.constants.constant(tensor)
+
+    def body(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]:
+        return self._lowering.body(graph, inputs, self._scope)
+
+    def tried(self, build: Callable[[], list[Tensor]]) -> list[Tensor] | None:
+        """What it builds; None if only shapes that depend on data were in its way, which are forgotten."""
+        problems = self._lowering.problems
+        mark = problems.mark()
+        try:
+            return build()
+        except Lost:
+            if problems.dynamic_alone(mark):
+                return None
+            raise
+
+    def place(self) -> Block:
+        return self._lowering.builder.current_block
