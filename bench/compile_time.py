@@ -70,6 +70,7 @@ def child(*command: str) -> tuple[str, float]:
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     environment["SHARDC_CACHE"] = "off"
+    environment["SHARDC_PROVE"] = "off"
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
         assert process.stdout
         text = process.stdout.read()

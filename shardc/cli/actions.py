@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
 from shardc.compilation import by_memory, emit, lower, machine_of
+from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
@@ -33,12 +34,19 @@ def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
     return 0
 
 
-def compiled(text: str, options: Options, stage: str) -> str:
-    """What a program becomes at a stage, or for a target."""
+def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str, str | None]:
+    """What a program becomes at a stage, or for a target; with `proved` the verdict on it."""
     module = read(text, options)
     if stage in STAGES:
-        return _stage_text(module, options, stage)
-    return emit(lower(module, options), stage, options.process_data)
+        return _stage_text(module, options, stage), None
+    whole = snapshot(module.clone()).graph if proved else None
+    local = lower(module, options)
+    made, verdict = emit(local, stage, options.process_data), None
+    if whole is not None:
+        from shardc.proof import default
+
+        verdict = default.verdict(whole, local)
+    return made, verdict
 
 
 def _stage_text(module: ModuleOp, options: Options, stage: str) -> str:

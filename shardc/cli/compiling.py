@@ -1,5 +1,7 @@
 """The command without an action: a program in, the compiled program or a stage of it out.
 
+A program whose work is small is proved (shardc/proof/default.py), and standard error says so.
+
 What a text was compiled to is kept in the user's cache folder. The key is everything that it depends on: the
 text and what errors call it, the options, a machine's file, and the Python files that locations name, from
 which variables have their names. A program that imports others is compiled anew. Warnings are kept with it,
@@ -11,7 +13,9 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import os
 import re
+import sys
 from dataclasses import fields
 from pathlib import Path
 
@@ -19,6 +23,9 @@ from shardc import cache
 from shardc.cli import driver
 from shardc.diagnostics import Location, collecting, register_source, warn
 from shardc.options import Options
+
+PROVE = "SHARDC_PROVE"
+"""Variable of the environment: off is --no-prove."""
 
 _IMPORT = re.compile(r"^[\ufeff\s]*(?:import|from)\b", re.MULTILINE)
 _PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
@@ -32,27 +39,32 @@ def compile(given: argparse.Namespace, options: Options) -> int:
 
         return actions.compile(given, options, stage)
     text = driver.read_text(given.program)
-    key = None if given.no_cache else _key(text, options, stage)
-    made = _known(text, options, key) if key else None
-    driver.write_text(given.output, _made(text, options, stage, key) if made is None else made)
+    proved = given.emit is None and not given.no_prove and os.environ.get(PROVE) != "off"
+    key = None if given.no_cache else _key(text, options, stage, proved)
+    made, verdict = (_known(text, options, key) if key else None) or _made(text, options, stage, key, proved)
+    driver.write_text(given.output, made)
+    if verdict:
+        print(verdict, file=sys.stderr)
     return 0
 
 
-def _made(text: str, options: Options, stage: str, key: tuple[str, ...] | None) -> str:
-    """Compile, and keep what came out under the key."""
+def _made(
+    text: str, options: Options, stage: str, key: tuple[str, ...] | None, proved: bool
+) -> tuple[str, str | None]:
+    """Compile, prove, and keep what came out under the key: the text, and the verdict."""
     from shardc.cli.actions import compiled
 
     with collecting() as warnings:
-        made = compiled(text, options, stage)
+        made, verdict = compiled(text, options, stage, proved)
     for each in warnings:
         warn(each.message, each.loc, each.hint)
     if key:
         said = [[w.message, w.loc.file, w.loc.line, w.loc.col, w.loc.name, w.hint] for w in warnings]
-        cache.put(json.dumps({"made": made, "said": said}).encode(), *key)
-    return made
+        cache.put(json.dumps({"made": made, "verdict": verdict, "said": said}).encode(), *key)
+    return made, verdict
 
 
-def _known(text: str, options: Options, key: tuple[str, ...]) -> str | None:
+def _known(text: str, options: Options, key: tuple[str, ...]) -> tuple[str, str | None] | None:
     """What is kept under a key; its warnings are said."""
     data = cache.get(*key)
     if data is None:
@@ -61,10 +73,10 @@ def _known(text: str, options: Options, key: tuple[str, ...]) -> str | None:
     register_source(options.file, text)
     for message, file, line, column, name, hint in kept["said"]:
         warn(message, Location(file, line, column, name), hint)
-    return kept["made"]
+    return kept["made"], kept["verdict"]
 
 
-def _key(text: str, options: Options, stage: str) -> tuple[str, ...] | None:
+def _key(text: str, options: Options, stage: str, proved: bool) -> tuple[str, ...] | None:
     """What the outcome depends on; None if that are other files too, or nothing is kept."""
     if cache.folder() is None or _IMPORT.search(text):
         return None
@@ -78,7 +90,7 @@ def _key(text: str, options: Options, stage: str) -> tuple[str, ...] | None:
     }
     said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
     files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
-    return ("compiled", stage, text, *said, *files)
+    return ("compiled", stage, f"proved={proved}", text, *said, *files)
 
 
 def _digest(file: str) -> str:

@@ -145,9 +145,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="FILE.json",
         nargs="?",
         const="",
-        help="prove over exact arithmetic, at reduced shapes, that the per-device program equals the global "
-        "one, and with --target numpy that the emitted text does; into the file goes a certificate, for "
-        "shardc-check",
+        help="prove over exact arithmetic, at reduced shapes, that the per-device program and the emitted "
+        "text equal the global program; into the file goes a certificate, for shardc-check",
     )
     action.add_argument(
         "--explain",
@@ -202,6 +201,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="NAME|FILE.py:NAME",
         help="with --run and --prove: the function of the program that the entry is to equal, where it "
         "is per-device code; with --run also a NumPy or JAX function of a Python file",
+    )
+    made.add_argument(
+        "--no-prove",
+        action="store_true",
+        help="do not prove a program whose work is small while compiling it (SHARDC_PROVE=off: nowhere)",
     )
     made.add_argument(
         "--no-cache",

@@ -13,8 +13,9 @@ from shardc.proof.report import lines
 def demand(whole: Graph, local: Graph, text: str, target: str) -> None:
     """Prove the per-device program equal to the global one, and its text where that is read back.
 
-    ShardcError where a text does not fit, and at the result that differs, with its first element that does and
-    the operations back to the first wrong value. What is not proved is a warning, with the reason: it may be right.
+    ShardcError where a text does not fit, and at the result that differs, with its first element that does
+    and the operations back to the first wrong value. What is not proved is a warning, with the reason: it may
+    be right.
     """
     proofs = {"the compiled program": prove(whole, local)}
     if target in READ:

@@ -28,38 +28,53 @@ _LOW31, _LOW30, _LOW32 = _U((1 << 31) - 1), _U((1 << 30) - 1), _U((1 << 32) - 1)
 @np.errstate(over="ignore")
 def fold(wide: Residues) -> Residues:
     """Any uint64 modulo p."""
-    folded = (wide & _P) + (wide >> _U(BITS))
-    return np.where(folded >= _P, folded - _P, folded)
+    return _below((wide & _P) + (wide >> _U(BITS)))
 
 
+def _below(residues: Residues) -> Residues:
+    """Numbers below 2p modulo p: what is less than p becomes greater by wrapping around."""
+    return np.minimum(residues, residues - _P)
+
+
+@np.errstate(over="ignore")
 def add(a: Residues, b: Residues) -> Residues:
     """a + b."""
-    return fold(a + b)
+    return _below(a + b)
 
 
+@np.errstate(over="ignore")
 def negate(a: Residues) -> Residues:
     """-a."""
-    return np.where(a == 0, a, _P - a)
+    return _below(_P - a)
 
 
+@np.errstate(over="ignore")
 def subtract(a: Residues, b: Residues) -> Residues:
     """a - b."""
-    return fold(a + (_P - b))
+    return _below(a + (_P - b))
 
 
 def multiply(a: Residues, b: Residues) -> Residues:
     """a * b, by halves of 31 bits; no partial sum reaches 2^64."""
     a1, a0, b1, b0 = a >> _U(31), a & _LOW31, b >> _U(31), b & _LOW31
-    middle = a1 * b0 + a0 * b1
-    high = (middle >> _U(30)) + ((middle & _LOW30) << _U(31))
-    return fold(((a1 * b1) << _U(1)) + high + a0 * b0)
+    middle = a1 * b0
+    middle += a0 * b1
+    total = a1 * b1
+    total <<= _U(1)
+    total += middle >> _U(30)
+    middle &= _LOW30
+    middle <<= _U(31)
+    total += middle
+    total += a0 * b0
+    return fold(total)
 
 
 def rotate(a: Residues, count: NDArray[Any] | int) -> Residues:
-    """a * 2^count; a count below zero divides."""
-    places = np.asarray(count, np.int64) % BITS
-    by = places.astype(np.uint64)
-    return fold(((a << by) & _P) | (a >> (_U(BITS) - by)))
+    """a * 2^count; a count below zero divides. The bits of a go round, so the result is below p too."""
+    by = (
+        _U(count % BITS) if isinstance(count, int) else (np.asarray(count, np.int64) % BITS).astype(np.uint64)
+    )
+    return ((a << by) & _P) | (a >> (_U(BITS) - by))
 
 
 def power(base: Residues, exponent: int) -> Residues:
@@ -73,7 +88,33 @@ def power(base: Residues, exponent: int) -> Residues:
 
 
 def inverse(a: Residues) -> Residues:
-    """1 / a by Fermat: a^(p-2). Of 0 it is 0, which is no inverse."""
+    """1 / a; of 0 it is 0, which is no inverse.
+
+    Products of pairs are inverted, and theirs in turn, so that an element costs three products (Montgomery,
+    "Speeding the Pollard and elliptic curve methods of factorization", 1987).
+    """
+    zero = a == 0
+    elements, levels = np.where(zero, _U(1), a).reshape(-1), list[Residues]()
+    while elements.size > _FERMAT:
+        if elements.size % 2:
+            elements = np.append(elements, _U(1))
+        levels.append(elements)
+        elements = multiply(elements[0::2], elements[1::2])
+    found = _fermat(elements)
+    for level in reversed(levels):
+        pairs = np.empty_like(level)
+        pairs[0::2] = multiply(found[: level.size // 2], level[1::2])
+        pairs[1::2] = multiply(found[: level.size // 2], level[0::2])
+        found = pairs
+    return np.where(zero, _U(0), found[: zero.size].reshape(zero.shape))
+
+
+_FERMAT = 32
+"""So few elements are inverted one by one."""
+
+
+def _fermat(a: Residues) -> Residues:
+    """a^(p-2)."""
     ones, count, parts = a, 1, {1: a}  # a^(2^count - 1)
     while count < 32:
         ones, count = multiply(_squared(ones, count), ones), 2 * count

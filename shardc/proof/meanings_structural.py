@@ -10,7 +10,7 @@ from typing import Any, cast
 import numpy as np
 
 from shardc.graph import Op, TensorType
-from shardc.graph.attrs import Dense
+from shardc.graph.attrs import Dense, DotDims
 from shardc.ops import chlo, find, hlo, sdy
 from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
@@ -162,18 +162,29 @@ def product(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[
     left, right = map(as_exact, arrays)
     if any_special(left, right):
         return [_infinite_product(draw, op, left, right)]
-    terms = max(left.size, right.size)
-    bits = 21 if terms <= 1 << 11 else 16
-    if terms > 1 << 21:
+    terms = _terms(op)
+    bits = next((bits for bits in (21, 16) if terms * (1 + field.BITS // bits) << 2 * bits <= 1 << 53), None)
+    if bits is None:
         raise Beyond(f"sums of {terms} products")
     residue: Residues | None = None
-    for i, a in enumerate(field.limbs(left["residue"], bits)):
-        for j, b in enumerate(field.limbs(right["residue"], bits)):
-            part = field.of_limb_sums(_in_floats(op, a, b), (i + j) * bits)
-            residue = part if residue is None else field.add(residue, part)
+    first, second = (field.limbs(side["residue"], bits) for side in (left, right))
+    for place in range(len(first) + len(second) - 1):
+        pairs = [(a, second[place - i]) for i, a in enumerate(first) if 0 <= place - i < len(second)]
+        sums = sum((_in_floats(op, a, b) for a, b in pairs[1:]), _in_floats(op, *pairs[0]))
+        part = field.of_limb_sums(sums, place * bits)
+        residue = part if residue is None else field.add(residue, part)
     assert residue is not None
     shadows = (_in_floats(op, left[which], right[which]) for which in ("shadow", "other"))
     return [make(residue, *shadows)]
+
+
+def _terms(op: Op) -> int:
+    """How many products an element is the sum of, at most."""
+    left, right = op.operands
+    if op.name == hlo.convolution.name:
+        return right.size
+    dims = cast(DotDims, op.attrs["dot_dimension_numbers"])
+    return prod(left.shape[dim] for dim in dims.lhs_contracting)
 
 
 def _infinite_product(draw: Draw, op: Op, left: Array, right: Array) -> Array:

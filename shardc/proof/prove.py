@@ -7,7 +7,7 @@ different only if their real values differ too; what is equal by laws that rando
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -36,6 +36,9 @@ DRAWS = 3
 SAMPLED_DRAWS, FEW, SOON = 12, 64, 1 << 22
 """As many where an argument is a few integers, which may be an index: if it has up to so many elements, and a
 draw computes up to so many."""
+
+SHORT = ("mixed", "tied")
+"""The draws of a short proof without integers."""
 
 ATTEMPTS = 4
 """Draws that are tried for each."""
@@ -93,6 +96,7 @@ class _Run:
     shapes: Reduced
     full: Graph
     wanted: int
+    kinds: tuple[str, ...] = KINDS
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     draws: list[Draw] = field(default_factory=list[Draw])
@@ -102,11 +106,18 @@ class _Run:
 
     def anew(self) -> _Run:
         """The same without draws."""
-        return _Run(self.shapes, self.full, self.wanted, self.divides, self.plan)
+        return _Run(self.shapes, self.full, self.wanted, self.kinds, self.divides, self.plan)
 
 
-def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
-    """Compare the programs; both are to take and give the same global arrays."""
+Limit = Callable[[Graph, Graph], str | None]
+"""Why programs, at reduced sizes, are too large; None where they are not."""
+
+
+def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None) -> Proof:
+    """Compare the programs; both are to take and give the same global arrays.
+
+    With `beyond` it is a short proof: of few draws, and of none where the programs are too large.
+    """
     whole, local = unshown(whole), unshown(local)
     reason = _incomparable(whole, local)
     if reason:
@@ -116,7 +127,11 @@ def prove(whole: Graph, local: Graph, seed: int = 1) -> Proof:
         size = work(shapes.whole) + work(shapes.local)
         if size > ELEMENTS:
             return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", shapes)
-        return _prove(_Run(shapes, whole, _wanted(whole, size)), seed)
+        large = beyond(shapes.whole, shapes.local) if beyond else None
+        if large:
+            return Proof(Verdict.NOT_PROVED, large, shapes)
+        kinds = KINDS if beyond is None or _sampled(whole) else SHORT
+        return _prove(_Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds), seed)
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
 
@@ -133,7 +148,7 @@ def _incomparable(whole: Graph, local: Graph) -> str | None:
 
 
 def _prove(run: _Run, seed: int) -> Proof:
-    for draw in _draws(seed, ATTEMPTS * run.wanted):
+    for draw in _draws(seed, run):
         draw.divides = run.divides or draw.kind == "tied"
         try:
             found = _once(run, draw)
@@ -165,8 +180,15 @@ def _wanted(whole: Graph, size: int) -> int:
     return SAMPLED_DRAWS if few and size <= SOON else DRAWS
 
 
-def _draws(seed: int, count: int) -> Iterator[Draw]:
-    return (Draw(seed * 1000 + number, KINDS[number % len(KINDS)]) for number in range(count))
+def _draws(seed: int, run: _Run) -> Iterator[Draw]:
+    kinds, count = run.kinds, ATTEMPTS * run.wanted
+    return (Draw(seed * 1000 + number, kinds[number % len(kinds)]) for number in range(count))
+
+
+def _sampled(whole: Graph) -> list[str]:
+    """The dtypes of arguments that are no floats: their values are sampled."""
+    types = whole.types(whole.main.body.args)
+    return sorted({type.dtype for type in types if not is_float(type.dtype)})
 
 
 def _once(run: _Run, draw: Draw) -> Proof | None:
@@ -212,7 +234,6 @@ def _proved(run: _Run) -> Proof:
     degrees = [Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs]
     missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform))
     decisions, places = one_way(run.draws)
-    types = run.full.types(run.full.main.body.args)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,
         "" if missed < MOST else _NO_BOUND.format(len(run.draws)),
@@ -222,7 +243,7 @@ def _proved(run: _Run) -> Proof:
         chance=missed,
         one_way=tuple(places),
         decisions=decisions,
-        sampled=tuple(sorted({type.dtype for type in types if not is_float(type.dtype)})),
+        sampled=tuple(_sampled(run.full)),
         again=tuple(run.again),
         taken=per_device_lines(run.full),
         loops=tuple(run.loops),

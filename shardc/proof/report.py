@@ -24,6 +24,13 @@ def lines(proof: Proof) -> list[str]:
     return [_headline(proof)]
 
 
+def brief(proof: Proof) -> str:
+    """What is claimed, in a line."""
+    if proof.verdict is Verdict.PROVED:
+        return f"proved: {_claim(proof)}{_taken(proof)}; chance of a miss below {_bound(proof.chance)}"
+    return _headline(proof)
+
+
 def _headline(proof: Proof) -> str:
     if proof.verdict is Verdict.NOT_PROVED:
         return f"not proved: {proof.reason}"

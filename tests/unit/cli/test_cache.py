@@ -43,9 +43,9 @@ def compilations(monkeypatch):
     """The stages that were compiled, not found."""
     done, compiled = [], actions.compiled
 
-    def counted(text, options, stage):
+    def counted(text, options, stage, proved):
         done.append(stage)
-        return compiled(text, options, stage)
+        return compiled(text, options, stage, proved)
 
     monkeypatch.setattr(actions, "compiled", counted)
     return done

@@ -30,6 +30,14 @@ def test_operations(pairs: list[tuple[int, int]]) -> None:
     assert int(field.total(a, [0])) == sum(x for x, _ in pairs) % PRIME
 
 
+@given(st.integers(0, 200), st.integers(0, 2**32))
+def test_inverses_of_many_elements(count: int, seed: int) -> None:
+    a = field.random(np.random.default_rng(seed), (count, 3))
+    a[:: 1 + seed % 7, 1] = 0
+    found = field.multiply(a, field.inverse(a))
+    assert found.shape == a.shape and (found == (a != 0)).all()
+
+
 @given(residues, st.integers(-200, 200))
 def test_rotation_multiplies_by_a_power_of_two(a: int, count: int) -> None:
     (found,) = field.rotate(np.array([a], np.uint64), count)
