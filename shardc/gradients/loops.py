@@ -72,6 +72,7 @@ def forward(run: Forward, node: Node, known: dict[int, Any]) -> bool:
     def turn(_: Any, *args: Any) -> list[Any]:
         inner = dict(zip(body.args, args, strict=False))
         run.name(body.args, args)
+        name_stacks(program, writer, saved, args[count:])
         results = run.region(body, inner)
         place = _turn_number(loop, Term(writer, inner[loop.counter]))
         filled = [
@@ -82,6 +83,7 @@ def forward(run: Forward, node: Node, known: dict[int, Any]) -> bool:
 
     more = types[count:]
     made = run.emit(node, operands, [(types, test), (types, turn)], known, more)
+    name_stacks(program, writer, saved, made)
     known.update(zip(stacks, made, strict=True))
     return True
 
@@ -110,7 +112,7 @@ def plan_of(program: Program, loop: _Loop) -> Plan:
             given[arg] = _pending(back, arg)
     for i in loop.moving:
         back.cotangents.take(body.args[i])
-    saved = tuple(v for v in needed if v not in fixed and v != loop.counter)
+    saved = back.values.least([v for v in needed if v not in fixed and v != loop.counter])
     stacks: list[int] = []
     for value in saved:
         type = program.graph.type(value)
@@ -268,6 +270,14 @@ def _each_once(back: Backward, loop: _Loop, layer: Slice) -> bool:
         return False
     last = program.constants.values.get(maker.operands[0], -1)
     return last < program.graph.type(node.operands[0]).shape[moving[0]] and last - loop.count.stop >= -1
+
+
+def name_stacks(program: Program, writer: Any, saved: Sequence[int], stacks: Sequence[Any]) -> None:
+    """What h is in all turns is called saved_h."""
+    for value, stack in zip(saved, stacks, strict=True):
+        name = program.graph.values[value].loc.name
+        if name:
+            writer.name([stack], [f"saved_{name}"])
 
 
 def _write(stack: Term, layer: Term, at: Term) -> Term:

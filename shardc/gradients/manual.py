@@ -77,12 +77,13 @@ def plan_of(program: Program, node: Node) -> Plan:
     for arg in body.args:
         if back.cotangents.has(arg):
             given[arg] = back.cotangents.take_common(arg)[1]
-    saved = tuple(v for v in needed if v not in body.args)
+    passed = tuple(a for a in body.args if a in needed)
+    saved = back.values.least([v for v in needed if v not in passed], passed)
     stored: list[int] = []
     for value in saved:
         stored.append(program.new_value(value, _joined(program, node, value)[0]))
         program.home[stored[-1]] = program.home[node.results[0]]
-    plan = Plan((saved,), (tuple(stored),), tuple(a for a in body.args if a in needed), given)
+    plan = Plan((saved,), (tuple(stored),), passed, given)
     program.plans[node.id] = plan
     return plan
 

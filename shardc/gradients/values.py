@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shardc.gradients.program import Program
@@ -12,6 +12,25 @@ from shardc.ops import Trait, has, hlo
 
 _AGAIN = (hlo.broadcast_in_dim.name, hlo.reshape.name, hlo.constant.name, hlo.iota.name)
 """Operations that are rather done again than their results stored."""
+
+_LIGHT = frozenset(
+    op.name
+    for op in (
+        hlo.add,
+        hlo.and_,
+        hlo.compare,
+        hlo.convert,
+        hlo.maximum,
+        hlo.minimum,
+        hlo.multiply,
+        hlo.negate,
+        hlo.not_,
+        hlo.or_,
+        hlo.select,
+        hlo.subtract,
+    )
+)
+"""Arithmetic that takes less than reading its result from memory."""
 
 
 class Values:
@@ -48,10 +67,34 @@ class Values:
             assert self.outer is not None
             return self.outer[value]
         node = self._makers.get(value)
-        if node is not None and self._is_cheap(node):
+        if node is not None and (self._is_cheap(node) or self.lacking is None):
             return self._again(node)
         assert self.lacking is not None, f"value {value} is not stored"
         return self.lacking(value)
+
+    def least(self, needed: Sequence[int], had: Sequence[int] = ()) -> tuple[int, ...]:
+        """Those of the values that are stored, so that the others follow from them, and from what is had
+        anyway, by light arithmetic.
+        """
+        known = frozenset((*needed, *had))
+        return tuple(v for v in needed if not self._follows(v, known))
+
+    def _follows(self, value: int, needed: frozenset[int]) -> bool:
+        node = self._makers.get(value)
+        return (
+            node is not None
+            and (node.name in _LIGHT or has(node.name, Trait.MOVES))
+            and all(self._is_had(v, needed) for v in node.operands)
+        )
+
+    def _is_had(self, value: int, needed: frozenset[int]) -> bool:
+        """Whether a value is among the needed ones, or made again without much ado from such."""
+        if value in needed or value in self.region.args:
+            return value in needed or value in self.fixed
+        node = self._makers.get(value)
+        return (
+            node is not None and self._is_cheap(node) and all(self._is_had(v, needed) for v in node.operands)
+        )
 
     def _again(self, node: Node) -> Any:
         types = self.program.graph.types(node.results)

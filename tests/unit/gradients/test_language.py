@@ -285,7 +285,10 @@ def error(text: str) -> str:
         ("grad(3)(x)", "grad: fun is a function of the program or a lambda, not the number 3"),
         ("vjp(lambda x: x, x)[1](1.0)", "what this lambda returns is f32[8], and its derivative is f32[]"),
         ("jvp(lambda x: x, x, x)", "jvp takes a tuple of arguments"),
-        ("grad(lambda x: sum(x.at[array([0])].max(1.0)))(x)", "a scatter by max has no derivative, as in JAX"),
+        (
+            "grad(lambda x: sum(x.at[array([0])].max(1.0)))(x)",
+            "a scatter by max has no derivative, as in JAX",
+        ),
         ("sum(x)(x)", "f32[] is called, and is no function"),
     ],
 )
@@ -295,7 +298,8 @@ def test_errors(body: str, message: str):
 
 def test_errors_have_their_places():
     found = error(
-        "def f(x: f32[8]) -> f32[]:\n    while sum(x) > 1 carrying x:\n        x = x / 2\n    return sum(x)\n\n"
+        "def f(x: f32[8]) -> f32[]:\n    while sum(x) > 1 carrying x:\n        x = x / 2\n"
+        "    return sum(x)\n\n"
         "def main(x: f32[8]):\n    return grad(f)(x)\n"
     )
     assert "test.shard:2:5: error: a loop that runs until a condition fails has no gradient" in found

@@ -1,4 +1,4 @@
-"""<A x, y> = <x, A' y>, exactly, in the arithmetic of a finite field: for linear operations and collectives."""
+"""<A x, y> = <x, A' y> exactly, over a finite field: for linear operations and collectives."""
 
 from __future__ import annotations
 

@@ -1,0 +1,46 @@
+"""examples/training: some steps of it, against the same steps with jax.grad of the emitted loss."""
+
+from __future__ import annotations
+
+import runpy
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("jax")
+pytest.importorskip("sklearn")
+
+import jax
+
+import shardc
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.interpret.run import run
+
+EXAMPLE = Path(__file__).parents[2] / "examples/training"
+
+
+def test_the_gradient_is_that_of_the_emitted_loss(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(sys, "argv", ["demo.py"])
+    demo = runpy.run_path(str(EXAMPLE / "demo.py"))
+    source = (EXAMPLE / "training.shard").read_text()
+    rng = np.random.default_rng(1)
+    model, text = demo["first_model"](rng), demo["letters"]()
+    batch = np.stack([text[start : start + 49] for start in range(0, 1600, 100)])
+    means = [np.zeros_like(one) for one in model]
+    first, *rest = run(
+        snapshot(read(source, "training.shard")).graph, [*model, *means, *means, np.float32(1), batch]
+    )
+    emitted = shardc.compile(source, target="jax", entry="loss").main
+    loss, gradient = jax.value_and_grad(emitted, tuple(range(len(model))))(*model, batch)
+    np.testing.assert_allclose(first, loss, rtol=1e-5)
+    for mean, one in zip(rest[7:14], gradient, strict=True):
+        np.testing.assert_allclose(10 * mean, one, rtol=1e-3, atol=1e-5)
+
+
+@pytest.mark.slow
+def test_it_learns():
+    losses = runpy.run_path(str(EXAMPLE / "demo.py"))["main"](40)
+    assert losses[-1] < 3.2 < 4.5 < losses[0]
