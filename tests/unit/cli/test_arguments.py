@@ -135,3 +135,16 @@ def test_a_full_disk(module: str, tmp_path: Path) -> None:
         )
     assert done.returncode == 1
     assert "no space left on device" in done.stderr.lower() and "Traceback" not in done.stderr
+
+
+def test_what_is_proved_is_written_too(
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    proved, plain = tmp_path / "proved.py", tmp_path / "plain.py"
+    assert main([program, "--target", "numpy", "--prove", "-o", str(proved)]) == 0
+    assert "proved: equal for all arguments" in capsys.readouterr().out
+    assert main([program, "--target", "numpy", "--no-prove", "-o", str(plain)]) == 0
+    assert proved.read_bytes() == plain.read_bytes()
+    with pytest.raises(SystemExit):
+        main(["-", "--prove", "-o", str(proved)])
+    assert "--prove -o needs a program in a file" in capsys.readouterr().err
