@@ -12,6 +12,9 @@ from shardc.frontend.text.scope import Scope
 _OTHERWISE = {"block"}
 """Built-ins that mean something else in NumPy."""
 
+_RENAMED = {"repeat": "repeat_interleave"}
+"""What is called as another built-in is, which is OneFlow's and PyTorch's."""
+
 _NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
 
 _LAX = frozenset(
@@ -46,7 +49,7 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
         return None
     name = function.name
     if name in _MODULES[module] & BUILTINS.keys():
-        return name
+        return _RENAMED.get(name, name)
     if name in BUILTINS:
         raise scope.e.error(
             f"{module}.{name} is not {name} of this language", f"write {name}(…)", function.value.pos

@@ -124,6 +124,8 @@ NAMESPACE = {
     "max_pool": max_pool,
     "avg_pool": avg_pool,
     "repeat": jnp.tile,
+    "repeat_interleave": jnp.repeat,
+    "jnp": jnp,
     "expand": expand,
     "conv": conv,
     "scatter_add": scatter_add,
@@ -385,6 +387,14 @@ repeat(x, (2, 1))
 repeat(x, (2, 3))
 repeat(y, (2, 1, 2))
 tile(x, (1, 2))
+tile(x, 2)
+jnp.tile(x, (3,))
+repeat_interleave(x, 2)
+repeat_interleave(x, 3, axis=1)
+repeat_interleave(s, 0, axis=-2)
+jnp.repeat(y, 2)
+jnp.repeat(s, 2, axis=1)
+x.reshape(2, -1, 4)
 squeeze(z)
 squeeze(z, axis=1)
 expand_dims(x, 1)
@@ -553,7 +563,7 @@ def test_every_builtin_is_covered() -> None:
     """A new function needs a line in EXPRESSIONS, unless it is per-device code or op()."""
     elsewhere = {"all_gather", "all_to_all", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ppermute"}
     elsewhere |= {"psum", "psum_scatter", "pmax_scatter", "pmin_scatter", "pvary", "pcast", "block", "op"}
-    elsewhere |= {"pbroadcast", "to_partial", "cond", "switch", "while_loop"}
+    elsewhere |= {"pbroadcast", "to_partial", "cond", "switch", "while_loop", "pshuffle", "pswapaxes"}
     elsewhere |= {"grad", "value_and_grad", "vjp", "jvp", "stop_gradient"}
     text = "\n".join(EXPRESSIONS)
     assert [name for name in BUILTINS if name not in elsewhere and f"{name}(" not in text] == []

@@ -13,9 +13,9 @@ from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
 
-def reshape(e: Emitter, x: Tensor, shape: tuple[int, ...]) -> Tensor:
-    """The same elements in row-major order; one size may be -1 and is worked out."""
-    return e.reshape(x, filled_in(e, x, shape))
+def reshape(e: Emitter, x: Tensor, shape: tuple[int, ...], *sizes: tuple[int, ...]) -> Tensor:
+    """The same elements, row-major; one size may be -1 and is worked out. Sizes may stand one by one."""
+    return e.reshape(x, filled_in(e, x, (*shape, *chain.from_iterable(sizes))))
 
 
 def filled_in(e: Emitter, x: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -74,7 +74,7 @@ def expand(e: Emitter, x: Tensor, *size: tuple[int, ...]) -> Tensor:
 
 
 def repeat(e: Emitter, x: Tensor, *counts: tuple[int, ...]) -> Tensor:
-    """OneFlow's repeat, NumPy's tile: sizes[i] copies along dimension i; new dimensions stand in front."""
+    """OneFlow's repeat: counts[i] copies along dimension i; new dimensions stand in front."""
     sizes = tuple(chain.from_iterable(counts))
     added = len(sizes) - x.rank
     if added < 0:
@@ -92,6 +92,24 @@ def repeat(e: Emitter, x: Tensor, *counts: tuple[int, ...]) -> Tensor:
     with e.group("repeat"):
         spread = x if tuple(shape) == x.shape else e.broadcast_in_dim(x, tuple(shape), dims)
         return e.reshape(spread, final)
+
+
+def tile(e: Emitter, x: Tensor, *reps: tuple[int, ...]) -> Tensor:
+    """NumPy's tile: repeat, and without a count one copy."""
+    counts = tuple(chain.from_iterable(reps))
+    return repeat(e, x, (1,) * (x.rank - len(counts)) + counts)
+
+
+def repeat_interleave(e: Emitter, x: Tensor, repeats: int, axis: int | None = None) -> Tensor:
+    """NumPy's repeat: each element so often, one after the other; without an axis of all elements."""
+    if repeats < 0:
+        raise e.error(f"repeat_interleave by {repeats}: counts are at least 0")
+    flat = ravel(e, x) if axis is None else x
+    dim = 0 if axis is None else axis_of(e, axis, x.rank)
+    before, size, after = flat.shape[:dim], flat.shape[dim], flat.shape[dim + 1 :]
+    dims = [*range(dim + 1), *range(dim + 2, flat.rank + 1)]
+    spread = e.broadcast_in_dim(flat, (*before, size, repeats, *after), dims)
+    return e.reshape(spread, (*before, size * repeats, *after))
 
 
 def squeeze(e: Emitter, x: Tensor, axis: Dims = None) -> Tensor:
