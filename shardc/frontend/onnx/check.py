@@ -1,7 +1,9 @@
-"""Which nodes break the rules of ONNX's sharding formalism, and by which axis.
+"""What ONNX's sharding formalism says of the nodes of a model, and of which axis.
 
 At every node the specifications of its inputs are those that the model states there, else the layouts that
-the compiler decided. What a rule rejects, shardc computes all the same, after a change of layout.
+the compiler decided. A node is valid; or it is invalid by the rule of its group; or it has a split axis and
+an operator that the document leaves out (unsupported) or does not mention (not covered). shardc computes such
+nodes all the same, after a change of layout where one is needed.
 """
 
 from __future__ import annotations
@@ -13,33 +15,47 @@ from typing import Any
 from onnx import GraphProto, NodeProto
 
 from shardc.frontend.onnx.lowering import Lowering
-from shardc.frontend.onnx.schema import attributes_of, schema_of, subgraphs
+from shardc.frontend.onnx.schema import STANDARD, attributes_of, schema_of, subgraphs
 from shardc.frontend.onnx.write import decided
 from shardc.layout import LayoutError
 from shardc.layout.notations.onnx import spec_of
 from shardc.layout.notations.onnx_spec import ShardingSpec
 from shardc.layout.onnx.contract import Tensor
-from shardc.layout.onnx.operations import OPERATIONS, UNSUPPORTED, infer
+from shardc.layout.onnx.operations import OPERATIONS, infer
+from shardc.layout.onnx.verdicts import verdict_of
+
+INVALID = "invalid"
 
 
 @dataclass(frozen=True)
 class Rejected:
-    """A node whose inputs do not go together; the axis that is at fault, where there is one."""
+    """An axis of a node's input that the formalism does not accept; none where no one axis is at fault.
+
+    `verdict` is invalid, unsupported, or not covered by the document; `rule` the group of an operator that
+    the document has.
+    """
 
     node: str
     op: str
     rule: str
+    verdict: str
     reason: str
     tensor: str | None = None
     axis: int | None = None
 
     def __str__(self) -> str:
+        rule = f" (rule: {self.rule})" if self.rule else ""
         what = f"axis {self.axis} of {self.tensor}: " if self.tensor is not None else ""
-        return f"{self.node}: {self.op} (rule: {self.rule}): {what}{self.reason}"
+        return f"{self.node}: {self.op}{rule}: {what}{self.verdict}: {self.reason}"
 
 
 def rejected(lowering: Lowering) -> list[Rejected]:
-    """All that the rules reject, in the order of the nodes."""
+    """What is invalid, in the order of the nodes."""
+    return [found for found in findings(lowering) if found.verdict == INVALID]
+
+
+def findings(lowering: Lowering) -> list[Rejected]:
+    """All that is not valid, in the order of the nodes."""
     layouts = decided(lowering)
     specs: dict[str, ShardingSpec] = {}
     for name, (_, sharding) in layouts.items():
@@ -49,15 +65,38 @@ def rejected(lowering: Lowering) -> list[Rejected]:
             continue
     found: list[Rejected] = []
     for node in _nodes(lowering.model.proto.graph):
-        if node.op_type not in OPERATIONS or node.op_type in UNSUPPORTED or node.domain:
-            continue
         tensors: list[tuple[str, Tensor]] = []
         for name in node.input:
             if name in layouts:
                 stated = lowering.tensors.specs.used.get((id(node), name), specs.get(name))
                 tensors.append((name, Tensor(layouts[name][0].shape, stated)))
-        found += _of_node(node, tensors, _attributes(lowering, node))
+        if node.domain not in STANDARD or node.op_type not in OPERATIONS:
+            found += _left_out(node, tensors)
+        else:
+            found += _of_node(node, tensors, _attributes(lowering, node))
     return found
+
+
+def _left_out(node: NodeProto, tensors: list[tuple[str, Tensor]]) -> Iterator[Rejected]:
+    """The split axes of a node whose operator has no rule."""
+    name = f"{node.domain}:{node.op_type}" if node.domain not in STANDARD else node.op_type
+    try:
+        infer(name, [])
+    except LayoutError as error:
+        yield from (
+            Rejected(node_name(node), name, "", verdict_of(error), str(error), tensor, axis)
+            for tensor, axis in _split(tensors)
+        )
+
+
+def _split(tensors: list[tuple[str, Tensor]]) -> Iterator[tuple[str, int]]:
+    """The split axes of tensors, each once."""
+    return ((name, axis) for name, tensor in dict(tensors).items() for axis in tensor.split)
+
+
+def node_name(node: NodeProto) -> str:
+    """Its own, else those of its outputs."""
+    return node.name or ", ".join(node.output)
 
 
 def _attributes(lowering: Lowering, node: NodeProto) -> Mapping[str, Any]:
@@ -76,8 +115,12 @@ def _of_node(
         infer(node.op_type, [tensor for _, tensor in tensors], attributes)
         return
     except LayoutError as error:
-        reason = str(error).removeprefix(f"{node.op_type}: ")
+        verdict, reason = verdict_of(error), str(error).removeprefix(f"{node.op_type}: ")
     rule = _RULES.get(node.op_type, node.op_type)
+    if verdict != INVALID:
+        for name, axis in _split(tensors):
+            yield Rejected(node_name(node), node.op_type, rule, verdict, reason, name, axis)
+        return
     guilty = [
         (name, axis)
         for index, (name, tensor) in enumerate(tensors)
@@ -85,7 +128,7 @@ def _of_node(
         if _valid(node, tensors, index, axis, attributes)
     ]
     for name, axis in guilty or [(None, None)]:
-        yield Rejected(node.name or ", ".join(node.output), node.op_type, rule, reason, name, axis)
+        yield Rejected(node_name(node), node.op_type, rule, verdict, reason, name, axis)
 
 
 def _valid(

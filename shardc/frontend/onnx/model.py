@@ -60,6 +60,11 @@ def parse_model(data: bytes, file: str) -> ModelProto:
         proto.ParseFromString(data)
     except Exception:  # protobuf's DecodeError, which onnx does not name
         raise ShardcError(f"{file} is no ONNX model: it cannot be decoded") from None
+    return checked(proto, file)
+
+
+def checked(proto: ModelProto, file: str) -> ModelProto:
+    """The same message. ShardcError if it is no model."""
     if not proto.HasField("graph"):
         raise ShardcError(f"{file} is no ONNX model: it has no graph")
     if not _is_text(proto):

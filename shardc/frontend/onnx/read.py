@@ -10,7 +10,7 @@ from onnx import ModelProto
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.devices import Stated, chosen, mesh_of
 from shardc.frontend.onnx.lowering import Lowering
-from shardc.frontend.onnx.model import Model, read_model
+from shardc.frontend.onnx.model import Model, checked, read_model
 from shardc.frontend.onnx.ranks import ranks_of
 from shardc.frontend.onnx.specs import read_mesh, read_sharding
 from shardc.frontend.onnx.tensors import Annotations
@@ -37,7 +37,9 @@ class Wishes:
 
 def open_model(source: str | ModelProto) -> Model:
     """A model from its file, or as it is."""
-    return Model(source, "<model>") if isinstance(source, ModelProto) else read_model(source)
+    if isinstance(source, ModelProto):
+        return Model(checked(source, "<model>"), "<model>")
+    return read_model(source)
 
 
 def lowered(model: Model, wishes: Wishes) -> Lowering:

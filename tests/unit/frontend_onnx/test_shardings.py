@@ -12,11 +12,11 @@ from onnx import ModelProto, helper
 from shardc.cli.layout import main as layout
 from shardc.cli.shardc import main
 from shardc.compilation import lower
-from shardc.frontend.onnx.check import rejected
+from shardc.frontend.onnx.check import findings, rejected
 from shardc.frontend.onnx.write import annotated, decided, proto_of
 from shardc.layout.notations.onnx_text import read_spec
 from shardc.options import Options
-from tests.onnx_small import MESH, SHARDINGS, lowering, mlp, refused
+from tests.onnx_small import MESH, SHARDINGS, lowering, mlp, model, refused
 
 # ---- shardings
 
@@ -94,7 +94,52 @@ def test_check_names_the_axis_that_a_rule_rejects() -> None:
     found = lowering(_stated(x=split, W1=whole), dims={"batch": 8})
     lower(found.module, Options(), "sharded")
     lines = [str(line) for line in rejected(found)]
-    assert any(line.startswith("first: MatMul (rule: matmul): axis 1 of x:") for line in lines)
+    assert any(line.startswith("first: MatMul (rule: matmul): axis 1 of x: invalid: ") for line in lines)
+
+
+def test_check_tells_invalid_unsupported_and_not_covered_apart() -> None:
+    """Split axes of a listed operator, of one that the document leaves out, of two that it does not have."""
+    nodes = [
+        helper.make_node("Add", ["x", "row"], ["a"], name="sum"),
+        helper.make_node("GlobalMaxPool", ["a"], ["p"], name="pool"),
+        helper.make_node("Softmax", ["a"], ["s"], name="soft"),
+        helper.make_node("Own", ["a"], ["o"], domain="own", name="own"),
+        helper.make_node("Softmax", ["whole"], ["t"], name="unsplit"),
+    ]
+    proto = model(nodes, {"x": [4, 2, 6], "row": [1, 2, 6], "whole": [2, 2]}, ["p", "s", "o", "t"])
+    relu = helper.make_node("Relu", ["v"], ["w"])
+    proto.functions.append(
+        helper.make_function("own", "Own", ["v"], ["w"], [relu], [helper.make_opsetid("", 18)])
+    )
+    proto.opset_import.append(helper.make_opsetid("own", 1))
+    split = {"x": "P('data', None, 'model')", "row": "P(None, None, None)", "a": "P('data', None, 'model')"}
+    found = lowering(proto, mesh=MESH, shardings=split)
+    lower(found.module, Options(), "sharded")
+    lines = [str(line) for line in findings(found)]
+    together = "axis 2 of input 0 is in 2 shards"
+    assert [line for line in lines if line.startswith("sum: Add (rule: broadcast): axis 2 of x: invalid: ")]
+    assert together in lines[0]
+    left = "unsupported: the document lists GlobalMaxPool as unsupported"
+    assert lines[1:] == [
+        f"pool: GlobalMaxPool: axis 0 of a: {left}",
+        f"pool: GlobalMaxPool: axis 2 of a: {left}",
+        *(
+            f"{node}: axis {axis} of a: not covered by the document: the document does not mention {op}"
+            for node, op in (("soft: Softmax", "Softmax"), ("own: own:Own", "own:Own"))
+            for axis in (0, 2)
+        ),
+    ]
+
+
+def test_only_what_is_invalid_fails_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "m.onnx"
+    onnx.save(model([helper.make_node("Softmax", ["x"], ["y"])], {"x": [4, 4]}, ["y"]), path)
+    wishes = [str(path), "--mesh", MESH, "--check", "--shard"]
+    assert main([*wishes, "x=P('data')"]) == 0
+    assert "y: Softmax: axis 0 of x: not covered by the document" in capsys.readouterr().out
+    onnx.save(model([helper.make_node("MatMul", ["x", "w"], ["y"])], {"x": [4, 4], "w": [4, 4]}, ["y"]), path)
+    assert main([*wishes, "x=P(None, 'data')", "--shard", "w=P(None, None)"]) == 1
+    assert "y: MatMul (rule: matmul): axis 1 of x: invalid: " in capsys.readouterr().out
 
 
 def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
