@@ -54,8 +54,8 @@ class Program:
     """One function of a graph, about to be differentiated.
 
     `customs` are rules of functions by symbol, `rematerialised` functions whose insides are computed again in
-    the backward pass. In per-device code `states` are those of the arguments, and `manual` the names of the
-    axes that it is written over.
+    the backward pass, `kept` those that no derivative goes through. In per-device code `states` are those of
+    the arguments, and `manual` the names of the axes that it is written over.
     """
 
     def __init__(
@@ -69,10 +69,12 @@ class Program:
         manual: frozenset[str] = frozenset(),
         parts: AxisParts | None = None,
         inlined: bool = False,
+        kept: frozenset[str] = frozenset(),
     ) -> None:
         self.graph, self.customs, self.rematerialised = graph, dict(customs or {}), rematerialised
         self.manual = manual
-        self.inliner = Inliner(graph, {*self.customs, *rematerialised})
+        self.kept = kept
+        self.inliner = Inliner(graph, {*self.customs, *rematerialised, *kept})
         self.region = region if inlined else self.inliner.copy(region)
         self.constants = Constants(Graph())
         self.constants.collect(self.region)
@@ -111,13 +113,14 @@ class Program:
             symbol = str(node.attrs["callee"])
             self.inner[node.id] = Program(
                 self.graph,
-                Inliner(self.graph, {*self.customs, *self.rematerialised}).function(symbol),
+                Inliner(self.graph, {*self.customs, *self.rematerialised, *self.kept}).function(symbol),
                 customs=self.customs,
                 rematerialised=self.rematerialised,
                 states=[self.state(v) for v in node.operands],
                 manual=self.manual,
                 parts=self.parts,
                 inlined=True,
+                kept=self.kept,
             )
         return self.inner[node.id]
 

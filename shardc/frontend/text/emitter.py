@@ -43,6 +43,9 @@ class Emitter:
         self._in_group = False
         self.devices = DeviceCode(builder)
         self.rules = DerivativeRules()
+        self.helpers: dict[tuple[str, *tuple[TensorType, ...]], str] = {}
+        self.reserved: frozenset[str] = frozenset()
+        """Names that functions of the module cannot have: those that the program gives."""
 
     # ---- places and errors
 
@@ -157,6 +160,21 @@ class Emitter:
             return results
 
         return build
+
+    def helper(self, name: str, types: Sequence[TensorType], build: Callable[..., Sequence[Tensor]]) -> str:
+        """The symbol of a function of the module that the language brings, built once for these types."""
+        made = (name, *types)
+        if made not in self.helpers:
+            symbol = (
+                name if not any(known[0] == name for known in self.helpers) else f"{name}_{len(self.helpers)}"
+            )
+            while symbol in self.reserved:
+                symbol += "_"
+            self.helpers[made] = symbol
+            with self.apart(), self.builder.func(symbol, types, public=False) as args:
+                tensors = [Tensor(arg, type) for arg, type in zip(args, types, strict=True)]
+                self.builder.ret([tensor.value for tensor in build(*tensors)])
+        return self.helpers[made]
 
     def trial(self, types: Sequence[TensorType], body: BuildBody) -> None:
         """Build a body with arguments of these types for what its values are, and forget it."""

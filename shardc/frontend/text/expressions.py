@@ -16,6 +16,7 @@ from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.calls import call
 from shardc.frontend.text.choices import choice
 from shardc.frontend.text.comprehensions import comprehension
+from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.lambdas import function_value
 from shardc.frontend.text.scope import CONSTANTS, Scope
 from shardc.frontend.text.trees import leaves
@@ -162,7 +163,7 @@ def _attribute(scope: Scope, expr: s.Attribute) -> Value:
         hint = listed(expr.name, fields, "its fields are")
         raise scope.e.error(f"{value.name} has no field {expr.name}", hint, expr.pos)
     if isinstance(value, Tensor):
-        is_function = expr.name in BUILTINS
+        is_function = expr.name in BUILTINS and expr.name not in DERIVATIVES
         hint = f"call it: {expr.name}(x)" if is_function else listed(expr.name, _ATTRIBUTES, "tensors have")
     raise scope.e.error(f"{describe(value)} has no attribute {expr.name}", hint, expr.pos)
 

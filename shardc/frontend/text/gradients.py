@@ -198,6 +198,7 @@ def _program(
         region,
         customs=_customs(e, graph),
         rematerialised=frozenset(e.rules.rematerialised if rematerialised else ()),
+        kept=frozenset(e.helpers.values()),
         states=None if found is None else found.states,
         parts=None if found is None else found.parts,
         manual=frozenset() if found is None else found.axes,

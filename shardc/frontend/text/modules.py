@@ -28,7 +28,11 @@ _LAX = frozenset(
 
 _NN = frozenset("gelu log_softmax logsumexp one_hot relu sigmoid silu softmax softplus tanh".split())
 
+_RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
+
 _MODULES = {
+    "random": _RANDOM,
+    "jax.random": _RANDOM,
     "jnp": _NUMPY,
     "jax.numpy": _NUMPY,
     "np": _NUMPY,

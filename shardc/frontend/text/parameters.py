@@ -162,6 +162,7 @@ _KINDS: dict[str, tuple[str, _Converter]] = {
     "tuple[int, ...]": ("a tuple of whole numbers known while compiling", _ints),
     "tuple[int, ...] | None": ("a tuple of whole numbers known while compiling", _optional(_ints)),
     "int | tuple[int, ...]": ("a whole number or a tuple of them", _int_or_ints),
+    "int | tuple[int, ...] | None": ("a whole number or a tuple of them", _optional(_int_or_ints)),
     "Dims": ("a dimension, a tuple of dimensions or None", _optional(_int_or_ints)),
     "bool": ("True or False", _bool),
     "str": ("a text in quotes", _text),

@@ -54,6 +54,7 @@ def _readers(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[
     builder = SourceBuilder()
     reserved = frozenset(function.name for function in own.functions) | record_names(own)
     shared = Shared(builder, Emitter(builder, own.file), reserved)
+    shared.e.reserved = frozenset(name for source in sources for name in _names(source.program))
     readers: dict[str, ProgramReader] = {}
     for source in sources:
         readers[source.name] = ProgramReader(
@@ -64,6 +65,11 @@ def _readers(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[
     for reader in readers.values():
         logical.declare(shared.e, reader.program, shared.meshes, reader.types.logical)
     return list(readers.values())
+
+
+def _names(program: s.Program) -> set[str]:
+    """The functions, records and meshes of a file."""
+    return {one.name for one in (*program.functions, *program.meshes)} | set(record_names(program))
 
 
 class ProgramReader:
@@ -112,7 +118,8 @@ class ProgramReader:
         chosen = self._entry(entry, own)
         for reader in readers:
             reader.build(chosen)
-        symbols = [symbol for reader in readers for symbol in reader.built.symbols(reader.functions)]
+        symbols = [*self.e.helpers.values()]
+        symbols += [symbol for reader in readers for symbol in reader.built.symbols(reader.functions)]
         self.builder.keep_reachable(chosen, symbols)
         self.builder.drop_marked(STOP)
         return self.builder.module

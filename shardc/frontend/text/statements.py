@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
+from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.choices import known
 from shardc.frontend.text.fitting import Misfit, as_type, fit
 from shardc.frontend.text.loops import loop
@@ -99,6 +100,9 @@ def _unpacked(scope: Scope, value: Value, statement: s.Assign) -> tuple[Value, .
     names = len(statement.targets)
     if isinstance(value, RecordValue):
         value = tuple(item for _, item in value.fields)
+    if isinstance(value, Tensor) and value.rank and value.shape[0] == names:
+        with scope.e.at(statement.value.pos):
+            value = tuple(index(scope.e, value, (i,)) for i in range(names))
     if not isinstance(value, tuple):
         raise scope.e.error(f"{names} names for {describe(value)}", pos=statement.value.pos)
     if len(value) != names:

@@ -187,10 +187,36 @@ class TreeBuilder(ExpressionBuilder):
         self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr
     ) -> s.Assign:
         """x[i] = v is x = x.at[i].set(v)."""
+        return self._written(name, subscripts, "set", value)
+
+    def _written(
+        self, name: Token, subscripts: tuple[s.Expr | s.Slice, ...], how: str, value: s.Expr
+    ) -> s.Assign:
         old = self.name(name)
         places = s.Index(old.pos, s.Attribute(old.pos, old, "at"), subscripts)
-        new = s.Call(old.pos, s.Attribute(old.pos, places, "set"), (value,), ())
+        new = s.Call(old.pos, s.Attribute(old.pos, places, how), (value,), ())
         return s.Assign(old.pos, (s.Target(old.pos, str(name)),), new)
+
+    def augmented(self, name: Token, sign: Token, value: s.Expr) -> s.Assign:
+        """x += v is x = x + v."""
+        old = self.name(name)
+        new = s.Binary(old.pos, str(sign)[:-1], pos_of(sign), old, value)
+        return s.Assign(old.pos, (s.Target(old.pos, str(name)),), new)
+
+    def augmented_store(
+        self,
+        name: Token,
+        bracket: Token,
+        subscripts: tuple[s.Expr | s.Slice, ...],
+        sign: Token,
+        value: s.Expr,
+    ) -> s.Assign:
+        """x[i] += v is x = x.at[i].add(v); others than += -= and *= have no update."""
+        if str(sign) not in _UPDATES:
+            known = ", ".join(_UPDATES)
+            raise SyntaxProblem(f"x[i] {sign} v is no update; those are x[i] = v and {known}", pos_of(sign))
+        value = s.Unary(value.pos, "-", value) if str(sign) == "-=" else value
+        return self._written(name, subscripts, _UPDATES[str(sign)], value)
 
     def target(self, name: Token, type: s.AnyType | None) -> s.Target:
         return s.Target(pos_of(name), str(name), type)
@@ -296,3 +322,7 @@ class TreeBuilder(ExpressionBuilder):
 
     def notated_call(self, name: Token, arguments: Arguments | None) -> s.Notated:
         return s.Notated(pos_of(name), self.call(self.name(name), arguments))
+
+
+_UPDATES = {"+=": "add", "-=": "add", "*=": "multiply"}
+"""What `x.at[i]` does for `x[i] += v`."""

@@ -121,3 +121,29 @@ def main(table: f32[64@a, 8], ids: i32[16], v: f32[16, 8]) -> f32[64@a, 8]:
 """
     text = shardc.compile(source).source
     assert "all_gather" not in text and "psum" not in text and "ppermute" not in text
+
+
+def test_statements_that_change_a_value() -> None:
+    text = """
+def main(x: f32[8, 4], i: i32[3], n: i32[]):
+    x += 1
+    x *= 2
+    x **= 2
+    x[i] += 1.0
+    x[i, 0] -= 2.0
+    x[1:3] *= 3.0
+    n //= 2
+    x @= 2 * eye(4)
+    for k in range(3) carrying n:
+        n += k
+    return x, n
+"""
+    x, i, n = np.arange(32, dtype=np.float32).reshape(8, 4), np.array([2, 5, 2], np.int32), np.int32(7)
+    expected = ((x + 1) * 2) ** 2
+    np.add.at(expected, i, 1.0)
+    np.add.at(expected, (i, 0), -2.0)
+    expected[1:3] *= 3
+    expected = expected * 2
+    changed, count = shardc.compile(text, target="numpy").main(x, i, n)
+    np.testing.assert_allclose(changed, expected, rtol=1e-6)
+    assert count == 6
