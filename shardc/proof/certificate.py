@@ -38,6 +38,7 @@ class Facts:
     one_way: int
     loops: Sequence[Sequence[Note]]
     plan: Plan
+    law: bool = False
 
 
 def certificate(*proofs: tuple[Proof, Sequence[str], str]) -> str:
@@ -58,6 +59,7 @@ def _facts(proof: Proof) -> Facts:
         len(proof.one_way),
         proof.loops,
         proof.plan,
+        proof.law,
     )
 
 
@@ -75,6 +77,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
     """A proof as its certificate has it."""
     return {
         "reads": reads,
+        "law_of_exp": facts.law,
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
         "shapes": [_shapes(graph) for graph in (facts.shapes.whole, facts.shapes.local)],

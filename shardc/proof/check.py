@@ -28,7 +28,7 @@ from shardc.graph import Graph
 from shardc.proof.certificate import LOCAL, Facts, entry, text_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate_both
+from shardc.proof.evaluate import Ran, evaluate_both, note_exponents
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
 from shardc.proof.reading.readers import reader
@@ -62,9 +62,9 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     first = unshown(snapshot(read(whole, "whole")).graph)
     graphs = [first, unshown(_local(local, first, reads))]
     shapes = reduced(*graphs)
-    plan = _plan(entries[at])
-    replays = [_replay(shapes, graphs[0], draw, plan) for draw in _draws(entries[at])]
-    facts = _facts(shapes, replays, plan)
+    plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
+    replays = [_replay(shapes, graphs[0], draw, plan, law) for draw in _draws(entries[at])]
+    facts = _facts(shapes, replays, plan, law)
     entries[at] = entry(facts, (whole, local), reads)
     if text_of(entries) != claimed:
         raise Refused("the certificate is not that of these programs")
@@ -117,10 +117,12 @@ def _plan(claimed: Any) -> Plan:
     return plan
 
 
-def _replay(shapes: Reduced, full: Graph, draw: Draw, plan: Plan) -> _Replay:
+def _replay(shapes: Reduced, full: Graph, draw: Draw, plan: Plan, law: bool) -> _Replay:
     types = shapes.whole.types(shapes.whole.main.body.args)
     inputs = draw.inputs(types, full.types(full.main.body.args))
     try:
+        if law:
+            note_exponents(shapes.whole, shapes.local, draw, full, plan)
         wanted, have, loops = evaluate_both(shapes.whole, shapes.local, draw, inputs, plan)
     except Replan:
         raise Refused(f"draw {draw.seed}: a loop is not proved by induction") from None
@@ -132,7 +134,7 @@ def _replay(shapes: Reduced, full: Graph, draw: Draw, plan: Plan) -> _Replay:
     return _Replay(draw, wanted, have, loops.proved)
 
 
-def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan) -> Facts:
+def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -> Facts:
     draws = [replay.draw for replay in replays]
     uniform = [draw for draw in draws if draw.kind != "tied"]
     divides = any(draw.divides for draw in uniform)
@@ -141,10 +143,10 @@ def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan) -> Facts:
         Degrees(graph, ran.trips, divides, ran.proved)
         for graph, ran in ((shapes.whole, last.whole), (shapes.local, last.local))
     ]
-    missed = chance(degrees, max(draw.hashes for draw in draws), len(uniform))
+    missed = chance(degrees, max(draw.hashes for draw in draws), len(uniform), law)
     decisions, places = one_way(draws)
     results, loops = [replay.whole.results for replay in replays], [replay.loops for replay in replays]
-    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan)
+    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

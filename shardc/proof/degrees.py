@@ -17,6 +17,7 @@ from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
+from shardc.proof.exponents import meeting
 from shardc.proof.field import PRIME
 
 _MOST = PRIME
@@ -194,9 +195,11 @@ class Degrees:
         return prod(first.shape[dim] for dim in dims)
 
 
-def chance(degrees: Sequence[Degrees], hashes: int, draws: int) -> float:
-    """The chance that a difference is missed in all of so many uniform draws."""
+def chance(degrees: Sequence[Degrees], hashes: int, draws: int, law: bool = False) -> float:
+    """The chance that a difference is missed in all of so many uniform draws; law: with that of exp."""
     of_results = sum(program.results() for program in degrees)
     of_arguments = 2 * max(program.arguments for program in degrees)
     pairs = hashes * hashes // 2
+    if law:
+        return min(1.0, of_results / PRIME + pairs * meeting(max(of_arguments, 1))) ** draws
     return float(min(1.0, (of_results + pairs * max(of_arguments, 1)) / PRIME)) ** draws

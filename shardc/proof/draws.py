@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from shardc.graph import Node, TensorType
 from shardc.proof import values
+from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
 from shardc.semantics.arrays import Array
 
@@ -37,6 +38,7 @@ class Draw:
     programs: int = 0
     hashes: int = 0
     pending: set[bool] = field(default_factory=set[bool])
+    exponents: Exponents | None = None
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""

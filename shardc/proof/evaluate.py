@@ -14,6 +14,8 @@ from shardc.interpret.devices import Blocks, Lockstep, Trace
 from shardc.ops import Trait, has
 from shardc.proof import meanings_elementwise, meanings_structural, numbers
 from shardc.proof.draws import Draw
+from shardc.proof.exponents import ORDER_BITS, Exponents
+from shardc.proof.field import modulo
 from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.table import meanings
 from shardc.proof.values import same
@@ -79,6 +81,21 @@ def evaluate_both(
     if loops.proved and (not equal or loops.at < len(loops.notes)):
         raise loops.disagreement()
     return wanted, have, loops
+
+
+def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Plan) -> None:
+    """Give a draw the exponents of all exp (exponents.py): run both programs modulo 2^60 - 1 first.
+
+    Copies need agree in their real values only. `full` is the global program at full size. Raises as
+    `evaluate_both` does.
+    """
+    exponents = Exponents()
+    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents)
+    with modulo(ORDER_BITS), numbers.real_copies():
+        inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
+        evaluate_both(whole, local, first, inputs, plan)
+    exponents.replays = True
+    draw.exponents = exponents
 
 
 def _trips(graph: Graph, counts: Counter[int]) -> dict[int, int]:

@@ -5,7 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from hashlib import blake2b
 from typing import Any
 
@@ -20,20 +21,41 @@ PRIME = (1 << BITS) - 1
 MOST = 1e-6
 """The chance of a miss above which nothing is proved."""
 
-_P = np.uint64(PRIME)
 _U = np.uint64
-_LOW31, _LOW30, _LOW32 = _U((1 << 31) - 1), _U((1 << 30) - 1), _U((1 << 32) - 1)
+_LOW31, _LOW32 = _U((1 << 31) - 1), _U((1 << 32) - 1)
+
+
+class _Modulus:
+    """What residues are taken modulo: 2^bits - 1."""
+
+    def __init__(self, bits: int) -> None:
+        self.bits, self.number = bits, _U((1 << bits) - 1)
+        self.middle, self.low = _U(bits - 31), _U((1 << (bits - 31)) - 1)
+
+
+_now = _Modulus(BITS)
+
+
+@contextmanager
+def modulo(bits: int) -> Generator[None]:
+    """Compute modulo 2^bits - 1 inside; what is no field has no inverses."""
+    global _now
+    before, _now = _now, _Modulus(bits)
+    try:
+        yield
+    finally:
+        _now = before
 
 
 @np.errstate(over="ignore")
 def fold(wide: Residues) -> Residues:
     """Any uint64 modulo p."""
-    return _below((wide & _P) + (wide >> _U(BITS)))
+    return _below((wide & _now.number) + (wide >> _U(_now.bits)))
 
 
 def _below(residues: Residues) -> Residues:
     """Numbers below 2p modulo p: what is less than p becomes greater by wrapping around."""
-    return np.minimum(residues, residues - _P)
+    return np.minimum(residues, residues - _now.number)
 
 
 @np.errstate(over="ignore")
@@ -45,13 +67,13 @@ def add(a: Residues, b: Residues) -> Residues:
 @np.errstate(over="ignore")
 def negate(a: Residues) -> Residues:
     """-a."""
-    return _below(_P - a)
+    return _below(_now.number - a)
 
 
 @np.errstate(over="ignore")
 def subtract(a: Residues, b: Residues) -> Residues:
     """a - b."""
-    return _below(a + (_P - b))
+    return _below(a + (_now.number - b))
 
 
 def multiply(a: Residues, b: Residues) -> Residues:
@@ -60,9 +82,9 @@ def multiply(a: Residues, b: Residues) -> Residues:
     middle = a1 * b0
     middle += a0 * b1
     total = a1 * b1
-    total <<= _U(1)
-    total += middle >> _U(30)
-    middle &= _LOW30
+    total <<= _U(62 - _now.bits)
+    total += middle >> _now.middle
+    middle &= _now.low
     middle <<= _U(31)
     total += middle
     total += a0 * b0
@@ -71,10 +93,11 @@ def multiply(a: Residues, b: Residues) -> Residues:
 
 def rotate(a: Residues, count: NDArray[Any] | int) -> Residues:
     """a * 2^count; a count below zero divides. The bits of a go round, so the result is below p too."""
+    bits = _now.bits
     by = (
-        _U(count % BITS) if isinstance(count, int) else (np.asarray(count, np.int64) % BITS).astype(np.uint64)
+        _U(count % bits) if isinstance(count, int) else (np.asarray(count, np.int64) % bits).astype(np.uint64)
     )
-    return ((a << by) & _P) | (a >> (_U(BITS) - by))
+    return ((a << by) & _now.number) | (a >> (_U(bits) - by))
 
 
 def power(base: Residues, exponent: int) -> Residues:
@@ -156,7 +179,7 @@ def of_floats(values: NDArray[np.float64]) -> Residues:
 def limbs(a: Residues, bits: int) -> list[NDArray[np.float64]]:
     """The digits in base 2^bits, lowest first, as floats."""
     mask = _U((1 << bits) - 1)
-    return [((a >> _U(at)) & mask).astype(np.float64) for at in range(0, BITS, bits)]
+    return [((a >> _U(at)) & mask).astype(np.float64) for at in range(0, _now.bits, bits)]
 
 
 def of_limb_sums(sums: NDArray[np.float64], at: int) -> Residues:
@@ -166,7 +189,7 @@ def of_limb_sums(sums: NDArray[np.float64], at: int) -> Residues:
 
 def random(rng: np.random.Generator, shape: tuple[int, ...]) -> Residues:
     """Uniform elements."""
-    return rng.integers(0, PRIME, shape, np.uint64)
+    return fold(rng.integers(0, PRIME, shape, np.uint64))
 
 
 def key_of(*parts: object) -> int:

@@ -13,6 +13,7 @@ from shardc.graph import Op, is_float
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
+from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
 from shardc.proof.table import exact
 from shardc.proof.values import NAN, Beyond, DrawAgain, error, is_exact, order, signs, special, whole
@@ -54,6 +55,8 @@ def unrounded(operand: Array) -> Array:
 @exact(hlo.divide)
 def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     left, right = map(as_exact, arrays)
+    if draw.exponents is not None and not draw.exponents.replays:
+        return [_divided_exponents(draw, left, right)]
     if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()):
         return [arithmetic.divide(left, right)]
     draw.hashed(right.size)
@@ -61,6 +64,39 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     inverses["residue"] = field.hashed(draw.key("inverse"), [right["residue"]])
     inverses["shadow"], inverses["other"] = 1 / right["shadow"], 1 / right["other"]
     return [arithmetic.multiply(left, inverses)]
+
+
+def _divided_exponents(draw: Draw, left: Array, right: Array) -> Array:
+    """Modulo 2^60 - 1 powers of two have inverses; by others is a random function."""
+    if special(right).any():
+        raise Beyond("infinite denominators in exponents")
+    places = {1 << place: place for place in range(ORDER_BITS)}
+    shifts = [places.get(int(residue)) for residue in np.unique(right["residue"])[:2]]
+    result = arithmetic.multiply(left, as_exact(1 / right["shadow"]))
+    if len(shifts) == 1 and shifts[0] is not None:
+        residue = field.rotate(left["residue"], -shifts[0])
+    else:
+        inverses = field.hashed(draw.key("inverse"), [right["residue"]])
+        residue = field.multiply(np.where(special(left), np.uint64(0), left["residue"]), inverses)
+    result["residue"] = np.where(special(result), result["residue"], residue)
+    return result
+
+
+@exact(hlo.exponential)
+def exponential(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    """A random function, or a power of h (exponents.py)."""
+    (result,) = random_function(draw, op, arrays)
+    if draw.exponents is None:
+        return [result]
+    residues = as_exact(arrays[0])["residue"]
+    if not draw.exponents.replays:
+        draw.exponents.note(draw.programs, residues)
+        return [result]
+    exponents = draw.exponents.next(draw.programs, residues.shape)
+    infinite = exponents > np.uint64(field.PRIME)
+    powers = power_of_h(np.where(infinite, np.uint64(0), exponents))
+    result["residue"] = np.where(infinite, result["residue"], powers)
+    return [result]
 
 
 @exact(hlo.logistic)

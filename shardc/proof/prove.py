@@ -8,7 +8,7 @@ different only if their real values differ too; what is equal by laws that rando
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import numpy as np
@@ -17,13 +17,13 @@ from shardc.analysis.manual import is_all_per_device, per_device_lines
 from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, is_float, walk
-from shardc.ops import sdy
+from shardc.ops import hlo, sdy
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate, evaluate_both
+from shardc.proof.evaluate import Ran, evaluate, evaluate_both, note_exponents
 from shardc.proof.failure import Difference, difference
 from shardc.proof.field import MOST
-from shardc.proof.induction import Note, Plan, Replan
+from shardc.proof.induction import Note, Plan, Replan, loop_numbers
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, same
@@ -39,6 +39,9 @@ draw computes up to so many."""
 
 SHORT = ("mixed", "tied")
 """The draws of a short proof without integers."""
+
+LAW = ("mixed", "mixed", "positive")
+"""The draws of a proof by the law of exp."""
 
 ATTEMPTS = 4
 """Draws that are tried for each."""
@@ -64,7 +67,7 @@ class Proof:
 
     chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
     taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
-    unfit: an emitted text that could not be read, since its shapes do not fit.
+    unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp.
     """
 
     verdict: Verdict
@@ -82,6 +85,7 @@ class Proof:
     loops: tuple[tuple[Note, ...], ...] = ()
     plan: Plan = field(default_factory=Plan)
     unfit: bool = False
+    law: bool = False
 
     @property
     def fails(self) -> bool:
@@ -99,6 +103,7 @@ class _Run:
     kinds: tuple[str, ...] = KINDS
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
+    law: bool = False
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -106,7 +111,7 @@ class _Run:
 
     def anew(self) -> _Run:
         """The same without draws."""
-        return _Run(self.shapes, self.full, self.wanted, self.kinds, self.divides, self.plan)
+        return _Run(self.shapes, self.full, self.wanted, self.kinds, self.divides, self.plan, self.law)
 
 
 Limit = Callable[[Graph, Graph], str | None]
@@ -131,9 +136,31 @@ def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None
         if large:
             return Proof(Verdict.NOT_PROVED, large, shapes)
         kinds = KINDS if beyond is None or _sampled(whole) else SHORT
-        return _prove(_Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds), seed)
+        run = _Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds)
+        found = _prove(run, seed)
+        if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
+            return _by_law(_Run(shapes, whole, len(LAW), LAW, True, _in_full(whole), True), seed, found)
+        return found
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
+
+
+def _by_law(run: _Run, seed: int, otherwise: Proof) -> Proof:
+    """A proof with exp(a + b) = exp(a) exp(b); what it does not prove is as it was."""
+    try:
+        found = _prove(run, seed)
+    except Beyond:
+        return otherwise
+    return replace(found, law=True) if found.verdict is Verdict.PROVED else otherwise
+
+
+def _has_exp(graph: Graph) -> bool:
+    nodes = (node for function in graph.functions.values() for node in walk(function.body))
+    return any(node.name == hlo.exponential.name for node in nodes)
+
+
+def _in_full(whole: Graph) -> Plan:
+    return Plan(set(loop_numbers(whole).values()))
 
 
 def _incomparable(whole: Graph, local: Graph) -> str | None:
@@ -196,6 +223,8 @@ def _once(run: _Run, draw: Draw) -> Proof | None:
     whole, local = run.shapes.whole, run.shapes.local
     inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
     try:
+        if run.law:
+            note_exponents(whole, local, draw, run.full, run.plan)
         wanted, have, loops = evaluate_both(whole, local, draw, inputs, run.plan)
     except ShardcError as error:
         if not isinstance(error.__cause__, BlockError):
@@ -232,7 +261,7 @@ def _proved(run: _Run) -> Proof:
     divides = any(draw.divides for draw in uniform)
     graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
     degrees = [Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs]
-    missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform))
+    missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform), run.law)
     decisions, places = one_way(run.draws)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,

@@ -13,12 +13,15 @@ ASSUMED = {
 }
 """The assumptions of every proof, by the names that docs/proof.md has."""
 
+LAW = "exp(a + b) = exp(a) exp(b)"
+
 
 def lines(proof: Proof) -> list[str]:
     """The report."""
     if proof.verdict is Verdict.PROVED:
         parts = (f"{_claim(proof)}{_taken(proof)}", f"{_sizes(proof)}{_loops(proof)}", _draws(proof))
-        return [f"proved: {'; '.join(parts)}; assumed: {', '.join(ASSUMED)}"]
+        assumed = [*ASSUMED, *([LAW] if proof.law else [])]
+        return [f"proved: {'; '.join(parts)}; assumed: {', '.join(assumed)}"]
     if proof.difference is not None:
         return [_headline(proof), *_difference(proof.difference)]
     return [_headline(proof)]
