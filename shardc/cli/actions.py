@@ -38,7 +38,7 @@ def compiled(text: str, options: Options, stage: str) -> str:
     module = read(text, options)
     if stage in STAGES:
         return _stage_text(module, options, stage)
-    return emit(lower(module, options), stage, options.process_data)
+    return emit(lower(module, options), stage, options.process_data, options.comments)
 
 
 def _stage_text(module: ModuleOp, options: Options, stage: str) -> str:
