@@ -224,9 +224,9 @@ def _put_layer(folder: _Folder, node: Node) -> Node | None:
 
 
 def _inside(folder: _Folder, start: int, size: int) -> bool:
-    """Whether an index is a loop's counter that stays within a dimension."""
-    low, high = folder.counters.get(start, (-1, 0))
-    return low >= 0 and high <= size
+    """Whether an index stays within a dimension, as far as its making from loops' counters tells."""
+    found = bounds(start, folder.made, folder.counters)
+    return found is not None and found[0] >= 0 and found[1] < size
 
 
 def _modulo(folder: _Folder, node: Node) -> Node | None:
@@ -288,7 +288,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.reshape.name: (_keepdims, _layer, _item),
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (_modulo,),
-    hlo.select.name: (_remainder, _counted_from_the_start, _by_positive),
+    hlo.select.name: (_by_positive, _remainder, _counted_from_the_start),
     hlo.gather.name: (_take,),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_update_slice.name: (_put_layer,),

@@ -15,8 +15,8 @@ from xdsl.ir import SSAValue
 
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.text.builder import SourceBuilder
-from shardc.frontend.text.device_code import DeviceCode
 from shardc.frontend.text.derivative_rules import DerivativeRules
+from shardc.frontend.text.device_code import DeviceCode
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text

@@ -40,7 +40,7 @@ def grad(
     e: Emitter,
     fun: FunctionName,
     argnums: Dims = 0,
-    has_aux: bool = False,  # noqa: FBT001, FBT002
+    has_aux: bool = False,
 ) -> FunctionName:
     """The function that computes the gradient of `fun`, which returns a scalar, by the arguments `argnums`."""
     both = value_and_grad(e, fun, argnums, has_aux)
@@ -65,7 +65,7 @@ def value_and_grad(
     e: Emitter,
     fun: FunctionName,
     argnums: Dims = 0,
-    has_aux: bool = False,  # noqa: FBT001, FBT002
+    has_aux: bool = False,
 ) -> FunctionName:
     """The function that computes `fun` and its gradient."""
     chosen = (0,) if argnums is None else argnums if isinstance(argnums, tuple) else (argnums,)

@@ -18,9 +18,9 @@ from shardc.frontend.text.expressions import evaluate
 from shardc.frontend.text.files import SourceFile, load
 from shardc.frontend.text.functions import Functions
 from shardc.frontend.text.generic import is_generic
+from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.imports import Shared, import_names
 from shardc.frontend.text.manual import OPTIONS
-from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.order import ordered
 from shardc.frontend.text.reads import reads
 from shardc.frontend.text.scope import Scope
