@@ -10,22 +10,24 @@ becomes
     %1 = func.call @layer(%x, %w1) …
     %3 = func.call @layer(%1, %w2) …
 
-Runs on per-device code. A call whose operations no longer stand together stays inline, and so does a function
-of one operation, or whose results nobody uses. Calls that were compiled differently get functions of their
-own: layer, layer_2, ….
+Runs on per-device code. A call whose operations no longer stand together stays inline, and so do functions of
+one operation, those whose results nobody uses, and small ones of JAX's own, as `_where`. Calls that were
+compiled differently get functions of their own: layer, layer_2, ….
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
 
-from xdsl.dialects.builtin import StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
 
@@ -36,6 +38,7 @@ class OutlineCalls(GraphPass):
     name = "outline-calls"
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        _open_library(shared.module)
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             _outline(functions, body, 0)
@@ -58,6 +61,30 @@ def _outline(functions: Functions, block: Block, depth: int) -> None:
         if call is not None and calls.count(call) == 1 and len(visible) > 1 and outputs(ops):
             name = call.rpartition("/")[2].partition("#")[0]
             functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))
+
+
+def _open_library(module: ModuleOp) -> None:
+    """Leave calls of JAX's own functions out of the call paths. What they call keeps a number of its own."""
+    paths = [(op, path.data.split("/")) for op in module.walk() if isinstance(path := _path(op), StringAttr)]
+    sizes = Counter(tuple(steps[: i + 1]) for _, steps in paths for i in range(len(steps)))
+    for op, steps in paths:
+        kept: list[str] = []
+        inside = ""
+        for i, step in enumerate(steps):
+            name, _, number = step.partition("#")
+            if is_library(name, sizes[tuple(steps[: i + 1])]):
+                inside += f"{name}#{number}."
+            else:
+                kept.append(f"{name}#{inside}{number}")
+                inside = ""
+        if kept:
+            op.attributes[CALL] = StringAttr("/".join(kept))
+        else:
+            op.attributes.pop(CALL)
+
+
+def _path(op: Operation) -> Attribute | None:
+    return op.attributes.get(CALL)
 
 
 def _call_at(op: Operation, depth: int) -> str | None:

@@ -9,7 +9,7 @@ becomes
 
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
-Identities go, equal operations are computed once, unused ones not at all.
+Identities go, constant scalars are computed, equal operations are done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from xdsl.rewriter import Rewriter
 from xdsl.transforms.common_subexpression_elimination import cse
 from xdsl.transforms.dead_code_elimination import region_dce
 
+from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.shared_graph import SharedGraph
@@ -30,6 +31,7 @@ from shardc.dialects.types import type_of
 from shardc.graph import identity, is_integer
 from shardc.ops import hlo, spmd
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.constants import computed
 
 
 @dataclass(frozen=True)
@@ -39,15 +41,32 @@ class SimplifyLocal(GraphPass):
     name = "simplify-local"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        module = shared.module
+        module, builder = shared.module, IRBuilder(shared.module)
         for op in list(module.walk()):
             simplify = IDENTITIES.get(op.name)
             replacement = simplify(op) if simplify else None
+            if replacement is None:
+                replacement = computed(op, builder)
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
         region_dce(module.body)
         return True
+
+
+def _chosen(op: Operation) -> SSAValue | None:
+    """What a constant predicate chooses."""
+    choice, first, second = op.operands
+    return first if _is_splat(choice, True) else second if _is_splat(choice, False) else None
+
+
+def _compared_with_truth(op: Operation) -> SSAValue | None:
+    """p != False and p == True are p."""
+    value, truth = op.operands
+    if type_of(value.type).dtype != "bool":
+        return None
+    direction = python_of(_attribute(op, "comparison_direction"))
+    return value if _is_splat(truth, {"NE": False, "EQ": True}.get(str(direction))) else None
 
 
 def _same_type(op: Operation) -> SSAValue | None:
@@ -104,9 +123,11 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     spmd.to_partial.name: _identity_partial,
     hlo.add.name: _plus_zero,
     hlo.broadcast_in_dim.name: _in_order,
+    hlo.compare.name: _compared_with_truth,
     hlo.convert.name: _same_type,
     hlo.multiply.name: _times_one,
     hlo.pad.name: _unpadded,
     hlo.reshape.name: _same_type,
+    hlo.select.name: _chosen,
     hlo.slice_.name: _same_type,
 }

@@ -104,7 +104,7 @@ def compile(
         module = read(text, chosen)
         whole = snapshot(module.clone()).graph if prove else None
         graph = lower(module, chosen)
-        source = emit(graph, chosen.target, chosen.process_data)
+        source = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         if whole is not None:
             from shardc.proof.demand import demand
 

@@ -54,16 +54,22 @@ def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
     return snapshot(module).graph
 
 
-def emit(graph: Graph, target: str, process_data: bool = False) -> str:
+Emitter = Callable[..., str]
+"""Writes a graph; all but the language's own take the kind of comments too."""
+
+
+def emit(graph: Graph, target: str, process_data: bool = False, comments: str = "brief") -> str:
     """A local program as text: jax, numpy, mpi, or shard for a program of the language with per-device code.
 
-    With `process_data` JAX's has `main_local`, which takes what each process holds.
+    With `process_data` JAX's has `main_local`, which takes what each process holds. `comments` are those of
+    shardc.Options.
     """
     if target == "jax" and process_data:
         from shardc.backend import jax
 
-        return jax.emit(graph, process_data)
-    return _EMITTERS[target]()(graph)
+        return jax.emit(graph, process_data, comments)
+    emitter = _EMITTERS[target]()
+    return emitter(graph) if target == "shard" else emitter(graph, comments=comments)
 
 
 def argument_specs(graph: Graph) -> list[str]:
@@ -73,31 +79,31 @@ def argument_specs(graph: Graph) -> list[str]:
     return specs(graph)
 
 
-def _jax() -> Callable[[Graph], str]:
+def _jax() -> Emitter:
     from shardc.backend.jax import emit
 
     return emit
 
 
-def _numpy() -> Callable[[Graph], str]:
+def _numpy() -> Emitter:
     from shardc.backend.numpy import emit
 
     return emit
 
 
-def _mpi() -> Callable[[Graph], str]:
+def _mpi() -> Emitter:
     from shardc.backend.mpi import emit
 
     return emit
 
 
-def _shard() -> Callable[[Graph], str]:
+def _shard() -> Emitter:
     from shardc.backend.shard import emit
 
     return emit
 
 
-_EMITTERS: dict[str, Callable[[], Callable[[Graph], str]]] = {
+_EMITTERS: dict[str, Callable[[], Emitter]] = {
     "jax": _jax,
     "numpy": _numpy,
     "mpi": _mpi,

@@ -15,6 +15,7 @@ from shardc.diagnostics import ShardcError, did_you_mean
 TARGETS = ("jax", "numpy", "mpi")
 LANGUAGES = ("mlir", "shard", "onnx")
 FALLBACKS = ("error", "replicate")
+COMMENTS = ("brief", "full")
 OVERLAPS = ("off", "on", "auto")
 
 
@@ -30,7 +31,8 @@ class Options:
     what that may take, memory_limit is one part (bytes that a step of a change of layout may take, operand
     and result), regather another (whether the backward pass gathers all weights again). combine:
     bytes up to which all-reduces become one; 0 leaves them apart. process_data: whether a JAX program has
-    main_local, which takes what each process holds.
+    main_local, which takes what each process holds. comments: brief has types where a layout changes and at
+    the heads of functions, full on every line.
     """
 
     target: str = "jax"
@@ -47,6 +49,7 @@ class Options:
     regather: bool = False
     combine: int | None = None
     process_data: bool = False
+    comments: str = "brief"
 
     def __post_init__(self) -> None:
         if self.target not in TARGETS:
@@ -54,7 +57,7 @@ class Options:
         if self.language is not None and self.language not in LANGUAGES:
             text = f"{self.language} is no language; they are {', '.join(LANGUAGES)}"
             raise _none_of(text, self.language, LANGUAGES)
-        for name, known in (("fallback", FALLBACKS), ("overlap", OVERLAPS)):
+        for name, known in (("fallback", FALLBACKS), ("overlap", OVERLAPS), ("comments", COMMENTS)):
             value = getattr(self, name)
             if value not in known:
                 raise _none_of(f"{name} can be {', '.join(known)}, not {value}", value, known)
@@ -114,6 +117,7 @@ class CompileOptions(CostOptions, total=False):
 
     target: str
     process_data: bool
+    comments: str
 
 
 class JaxOptions(PassOptions, total=False):
@@ -121,6 +125,7 @@ class JaxOptions(PassOptions, total=False):
 
     target: str
     process_data: bool
+    comments: str
 
 
 def options_of(function: str, kind: type[Any], given: Options | None, named: Mapping[str, Any]) -> Options:

@@ -41,7 +41,7 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
         return _stage_text(module, options, stage), None
     whole = snapshot(module.clone()).graph if proved else None
     local = lower(module, options)
-    made, verdict = emit(local, stage, options.process_data), None
+    made, verdict = emit(local, stage, options.process_data, options.comments), None
     if whole is not None:
         from shardc.proof import default
 

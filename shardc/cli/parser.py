@@ -6,7 +6,7 @@ import argparse
 import re
 
 from shardc import __version__
-from shardc.options import FALLBACKS, OVERLAPS, TARGETS
+from shardc.options import COMMENTS, FALLBACKS, OVERLAPS, TARGETS
 
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy", "mpi", "onnx")
 FORMATS = ("text", "json")
@@ -113,6 +113,12 @@ def parser() -> argparse.ArgumentParser:
         "--process-data",
         action="store_true",
         help="with JAX: let the program have main_local, which takes what each process holds",
+    )
+    made.add_argument(
+        "--comments",
+        choices=COMMENTS,
+        default=COMMENTS[0],
+        help="types on every line (full), or where a layout changes and at heads of functions",
     )
     made.add_argument("--mesh", metavar="MESH", help='of an .onnx model, such as "pod[data=2, model=4]"')
     made.add_argument(

@@ -35,7 +35,7 @@ def prove_module(
     proofs = [(prove(whole, local), (first, print_module(module)), LOCAL)]
     print("\n".join(lines(proofs[0][0])), flush=True)
     if options.target in READ:
-        text = emit(local, options.target, options.process_data)
+        text = emit(local, options.target, options.process_data, options.comments)
         proofs.append((prove_text(whole, text, options.target), (first, text), options.target))
         print("\n".join([f"the emitted {READ[options.target]} text, read back:", *lines(proofs[1][0])]))
     proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]

@@ -22,7 +22,11 @@ def main(x: f32[8@data, 16], w: f32[16, 32@model]) -> f32[8, 32]:
 
 def test_keywords_are_the_fields_of_the_record() -> None:
     assert CompileOptions.__optional_keys__ == {field.name for field in fields(Options)}
-    assert CompileOptions.__optional_keys__ - CostOptions.__optional_keys__ == {"target", "process_data"}
+    assert CompileOptions.__optional_keys__ - CostOptions.__optional_keys__ == {
+        "target",
+        "process_data",
+        "comments",
+    }
     assert JaxOptions.__optional_keys__ == CompileOptions.__optional_keys__ - SourceOptions.__optional_keys__
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from shardc.backend.jax.target import JAX
-from shardc.backend.python import group
-from shardc.backend.python.expressions import Expr, call, raw
+from shardc.backend.python import group, idiom
+from shardc.backend.python.elementwise import operator
+from shardc.backend.python.expressions import Expr, call, index, raw
 from shardc.backend.python.printers import Printer
+from shardc.backend.python.reductions import statistic
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
 from shardc.backend.python.terms import Term
@@ -41,3 +45,45 @@ JAX.prints(group.silu)(_unary("jax.nn.silu"))
 JAX.prints(group.softplus)(_unary("jax.nn.softplus"))
 JAX.prints(group.softmax)(_along("jax.nn.softmax"))
 JAX.prints(group.log_softmax)(_along("jax.nn.log_softmax"))
+JAX.prints(idiom.sigmoid)(_unary("jax.nn.sigmoid"))
+JAX.prints(idiom.isnan)(_unary("jnp.isnan"))
+JAX.prints(idiom.logsumexp)(_along("jax.nn.logsumexp"))
+
+
+JAX.prints(idiom.var)(statistic)
+
+
+@JAX.prints(idiom.take_along)
+def _take_along(scope: Scope, node: Node) -> Expr:
+    table, ids = (scope.expr(value) for value in node.operands)
+    return call("jnp.take_along_axis", table, ids, axis=str(node.attrs["axis"]))
+
+
+JAX.prints(idiom.remainder)(operator("%"))
+JAX.prints(idiom.floored)(operator("//"))
+
+
+@JAX.prints(idiom.clip)
+def _clip(scope: Scope, node: Node) -> Expr:
+    x, low, high = node.operands
+    return call("jnp.clip", scope.expr(x), scope.term(low).expr, scope.term(high).expr)
+
+
+@JAX.prints(idiom.roll)
+def _roll(scope: Scope, node: Node) -> Expr:
+    shift, axis = str(node.attrs["shift"]), str(node.attrs["axis"])
+    return call("jnp.roll", scope.expr(node.operands[0]), shift, axis=axis)
+
+
+@JAX.prints(idiom.one_hot)
+def _one_hot(scope: Scope, node: Node) -> Expr:
+    type = scope.type(node.results[0])
+    dtype = None if type.dtype == "f32" else scope.target.dtype(type.dtype)
+    return call("jax.nn.one_hot", scope.expr(node.operands[0]), str(node.attrs["classes"]), dtype=dtype)
+
+
+@JAX.prints(idiom.item)
+def _item(scope: Scope, node: Node) -> Expr:
+    """x[:, 3]"""
+    at = dict(cast("tuple[tuple[int, int], ...]", node.attrs["at"]))
+    return index(scope.expr(node.operands[0]), [str(at.get(d, ":")) for d in range(max(at) + 1)])

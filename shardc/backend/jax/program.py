@@ -19,6 +19,7 @@ from shardc.backend.python.functions import (
     define_callees,
     define_device_main,
     describe_main,
+    name_callees,
     title,
     write_body,
 )
@@ -30,30 +31,38 @@ from shardc.graph import Graph
 _WIDE = {"f64", "i64", "u64", "c128"}
 
 
-def emit(graph: Graph, process_data: bool = False) -> str:
+def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> str:
     """The JAX program of a local module; ShardcError where JAX cannot say something.
 
-    With `process_data` it has `main_local` too, which takes what each process holds.
+    With `process_data` it has `main_local` too, which takes what each process holds. `comments` are those of
+    shardc.Options.
     """
     program = interface.read(graph)
     writer = Writer()
     integer = "i64" if program.dtypes & _WIDE else "i32"
     emission = Emission(
-        graph, TARGET, writer, program.mesh, default_integer=integer, varying=varying(program)
+        graph,
+        TARGET,
+        writer,
+        program.mesh,
+        default_integer=integer,
+        varying=varying(program),
+        full=comments == "full",
     )
-    if program.mesh is not None:
-        _mesh(writer, program)
-    define_callees(emission, program)
+    callees = name_callees(emission, program)
     if program.mesh is None:
         _single_device_main(emission, program)
     else:
         define_device_main(emission, program, _stacked(program))
-        writer.blank(2)
-        _main(writer, program)
-        if process_data:
-            writer.blank(2)
-            define_main_local(writer, program, _shard_map(program), _combined, _wide_inside(writer, program))
     writer.blank(2)
+    define_callees(emission, callees)
+    if program.mesh is not None:
+        _main(writer, program)
+        writer.blank(2)
+        if process_data:
+            define_main_local(writer, program, _shard_map(program), _combined, _wide_inside(writer, program))
+            writer.blank(2)
+        _mesh(writer, program)
     if "one_device(" in writer.text():
         writer.lines(FUNCTION)
         writer.blank(2)

@@ -22,6 +22,7 @@ from shardc.backend.python.functions import (
     define_callees,
     define_device_main,
     describe_main,
+    name_callees,
     title,
     write_body,
 )
@@ -36,21 +37,24 @@ _PRELUDE = below_mark("shardc.backend.mpi", "prelude.py")
 """How devices talk."""
 
 
-def emit(graph: Graph) -> str:
-    """The MPI program of a local module."""
+def emit(graph: Graph, comments: str = "brief") -> str:
+    """The MPI program of a local module; `comments` are those of shardc.Options."""
     program = interface.read(graph)
     writer = Writer()
     leading = ("comm",) if program.mesh is not None else ()
-    emission = Emission(graph, TARGET, writer, program.mesh, leading=leading)
+    full = comments == "full"
+    emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
     for number, function in enumerate(defined(_PRELUDE)):
         emission.functions[f"prelude {number}"] = function
     _tables(writer, program)
-    define_callees(emission, program)
+    callees = name_callees(emission, program)
     if program.mesh is None:
         _on_one_device(emission, program)
     else:
         define_device_main(emission, program)
-        writer.blank(2)
+    writer.blank(2)
+    define_callees(emission, callees)
+    if program.mesh is not None:
         _mains(writer, program)
     body = writer.text()
     carried = _carried(body)

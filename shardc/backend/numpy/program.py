@@ -16,6 +16,7 @@ from shardc.backend.python.functions import (
     define_callees,
     define_device_main,
     describe_main,
+    name_callees,
     title,
     write_body,
 )
@@ -28,9 +29,9 @@ from shardc.graph import Graph
 _QUIET = '@np.errstate(all="ignore")  # infinities and NaN are values, as on an accelerator'
 
 
-def emit(graph: Graph) -> str:
-    """The NumPy program of a local module."""
-    return _write(graph)[0]
+def emit(graph: Graph, comments: str = "brief") -> str:
+    """The NumPy program of a local module; `comments` are those of shardc.Options."""
+    return _write(graph, comments)[0]
 
 
 def peak(graph: Graph, alive: bool = False) -> Peak:
@@ -38,22 +39,24 @@ def peak(graph: Graph, alive: bool = False) -> Peak:
     return peak_of(graph, _write(graph)[1], alive)
 
 
-def _write(graph: Graph) -> tuple[str, Trace]:
+def _write(graph: Graph, comments: str = "brief") -> tuple[str, Trace]:
     program = interface.read(graph)
     writer = Writer()
     leading = ("comm",) if program.mesh is not None else ()
-    emission = Emission(graph, TARGET, writer, program.mesh, leading=leading)
-    if program.mesh is not None:
-        _mesh(writer, program)
-    define_callees(emission, program)
+    full = comments == "full"
+    emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
+    callees = name_callees(emission, program)
     writer.line(_QUIET)
     if program.mesh is None:
         _single_device_main(emission, program)
     else:
         define_device_main(emission, program)
-        writer.blank(2)
-        _main(writer, program)
     writer.blank(2)
+    define_callees(emission, callees)
+    if program.mesh is not None:
+        _main(writer, program)
+        writer.blank(2)
+        _mesh(writer, program)
     _demonstration(writer, program)
     text = writer.text()
     return _header(program, text) + text, emission.trace

@@ -73,6 +73,7 @@ class Emission:
     default_integer: str = "i32"  # the dtype of a bare integer
     varying: Mapping[int, frozenset[str]] = field(default_factory=dict[int, frozenset[str]])
     trace: Trace = field(default_factory=Trace)
+    full: bool = False  # whether every line says the types of what it makes
 
     def leading_of(self, callee: str | None = None) -> tuple[str, ...]:
         """What a function takes before its arrays; None is device_main."""

@@ -26,6 +26,7 @@ from shardc.analysis.loops import Constants, counted
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.grouping import grouped
+from shardc.backend.python.library_idioms import MATCHERS
 from shardc.backend.python.modulo import divided, floored
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
@@ -67,7 +68,7 @@ class _Folder:
         if has(node.name, Trait.REGION):
             regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
             return _two_way(self, replace(node, regions=regions))
-        for attempt in _FOLDS.get(node.name, ()):
+        for attempt in (*_FOLDS.get(node.name, ()), *MATCHERS.get(node.name, ())):
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
                 return folded
@@ -190,6 +191,26 @@ def _layer(folder: _Folder, node: Node) -> Node | None:
     return Node(node.id, idiom.layer.name, (stack, start), node.results, attrs, (), node.loc)
 
 
+def _item(folder: _Folder, node: Node) -> Node | None:
+    """x[:, 3], x[1]"""
+    made = folder.only(node.operands[0], hlo.slice_.name)
+    if made is None:
+        return None
+    bounds = zip(
+        *(cast("tuple[int, ...]", made.attrs[k]) for k in ("start_indices", "limit_indices")), strict=True
+    )
+    shape = folder.shape(made.operands[0])
+    found = list(enumerate(zip(bounds, shape, strict=True)))
+    whole = [d for d, ((start, stop), size) in found if (start, stop) == (0, size) and size != 1]
+    at = tuple((d, start) for d, ((start, stop), _) in found if stop == start + 1 and d not in whole)
+    fits = len(whole) + len(at) == len(shape) and folder.shape(node.results[0]) == tuple(
+        shape[d] for d in whole
+    )
+    if not fits:
+        return None
+    return Node(node.id, idiom.item.name, made.operands, node.results, {"at": at}, (), node.loc)
+
+
 def _put_layer(folder: _Folder, node: Node) -> Node | None:
     stack, update, start = node.operands[:3] if len(node.operands) > 2 else (0, 0, 0)
     made = folder.only(update, *_RESHAPES)
@@ -203,9 +224,9 @@ def _put_layer(folder: _Folder, node: Node) -> Node | None:
 
 
 def _inside(folder: _Folder, start: int, size: int) -> bool:
-    """Whether an index is a loop's counter that stays within a dimension."""
-    low, high = folder.counters.get(start, (-1, 0))
-    return low >= 0 and high <= size
+    """Whether an index stays within a dimension, as far as its making from loops' counters tells."""
+    found = bounds(start, folder.made, folder.counters)
+    return found is not None and found[0] >= 0 and found[1] < size
 
 
 def _modulo(folder: _Folder, node: Node) -> Node | None:
@@ -217,10 +238,10 @@ def _modulo(folder: _Folder, node: Node) -> Node | None:
 
 def _remainder(folder: _Folder, node: Node) -> Node | None:
     """% and // as the language means them, whatever the divisor."""
-    rest = divided(node, folder.made)
+    rest = divided(node, folder.made, folder.splat)
     if rest is not None:
         return Node(node.id, idiom.remainder.name, rest.operands, node.results, {}, (), node.loc)
-    whole = floored(node, folder.made, lambda value: folder.splat(value) == 1)
+    whole = floored(node, folder.made, folder.splat)
     if whole is None or not is_integer(folder.graph.type(node.results[0]).dtype):
         return None
     return Node(node.id, idiom.floored.name, whole.operands, node.results, {}, (), node.loc)
@@ -264,10 +285,10 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims,),
-    hlo.reshape.name: (_keepdims, _layer),
+    hlo.reshape.name: (_keepdims, _layer, _item),
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (_modulo,),
-    hlo.select.name: (_remainder, _counted_from_the_start, _by_positive),
+    hlo.select.name: (_by_positive, _remainder, _counted_from_the_start),
     hlo.gather.name: (_take,),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_update_slice.name: (_put_layer,),

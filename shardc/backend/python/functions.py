@@ -100,15 +100,21 @@ def paragraphs(doc: str) -> list[str]:
     return [first, rest.strip("\n")] if rest.strip() else [first]
 
 
-def define_callees(emission: Emission, program: PerDeviceProgram) -> None:
-    """Each function that the program calls, once, before what calls it."""
-    for function in program.graph.called(program.body):
+def name_callees(emission: Emission, program: PerDeviceProgram) -> list[Function]:
+    """Names for the functions that the program calls; they are given back, each before what it calls."""
+    found = list(program.graph.called(program.body))
+    for function in found:
         names = Names((*emission.functions.values(), *(param.name for param in program.params)))
-        chosen = names.fresh(identifier(function.name) or "function")
-        emission.functions[function.name] = chosen
+        emission.functions[function.name] = names.fresh(identifier(function.name) or "function")
         if not _communicates(emission, function):
             emission.silent.add(function.name)
-        _define(emission, chosen, function)
+    return found[::-1]
+
+
+def define_callees(emission: Emission, callees: Iterable[Function]) -> None:
+    """Each function that the program calls, once."""
+    for function in callees:
+        _define(emission, emission.functions[function.name], function)
 
 
 def _communicates(emission: Emission, function: Function) -> bool:

@@ -15,6 +15,7 @@ def _idiom(name: str, doc: str, variable: str = "t") -> OpDef:
 
 argmax = _idiom("argmax", "Where the greatest along `axis` is, as the result's dtype.")
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
+clip = _idiom("clip", "x, not below the second operand and not above the third.")
 einsum = _idiom(
     "einsum",
     "A dot_general whose result's dimensions are in another order, `permutation`.",
@@ -22,17 +23,27 @@ einsum = _idiom(
 )
 floor_divide = _idiom("floor_divide", "Python's // of integers by what is positive.")
 floored = _idiom("floored", "Python's // of integers, whatever the signs.")
+isnan = _idiom("isnan", "Whether an element is no number.")
+item = _idiom("item", "What stands at the places `at` (dimension, number) along some dimensions, which go.")
 keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
-layer = _idiom("layer", "stack[i] along the first dimension; `counter`: i is a loop's, and inside.")
+layer = _idiom("layer", "stack[i] along the first dimension; `counter`: i stays inside.")
+logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
+one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
+roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")
+sigmoid = _idiom("sigmoid", "1 / (1 + exp(-x)).")
 take = _idiom(
     "take",
     "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1.",
     variable="rows",
 )
+take_along = _idiom(
+    "take_along", "Elements by indices along `axis`, beside which dimensions agree; `mode` is JAX's."
+)
+var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
 VARIABLES = {definition.name: definition.spelling.variable for definition in (einsum, keepdims, take)}
 """What a result is called that has no name in the source, for the idioms that say it."""

@@ -3,19 +3,24 @@
     %     select(((r < 0) != (n < 0)) & (r != 0), r + n, r)     where r = remainder(x, n)
     //    select(((r < 0) != (n < 0)) & (r != 0), q - 1, q)     where q = divide(x, n)
 
-so where the remainder and the divisor have different signs, the result is mended.
+so where the remainder and the divisor have different signs, the result is mended. For //, JAX compares the
+signs of x and n; of a divisor that is a number above 0 the sign is not asked.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from typing import cast
 
 from shardc.backend.python import idiom
 from shardc.graph import Dense, Node
 from shardc.ops import hlo
 
+Splat = Callable[[int], object]
+"""The one element of a constant; None for other values."""
 
-def divided(node: Node, made: Mapping[int, Node]) -> Node | None:
+
+def divided(node: Node, made: Mapping[int, Node], splat: Splat) -> Node | None:
     """The remainder that a select makes Python's of, given what makes each value; None if it does not."""
     test, more, rest = node.operands
     remainder, total = made.get(rest), made.get(more)
@@ -24,22 +29,22 @@ def divided(node: Node, made: Mapping[int, Node]) -> Node | None:
     divisor = remainder.operands[1]
     if total.name != hlo.add.name or total.operands != (rest, divisor):
         return None
-    return remainder if _differ(test, rest, divisor, made) else None
+    return remainder if _differ(test, rest, remainder.operands, made, splat) else None
 
 
-def floored(node: Node, made: Mapping[int, Node], one: Callable[[int], bool]) -> Node | None:
-    """The division that a select rounds down. `one` says of a value whether it is 1."""
+def floored(node: Node, made: Mapping[int, Node], splat: Splat) -> Node | None:
+    """The division that a select rounds down."""
     test, less, rounded = node.operands
     division, lower = made.get(rounded), made.get(less)
     if division is None or division.name != hlo.divide.name or lower is None:
         return None
-    if lower.name != hlo.subtract.name or lower.operands[0] != rounded or not one(lower.operands[1]):
+    if lower.name != hlo.subtract.name or lower.operands[0] != rounded or splat(lower.operands[1]) != 1:
         return None
     rest = _rest(test, made)
     remainder = None if rest is None else made.get(rest)
     if rest is None or remainder is None or remainder.operands != division.operands:
         return None
-    return division if _differ(test, rest, division.operands[1], made) else None
+    return division if _differ(test, rest, division.operands, made, splat) else None
 
 
 def _rest(test: int, made: Mapping[int, Node]) -> int | None:
@@ -48,15 +53,33 @@ def _rest(test: int, made: Mapping[int, Node]) -> int | None:
     return _of_zero(both.operands[-1], "NE", made) if both is not None and both.operands else None
 
 
-def _differ(test: int, rest: int, divisor: int, made: Mapping[int, Node]) -> bool:
+def _differ(test: int, rest: int, operands: Sequence[int], made: Mapping[int, Node], splat: Splat) -> bool:
     """Whether a value says that the remainder is not zero and has another sign than the divisor."""
     both = made.get(test)
     if both is None or both.name != hlo.and_.name:
         return False
     signs, nonzero = both.operands
-    compared = _compared(signs, "NE", made) or ()
-    negative = tuple(_of_zero(side, "LT", made) for side in compared)
-    return negative == (rest, divisor) and _of_zero(nonzero, "NE", made) == rest
+    if _of_zero(nonzero, "NE", made) != rest:
+        return False
+    dividend, divisor = operands
+    number = splat(divisor)
+    above = number is not None and cast(float, number) > 0
+    if above and _of_zero(signs, "LT", made) == rest:
+        return True
+    compared: tuple[int, ...] = _compared(signs, "NE", made) or ()
+    if tuple(_of_zero(side, "LT", made) for side in compared) == (rest, divisor):
+        return True
+    if len(compared) != 2 or _sign_of(compared[0], made) != dividend:
+        return False
+    return _sign_of(compared[1], made) == divisor or (above and splat(compared[1]) == 1)
+
+
+def _sign_of(value: int, made: Mapping[int, Node]) -> int | None:
+    """That whose sign a value is, through broadcasts."""
+    node = made.get(value)
+    if node is not None and node.name == hlo.broadcast_in_dim.name:
+        return _sign_of(node.operands[0], made)
+    return node.operands[0] if node is not None and node.name == hlo.sign.name else None
 
 
 def _compared(value: int, direction: str, made: Mapping[int, Node]) -> tuple[int, ...] | None:

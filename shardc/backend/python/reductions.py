@@ -10,7 +10,7 @@ from shardc.backend.python.literals import scalar
 from shardc.backend.python.printers import ARRAYS
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
-from shardc.backend.python.terms import Term
+from shardc.backend.python.terms import Term, short
 from shardc.graph import Node, identity, is_integer
 from shardc.ops import combiner
 
@@ -73,12 +73,15 @@ def keepdims(scope: Scope, node: Node) -> Term:
 
 
 @ARRAYS.prints(group.mean)
-def mean(scope: Scope, node: Node) -> Expr:
-    """jnp.mean(x, axis=1, keepdims=True)"""
+def statistic(scope: Scope, node: Node) -> Expr:
+    """jnp.mean(x, axis=1, keepdims=True), and others of its form by the node's name"""
     dims, value = ints(node, "dimensions"), node.operands[0]
     keepdims = cast(bool, node.attrs["keepdims"])
     whole = len(dims) == scope.type(value).rank and not keepdims
     axis = None if whole else axes(dims)
     return call(
-        f"{scope.target.xp}.mean", scope.expr(value), axis=axis, keepdims="True" if keepdims else None
+        f"{scope.target.xp}.{short(node)}",
+        scope.expr(value),
+        axis=axis,
+        keepdims="True" if keepdims else None,
     )

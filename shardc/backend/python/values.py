@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from shardc.analysis.collectives import is_per_device
 from shardc.analysis.usage import Usage
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, name
@@ -87,8 +88,8 @@ class Values:
         return f"{self.type(value)}" + (f" of {whole}" if whole else "")
 
     def notes(self, values: Sequence[int]) -> str | None:
-        """f32[8, 64], i32[8]; None if all are scalars."""
-        if all(self.type(value).rank == 0 for value in values):
+        """f32[8, 64], i32[8]; None if all are scalars, or types are not wanted on every line."""
+        if not self.emission.full or all(self.type(value).rank == 0 for value in values):
             return None
         return ", ".join(self.note(value) for value in values)
 
@@ -113,7 +114,8 @@ class Values:
         variable = self.fresh(value, noun(node))
         whole = term.shape == self.type(value).shape != ()
         left = f"{variable}: {declared}" if declared else variable
-        self.writer.statement(f"{left} = ", term.expr, self.note(value) if whole and not declared else None)
+        noted = whole and not declared and (self.emission.full or _changes_layout(self, node))
+        self.writer.statement(f"{left} = ", term.expr, self.note(value) if noted else None)
         self.lines += [Assign((variable,), (value,), (term.shape,)), Bind(variable, value)]
         self.remember(value, Term(name(variable), term.shape, free=True))
         if self.released:
@@ -155,3 +157,10 @@ class Values:
                 self.lines.append(Bind(places[place], value))
                 item = self.items.item(variable, place, len(node.results))
                 self.remember(value, Term(item, self.type(value).shape, free=True))
+
+
+def _changes_layout(values: Values, node: Node | None) -> bool:
+    """Whether a node exchanges blocks for other ones."""
+    if node is None or not is_per_device(node) or not node.operands:
+        return False
+    return values.type(node.operands[0]).shape != values.type(node.results[0]).shape

@@ -34,6 +34,7 @@ def emit(graph: Graph) -> str:
         TARGET,
         Writer(),
         program.mesh,
+        full=True,
         declared=declared,
         communicating=frozenset(f.name for f in callees if needs_group(graph, f.body, declared)),
     )

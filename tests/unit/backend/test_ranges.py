@@ -69,7 +69,7 @@ def main(x: i32[16@i], y: i8[16@i], n: i32[]) -> (i32[16@i], i32[16@i], i8[16@i]
 
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 def test_rounded_down(target: str) -> None:
-    """% and // of integers by a number are Python's; by what may be negative they are spelled out."""
+    """% and // of integers by a number are Python's; NumPy's by what may be negative are spelled out."""
     if target == "jax":
         pytest.importorskip("jax")
     x, y = np.arange(-8, 8, dtype=np.int32), np.arange(-8, 8, dtype=np.int8)
@@ -81,7 +81,8 @@ def test_rounded_down(target: str) -> None:
         for one, other in zip(program.main(x, y, np.int32(n)), want, strict=True):
             np.testing.assert_array_equal(np.asarray(one), other.astype(one.dtype))
     text = program.source
-    assert "x % 5" in text and " // 3" in text and "y // 2 % 3" in text and "% 1.5" not in text
+    assert "x % 5" in text and " // 3" in text and "y // 2 % 3" in text
+    assert ("% 1.5" in text) == (target == "jax")  # as jax.numpy lowers %; NumPy's of floats differs
 
 
 def test_in_the_language() -> None:

@@ -1,0 +1,65 @@
+"""Operations on constant scalars -> the constants that they give.
+
+%0 = stablehlo.constant dense<3> : tensor<i32>          ->    %1 = stablehlo.constant dense<3.0> : tensor<f32>
+%1 = stablehlo.convert %0 : (tensor<i32>) -> tensor<f32>
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from xdsl.ir import Operation, SSAValue
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.convert import python_of
+from shardc.dialects.dense import DenseAttr
+from shardc.dialects.types import type_of
+from shardc.graph import Dense, Op
+from shardc.ops import hlo, meaning
+
+_EXACT = frozenset(
+    definition.name
+    for definition in (
+        hlo.add,
+        hlo.and_,
+        hlo.compare,
+        hlo.convert,
+        hlo.divide,
+        hlo.maximum,
+        hlo.minimum,
+        hlo.multiply,
+        hlo.negate,
+        hlo.not_,
+        hlo.or_,
+        hlo.select,
+        hlo.sign,
+        hlo.subtract,
+        hlo.xor,
+    )
+)
+"""What gives the same everywhere: it is exact, or rounded once."""
+
+
+def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
+    """A new constant before an operation on constant scalars, in its place; None for all others."""
+    if op.name not in _EXACT:
+        return None
+    types = [type_of(value.type) for value in (*op.operands, *op.results)]
+    held = [constant_of(value) for value in op.operands]
+    computes = meaning(op.name)
+    if computes is None or any(type.shape for type in types) or any(value is None for value in held):
+        return None
+    attrs = {key: python_of(attr) for key, attr in op.properties.items()}
+    count = len(op.operands)
+    arrays = [np.asarray(value.data[()]) for value in held if value is not None]
+    (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
+    builder.before(op)
+    return builder.one(hlo.constant.name, result=types[-1], value=Dense(np.asarray(found), ()))
+
+
+def constant_of(value: SSAValue) -> Dense | None:
+    """The constant that a value is; those of one element say it as a splat."""
+    owner = value.owner
+    if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
+        return None
+    held = owner.properties.get("value", owner.attributes.get("value"))
+    return held.data.value if isinstance(held, DenseAttr) and held.data.value.is_splat else None

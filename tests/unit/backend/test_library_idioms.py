@@ -1,0 +1,101 @@
+"""What is one function of jax.numpy or jax.nn is written as that function, and computes the same."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shardc
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+P = jax.sharding.PartitionSpec
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(8, 16)).astype(np.float32)
+IDS = np.array([3, 1, -2, 15, 20, -16, -17, 7], np.int32)
+
+
+def layer_norm(x: Any) -> Any:
+    return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
+
+
+IDIOMS = {
+    "clip": (lambda x: jnp.clip(x, -1, 1), "jnp.clip(x, -1.0, 1.0)"),
+    "roll": (lambda x: jnp.roll(x, 2, axis=1), "jnp.roll(x, 2, axis=1)"),
+    "roll back": (lambda x: jnp.roll(x, -3, axis=1), "jnp.roll(x, -3, axis=1)"),
+    "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=-1), "jax.nn.logsumexp(x, axis=-1)"),
+    "mean": (lambda x: x.mean(-1), "jnp.mean(x, axis=1)"),
+    "var": (lambda x: x.var(-1), "jnp.var(x, axis=1)"),
+    "std": (lambda x: x.std(-1, keepdims=True), "jnp.sqrt(jnp.var(x, axis=1, keepdims=True))"),
+    "softmax": (jax.nn.softmax, "jax.nn.softmax(x, axis=-1)"),
+    "log_softmax": (jax.nn.log_softmax, "jax.nn.log_softmax(x, axis=-1)"),
+    "silu": (jax.nn.silu, "jax.nn.silu(x)"),
+    "sigmoid": (jax.nn.sigmoid, "jax.nn.sigmoid(x)"),
+    "gelu": (jax.nn.gelu, "jax.nn.gelu(x)"),
+    "gelu by erf": (lambda x: jax.nn.gelu(x, approximate=False), "jax.nn.gelu(x, approximate=False)"),
+    "isnan": (jnp.isnan, "jnp.isnan(x)"),
+    "remainder": (lambda x: x % 3.0, "x % 3.0"),
+    "column": (lambda x: x[:, 3], "x[:, 3]"),
+    "element of two": (lambda x: x.reshape(8, 4, 4)[:, 1, 2], ".reshape(4, 4, 4)[:, 1, 2]"),
+    "remainder of indices": (lambda _, ids: ids % 3, "ids % 3"),
+    "quotient of indices": (lambda _, ids: ids // 3, "ids // 3"),
+    "one_hot": (lambda _, ids: jax.nn.one_hot(ids, 4), "jax.nn.one_hot(ids, 4)"),
+    "one_hot of ints": (
+        lambda _, ids: jax.nn.one_hot(ids, 4, dtype=jnp.int32),
+        "jax.nn.one_hot(ids, 4, dtype=jnp.int32)",
+    ),
+    "take_along_axis": (
+        lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1),
+        "jnp.take_along_axis(x, ids[:, None], axis=1)",
+    ),
+}
+
+OTHERS = {
+    "a one-hot of another base": (lambda _, ids: jax.nn.one_hot(ids - 1, 4).T, "one_hot(ids - 1, 4)"),
+    "classes first": (lambda _, ids: (jnp.arange(4)[:, None] == ids).astype(jnp.float32), "jnp.arange(4"),
+    "an unbiased variance": (lambda x: x.var(-1, ddof=1), "/ 15.0"),
+    "a mean beside its sum": (lambda x: (x.mean(-1), x.sum(-1)), "/ 16.0"),
+    "powers that are used again": (
+        lambda x: (jax.nn.softmax(x), jnp.exp(x - x.max(-1, keepdims=True))),
+        "exp",
+    ),
+    "sums from one": (lambda x: jax.lax.reduce(x, 1.0, jax.lax.add, (1,)) / 16, "/ 16.0"),
+    "a third of gelu": (lambda x: x * (0.5 * (1 + jnp.tanh(0.79788 * (x + 0.05 * x**3)))), "jnp.tanh"),
+    "bounds the wrong way round": (lambda x: jnp.maximum(-1.0, jnp.minimum(1.0, x)), "jnp.m"),
+    "bounds of each column": (lambda x: jnp.clip(x, -jnp.arange(16.0), 1), "jnp.arange(16"),
+    "two ranges": (lambda x: jnp.concatenate([x[:, 3:], x[:, :4]], 1), "jnp.concatenate"),
+    "another truncation": (lambda x: jnp.where((jnp.fmod(x, 3) != 0), jnp.fmod(x, 3) + 3, 0), "lax.rem"),
+    "indices that are clipped": (
+        lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
+        'mode="clip"',
+    ),
+}
+
+
+@pytest.mark.parametrize("name", [*IDIOMS, *OTHERS])
+def test_an_idiom(name: str) -> None:
+    function, text = (IDIOMS | OTHERS)[name]
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    args = (X, IDS) if "ids" in signature(function).parameters else (X,)
+    way = jax.sharding.NamedSharding(mesh, P("data"))
+    for target in ("jax", "numpy"):
+        program = shardc.from_jax(function, *args, in_shardings=(way,) * len(args), target=target)
+        if target == "jax":
+            assert text in program.source
+        want = jax.tree.leaves(jax.jit(function)(*args))
+        for one, other in zip(jax.tree.leaves(program.main(*args)), want, strict=True):
+            assert (np.shape(one), np.asarray(one).dtype) == (other.shape, other.dtype)
+            np.testing.assert_allclose(np.asarray(one), np.asarray(other), 2e-6, 2e-6)
+
+
+def test_a_mean_over_a_split_dimension_stays() -> None:
+    """A device divides by the count of all."""
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    way = jax.sharding.NamedSharding(mesh, P(None, "data"))
+    program = shardc.from_jax(layer_norm, X, in_shardings=(way,))
+    assert "jnp.mean" not in program.source and "/ 16.0" in program.source
+    np.testing.assert_allclose(program.main(X), layer_norm(X), 2e-5, 2e-5)
