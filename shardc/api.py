@@ -220,6 +220,6 @@ def from_onnx(
     with collecting() as warnings:
         model = lowered(open_model(model), wishes)
         graph = lower(model.module, chosen)
-        text = emit(graph, chosen.target)
+        text = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         source = with_loader(text, model.weights, chosen.target, argument_specs(graph))
     return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph))

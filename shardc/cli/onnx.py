@@ -43,7 +43,7 @@ def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
     from shardc.frontend.onnx.loader import LOADERS, with_loader
 
     graph = lower(model.module, options)
-    text = emit(graph, stage)
+    text = emit(graph, stage, options.process_data, options.comments)
     if stage in LOADERS:
         text = with_loader(text, model.weights, stage, argument_specs(graph))
     driver.write_text(given.output, text)
