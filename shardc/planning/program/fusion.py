@@ -34,13 +34,8 @@ class Traffic:
 def traffic(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> dict[int, Traffic]:
     """Node id -> what it reads and writes. `users` of values; those not in `nodes` read from memory."""
     nodes = list(nodes)
-    ids = {node.id for node in nodes}
     makers = {value: node for node in nodes for value in node.results}
-    fused = {
-        value
-        for value, maker in makers.items()
-        if _chained(maker) and all(u.id in ids and _takes(u) for u in users.get(value, []))
-    }
+    fused = inside_chains(nodes, users)
     chain = _Chains()
     for node in nodes:
         for value in node.operands:
@@ -57,6 +52,18 @@ def traffic(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> dict[int,
                 reads.append(index)
         found[node.id] = _of(node, tuple(reads), fused)
     return found
+
+
+def inside_chains(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> set[int]:
+    """The values that are never in memory."""
+    nodes = list(nodes)
+    ids = {node.id for node in nodes}
+    return {
+        value
+        for maker in nodes
+        for value in maker.results
+        if _chained(maker) and all(u.id in ids and _takes(u) for u in users.get(value, []))
+    }
 
 
 def _of(node: Node, reads: tuple[int, ...], fused: set[int]) -> Traffic:

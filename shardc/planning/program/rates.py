@@ -114,6 +114,10 @@ class Rates:
         per_byte, latency = self._least
         return per_byte * bytes + (latency + START) * collectives
 
+    def read(self, type: TensorType, layout: Sharding) -> int:
+        """Ticks to read a device's block from memory."""
+        return _counted(self.tick * block_bytes(type, layout) / self.machine.bandwidth)
+
     def form(self, choice: Choice) -> int:
         """Ticks of what a local form itself sends: at worst over links that span the mesh."""
         if self.free or not choice.collectives:
@@ -142,8 +146,7 @@ class Rates:
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
-            written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
-            return _counted(self.tick * written / self.machine.bandwidth)
+            return self.read(type, step.result) if step.kind == "sharded_to_unreduced" else 0
         if self.flat:
             return self.byte * step.bytes
         over = _over(before, step)
