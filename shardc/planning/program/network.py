@@ -33,13 +33,11 @@ Columns = dict[Sharding, list[int]]
 
 
 class Produced(NamedTuple):
-    """A value: its type, how often it is made, the manual axes of the code around it, and whether it is in a
-    chain of operations, so that only copies are in memory."""
+    """A value: its type, how often it is made, and the manual axes of the code around it."""
 
     type: TensorType
     trips: int
     manual: AxisNames
-    chained: bool
 
 
 Arc = tuple[Produced, Sharding, Sharding]
@@ -80,8 +78,7 @@ class Network:
 
     def price(self, arc: Arc) -> tuple[float, int]:
         made, source, target = arc
-        ticks, count = self.prices(made.type, source, target, made.manual)
-        return ticks + (self.problem.rates.read(made.type, target) if made.chained and count else 0), count
+        return self.prices(made.type, source, target, made.manual)
 
     def costs(self) -> tuple[Vector, Vector]:
         """Ticks and collectives of every column."""
@@ -193,12 +190,7 @@ def _value(net: Network, value: int) -> None:
             if need.keys() | given.keys() != given.keys() or len(given) > 1:
                 uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
     needs = list(uses.values())
-    made = Produced(
-        problem.graph.type(value),
-        problem.trips(value),
-        problem.manual.get(value, NO_AXES),
-        value in problem.chained,
-    )
+    made = Produced(problem.graph.type(value), problem.trips(value), problem.manual.get(value, NO_AXES))
     if len(needs) == 1:
         _transport(net, made, given, needs[0])
     elif needs:
@@ -264,7 +256,7 @@ def _direct(net: Network, made: Produced, places: list[Sharding]) -> list[tuple[
     These are looked for among what is cheaper, or stands later in a list, so that none is left out for
     another that is left out for it.
     """
-    key = (made.type, made.manual, made.chained, *places)
+    key = (made.type, made.manual, *places)
     if key not in net.prices.direct:
         pairs = [(source, target) for source in places for target in places if source != target]
         size = len(places)

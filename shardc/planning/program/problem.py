@@ -90,7 +90,6 @@ class Problem:
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
-    chained: set[int] = field(default_factory=set[int])  # never in memory, unless they are laid out anew
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
     manual: dict[int, AxisNames] = field(default_factory=dict[int, AxisNames])  # of values in per-device code
     copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
@@ -194,11 +193,7 @@ class Problem:
             # what is made from constants counts on one device alone where it is added to partial sums
             return (0, 0, self.trips(value) if value in self.free and self.given(value).unreduced else 0)
         given, manual = self.given(value), self.manual.get(value, NO_AXES)
-        type = self.graph.type(value)
-        ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual)
-        if value in self.chained:
-            sent = [need for need in needs if self.rates.copies(type, given, (need,), manual)[1]]
-            ticks += sum(self.rates.read(type, need) for need in sent)
+        ticks, collectives, steps = self.rates.copies(self.graph.type(value), given, tuple(needs), manual)
         trips = self.trips(value)
         return (trips * ticks, trips * collectives, trips * steps)
 

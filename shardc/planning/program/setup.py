@@ -19,7 +19,7 @@ from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
-from shardc.planning.program.fusion import inside_chains, traffic
+from shardc.planning.program.fusion import traffic
 from shardc.planning.program.problem import Problem, Slot, Variable
 from shardc.planning.program.rates import Rates
 
@@ -79,7 +79,6 @@ def count_work(problem: Problem) -> None:
     nodes = [variable.node for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
     found = traffic(nodes, users)
-    problem.chained = set() if problem.rates.free else inside_chains(nodes, users)
     for variable in problem.variables:
         if problem.open(variable):
             variable.work = problem.rates.work_of(variable.op, found[variable.node.id])
