@@ -171,8 +171,8 @@ def parser() -> argparse.ArgumentParser:
     made.add_argument(
         "--machine",
         metavar="NAME|FILE.toml",
-        help="plan for the least time on a machine, which --cost then states: balanced, bytes (work is free; "
-        "default), tpu-v5e, tpu-v4p, h100-infiniband, laptop, or a file",
+        help="plan for the least time on a machine, which --cost then states: balanced (default), bytes "
+        "(work is free), tpu-v5e, tpu-v4p, h100-infiniband, laptop, or a file",
     )
     made.add_argument(
         "--links",

@@ -18,6 +18,7 @@ from shardc.forms.choice import Choice
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
 from shardc.planning.program.choices import TooMany, every
+from shardc.planning.program.descent import settle
 from shardc.planning.program.highs import Row, Vector, minimum
 from shardc.planning.program.network import Network, again, network
 from shardc.planning.program.nothing_cheaper import nothing_cheaper
@@ -83,6 +84,8 @@ def perfect(problem: Problem) -> bool:
         _take_fewer(solved.net, after, before, kept)
     elif before < after:
         kept.take(problem)
+    else:
+        settle(problem)
     return solved.whole or solved.proof.ticks >= before[0]
 
 

@@ -2,9 +2,9 @@
 
 A chain of elementwise operations, broadcasts and what makes values from nothing (iotas, constants) reads each
 of its inputs once, and writes what others use. A reduction ends a chain: it takes elements as they are made.
-A reshape of what is in memory is no work, nor is a device's own part of it. What an operation's definition
-says that it touches (a slice, a
-gather, an update in place) is not asked here.
+A reshape of what is in memory is no work, nor is a device's own part of it, nor a transpose for a product,
+which reads in any order. What an operation's definition says that it touches (a slice, a gather, an update in
+place) is not asked here.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -55,13 +55,16 @@ def traffic(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> dict[int,
             if value not in fused and key not in read:
                 read.add(key)
                 reads.append(index)
-        found[node.id] = _of(node, tuple(reads), fused)
+        using = [user for value in node.results for user in users.get(value, [])]
+        found[node.id] = _of(node, tuple(reads), fused, using)
     return found
 
 
-def _of(node: Node, reads: tuple[int, ...], fused: set[int]) -> Traffic:
+def _of(node: Node, reads: tuple[int, ...], fused: set[int], users: list[Node]) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
-    return Traffic((), ()) if node.name in _IN_PLACE and writes else Traffic(reads, writes)
+    turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
+    where_it_is = node.name in _IN_PLACE or (turned and reads)
+    return Traffic((), ()) if where_it_is and writes else Traffic(reads, writes)
 
 
 def _chained(node: Node) -> bool:

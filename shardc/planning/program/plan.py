@@ -33,7 +33,7 @@ from shardc.planning.program.repeated import (
 )
 from shardc.planning.program.setup import setup
 
-DEFAULT = "bytes"
+DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
 
 Use = tuple[Node, int]

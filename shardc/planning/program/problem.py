@@ -190,7 +190,8 @@ class Problem:
         """Ticks, collectives and steps of all reshards of one value."""
         needs = self.needs(value)
         if not needs:
-            return (0, 0, 0)
+            # what is made from constants counts on one device alone where it is added to partial sums
+            return (0, 0, self.trips(value) if value in self.free and self.given(value).unreduced else 0)
         given, manual = self.given(value), self.manual.get(value, NO_AXES)
         ticks, collectives, steps = self.rates.copies(self.graph.type(value), given, tuple(needs), manual)
         trips = self.trips(value)

@@ -146,8 +146,15 @@ class Rates:
             return _counted(self.tick * written / self.machine.bandwidth)
         if self.flat:
             return self.byte * step.bytes
-        over = _over(before, step)
-        return self._time(OPS[step.kind], over, step.bytes, block_bytes(type, before))
+        held, groups = block_bytes(type, before), _groups(before, step)
+        if len(groups) == 1:
+            return self._time(OPS[step.kind], groups[0], step.bytes, held)
+        ticks = 0
+        for over in groups:  # a collective for each dimension, of which the next takes what it makes
+            after = held * size_of(over) if step.kind == "all_gather" else held // size_of(over)
+            ticks += self._time(OPS[step.kind], over, abs(after - held), held)
+            held = after
+        return ticks
 
     def _time(self, op: str, over: tuple[Axis, ...], bytes: int, held: int) -> int:
         key = (op, over, bytes, held)
@@ -180,14 +187,17 @@ OPS = {
 """The collectives of reshards, as machines know them."""
 
 
-def _over(before: Sharding, step: ReshardStep) -> tuple[Axis, ...]:
-    """The axes that a step's groups span."""
+def _groups(before: Sharding, step: ReshardStep) -> list[tuple[Axis, ...]]:
+    """The axes that the groups of a step's collectives span: of each one."""
     after = step.result
     if step.kind == "all_reduce":
-        return subtract(before.unreduced, after.unreduced)
+        return [subtract(before.unreduced, after.unreduced)]
     changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
     used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
-    return tuple(atom for atom in pieces(before.mesh, used) if any(axis.contains(atom) for axis in used))
+    atoms = pieces(before.mesh, used)
+    apart = [axes for axes in changed if axes] if step.kind in ("all_gather", "reduce_scatter") else []
+    each = apart if len(apart) > 1 else [tuple(used)]
+    return [tuple(atom for atom in atoms if any(axis.contains(atom) for axis in axes)) for axes in each]
 
 
 def _counted(ticks: float) -> int:
