@@ -49,6 +49,9 @@ def read_layout(text: str, rank: int | None = None) -> Layout:
     value = parse_code(text)
     if isinstance(value, tuple) and len(value) == 1:
         value = value[0]
+    if isinstance(value, tuple) and value and all(isinstance(item, Call) for item in value):
+        count = len(value)
+        raise LayoutError(f"the strategy has the layouts of {count} operands; give it with one: (layout(…),)")
     if isinstance(value, Fields):
         return from_dict({str(key): item for key, item in value.entries})
     if not isinstance(value, Call):

@@ -227,3 +227,9 @@ def test_aliases_of_a_strategy_are_the_numbers_of_its_map(side: Side):
     product = matmul_layouts((2, 2), (2, 1), 8, side)
     for layout in (product.x, product.w, product.out):
         assert tuple(int(str(alias)) for alias in layout.tensor_map or ()) == layout.to_dict()["tensor_map"]
+
+
+def test_the_layouts_of_several_operands_are_given_one_by_one():
+    layouts = 'layout = Layout((2, 4), ("a", "b"))\nin_strategy = (layout("a", "b"), layout("b", "None"))'
+    with pytest.raises(LayoutError, match="the strategy has the layouts of 2 operands; give it with one"):
+        mindspore.read(layouts)
