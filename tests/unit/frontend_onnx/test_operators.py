@@ -57,7 +57,7 @@ def test_rois_in_several_images() -> None:
 
 
 def test_regions_are_pooled_as_onnxruntime_does() -> None:
-    """Regions in several images, outside the image, inside out, and of halves that are rounded; on devices."""
+    """Regions in several images, outside them, inside out, and of halves that are rounded; on devices."""
     onnxruntime = pytest.importorskip("onnxruntime")
     x = RNG.standard_normal((3, 4, 9, 7)).astype(np.float32)
     corners = RNG.uniform(-4, 20, (12, 4)).round(1).astype(np.float32)

@@ -184,7 +184,7 @@ def _max_roi_pool(n: Node) -> Tensor:
 
 
 def _bins(n: Node, rois: Tensor, dim: int, bins: int, size: int) -> tuple[Tensor, Tensor]:
-    """Which places lie in each bin, bool[regions, bins, size]; and which bins have none, bool[regions, bins]."""
+    """Places in each bin, bool[regions, bins, size]; and which bins have none, bool[regions, bins]."""
     e = n.e
     ends = [mul(e, row(e, rois, 1, side - dim), n.float("spatial_scale", 1.0)) for side in (2, 4)]
     first, last = (e.op(hlo.round_nearest_afz.name, end) for end in ends)
