@@ -56,6 +56,23 @@ def test_rois_in_several_images() -> None:
     assert "sampling_ratio 0" in refused(proto)
 
 
+def test_regions_are_pooled_as_onnxruntime_does() -> None:
+    """Regions in several images, outside them, inside out, and of halves that are rounded; on devices."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    x = RNG.standard_normal((3, 4, 9, 7)).astype(np.float32)
+    corners = RNG.uniform(-4, 20, (12, 4)).round(1).astype(np.float32)
+    corners[:2] = [1, 1, 3, 5], [5, 4, 1, 1]
+    rois = np.concatenate([RNG.integers(0, 3, (12, 1)), corners], 1).astype(np.float32)
+    node = helper.make_node("MaxRoiPool", ["x", "r"], ["y"], pooled_shape=[3, 2], spatial_scale=0.5)
+    proto = model([node], {"x": [*x.shape], "r": [*rois.shape]}, ["y"])
+    program = shardc.from_onnx(proto, mesh=MESH, shardings={"x": "P(None, 'model')"}, target="numpy")
+    proto.ir_version = 9
+    session = onnxruntime.InferenceSession(proto.SerializeToString(), providers=["CPUExecutionProvider"])
+    np.testing.assert_array_equal(program.main(x, rois), session.run(None, {"x": x, "r": rois})[0])
+    proto.graph.input[1].type.tensor_type.shape.dim[1].dim_value = 4
+    assert "regions f32[12, 4]" in refused(proto)
+
+
 def test_an_optimiser_keeps_its_shardings() -> None:
     tensors = {name: RNG.standard_normal((4, 6)).astype(np.float32) for name in ("x", "g", "v", "h")}
     tensors["h"] = abs(tensors["h"])

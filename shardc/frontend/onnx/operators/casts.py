@@ -40,8 +40,10 @@ def _bit_cast(n: Node) -> Tensor:
         raise n.unsupported(f"from {x.dtype} to {dtype}, of another width")
     if x.dtype == dtype:
         return x
-    if "bool" in (dtype, x.dtype):
-        raise n.unsupported("of bool")
+    if x.dtype == "bool":
+        return n.e.cast(x, dtype)
+    if dtype == "bool":
+        raise n.unsupported("to bool")
     return n.e.op(hlo.bitcast_convert.name, x, result=x.type.with_dtype(dtype))
 
 

@@ -18,6 +18,7 @@ from shardc.frontend.onnx.operators.maths import (
     choose,
     compare,
     div,
+    iota,
     literal,
     mul,
     row,
@@ -25,8 +26,9 @@ from shardc.frontend.onnx.operators.maths import (
     transpose,
 )
 from shardc.frontend.onnx.operators.windows import padding
+from shardc.frontend.text.builtins.gathers import take
 from shardc.frontend.text.builtins.products import einsum
-from shardc.frontend.text.builtins.reductions import reduce
+from shardc.frontend.text.builtins.reductions import identity, reduce
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
 from shardc.ops import hlo
@@ -157,4 +159,50 @@ def _samples(
     return [(low, choose(e, near, sub(e, 1, rest), 0.0)), (high, choose(e, near, rest, 0.0))]
 
 
-OPERATORS: dict[str, Lower] = {"DeformConv": _deform_conv, "RoiAlign": _roi_align}
+def _max_roi_pool(n: Node) -> Tensor:
+    """The greatest element of each bin of every region; 0 where a bin lies outside the image.
+
+    A region is (image, left, top, right, bottom), its ends rounded and both inside.
+    """
+    e, x, rois = n.e, n.x(0), n.x(1)
+    bins = n.ints("pooled_shape") or ()
+    if x.rank != 4 or rois.rank != 2 or rois.shape[1] != 5 or len(bins) != 2 or min(bins) < 1:
+        raise Invalid(f"regions {rois.type} of {x.type} in {list(bins)} bins")
+    found = take(e, x, e.cast(row(e, rois, 1, 0), "i32"), 0)
+    lowest = identity("max", x.dtype)
+    empty: Tensor | None = None
+    for dim in range(2):
+        mask, none = _bins(n, rois, dim, bins[dim], x.shape[2 + dim])
+        shape = (*found.shape[: 2 + dim], bins[dim], *found.shape[2 + dim :])
+        spread = e.broadcast_in_dim(found, shape, tuple(i for i in range(5) if i != 2 + dim))
+        kept = choose(e, e.broadcast_in_dim(mask, shape, (0, 2 + dim, 3 + dim)), spread, lowest)
+        found = reduce(e, "max", kept, (3 + dim,), False)
+        none = e.broadcast_in_dim(none, (rois.shape[0], x.shape[1], *bins), (0, 2 + dim))
+        empty = none if empty is None else e.op(hlo.or_.name, empty, none)
+    assert empty is not None
+    return choose(e, empty, 0.0, found)
+
+
+def _bins(n: Node, rois: Tensor, dim: int, bins: int, size: int) -> tuple[Tensor, Tensor]:
+    """Places in each bin, bool[regions, bins, size]; and which bins have none, bool[regions, bins]."""
+    e = n.e
+    ends = [mul(e, row(e, rois, 1, side - dim), n.float("spatial_scale", 1.0)) for side in (2, 4)]
+    first, last = (e.op(hlo.round_nearest_afz.name, end) for end in ends)
+    step = div(e, calc(e, hlo.maximum, add(e, sub(e, last, first), 1), 1), float(bins))
+    shape = (rois.shape[0], bins)
+    step, first = along(e, step, 0, shape), along(e, first, 0, shape)
+    number = iota(e, shape, 1, rois.dtype)
+    low = add(e, e.op(hlo.floor.name, mul(e, step, number)), first)
+    high = add(e, e.op(hlo.ceil.name, mul(e, step, add(e, number, 1))), first)
+    low, high = (calc(e, hlo.clamp, 0, end, size) for end in (low, high))
+    place = iota(e, (*shape, size), 2, rois.dtype)
+    after = compare(e, "GE", place, e.broadcast_in_dim(low, place.shape, (0, 1)))
+    before = compare(e, "LT", place, e.broadcast_in_dim(high, place.shape, (0, 1)))
+    return e.op(hlo.and_.name, after, before), compare(e, "GE", low, high)
+
+
+OPERATORS: dict[str, Lower] = {
+    "DeformConv": _deform_conv,
+    "RoiAlign": _roi_align,
+    "MaxRoiPool": _max_roi_pool,
+}
