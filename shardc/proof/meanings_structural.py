@@ -30,7 +30,7 @@ from shardc.proof.values import (
     whole,
 )
 from shardc.proof.values import exact as as_exact
-from shardc.semantics import ops
+from shardc.semantics import contraction, ops
 from shardc.semantics.arrays import Array, Body
 
 
@@ -166,6 +166,8 @@ def product(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[
     bits = next((bits for bits in (21, 16) if terms * (1 + field.BITS // bits) << 2 * bits <= 1 << 53), None)
     if bits is None:
         raise Beyond(f"sums of {terms} products")
+    if op.name == hlo.dot_general.name and op.results[0].size <= _AT_ONCE:
+        return [_matrix_product(op, left, right, bits)]
     residue: Residues | None = None
     first, second = (field.limbs(side["residue"], bits) for side in (left, right))
     for place in range(len(first) + len(second) - 1):
@@ -176,6 +178,24 @@ def product(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[
     assert residue is not None
     shadows = (_in_floats(op, left[which], right[which]) for which in ("shadow", "other"))
     return [make(residue, *shadows)]
+
+
+_AT_ONCE = 1 << 20
+"""The elements of a product up to which all pairs of digits are multiplied by one call."""
+
+
+def _matrix_product(op: Op, left: Array, right: Array, bits: int) -> Array:
+    """dot_general of stacks of matrices: all digits of one by all of the other."""
+    a, b = contraction.matrices(left, right, cast(DotDims, op.attrs["dot_dimension_numbers"]))
+    first, second = (np.stack(field.limbs(side["residue"], bits)) for side in (a, b))
+    pairs = np.matmul(first[:, None], second[None])
+    count = len(first)
+    places = [range(max(0, place - count + 1), min(place, count - 1) + 1) for place in range(2 * count - 1)]
+    sums = np.stack([sum(pairs[i, place - i] for i in found) for place, found in enumerate(places)])
+    at = bits * np.arange(len(places)).reshape(-1, 1, 1, 1)
+    residue = field.total(field.rotate(field.fold(sums.astype(np.uint64)), at), [0])
+    shadows = (np.matmul(a[which], b[which]) for which in ("shadow", "other"))
+    return make(residue, *shadows).reshape(op.results[0].shape)
 
 
 def _terms(op: Op) -> int:

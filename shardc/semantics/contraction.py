@@ -21,18 +21,25 @@ def dot_general(
     """Result dimensions: batch, then those left of lhs, then those left of rhs. `dtype` is the result's."""
     dims, dtype = dot_dimension_numbers, dtype or lhs.dtype
     lhs, rhs = _factors(lhs, rhs, dtype)
+    batch = [lhs.shape[i] for i in dims.lhs_batching]
+    left = [lhs.shape[i] for i in _free(lhs, dims.lhs_batching, dims.lhs_contracting)]
+    right = [rhs.shape[i] for i in _free(rhs, dims.rhs_batching, dims.rhs_contracting)]
+    product = np.matmul(*matrices(lhs, rhs, dims))
+    return product.reshape((*batch, *left, *right)).astype(dtype, copy=False)
+
+
+def matrices(lhs: Array, rhs: Array, dims: DotDims) -> tuple[Array, Array]:
+    """The operands of a dot_general as stacks: [batch, left, summed] and [batch, summed, right]."""
     left = _free(lhs, dims.lhs_batching, dims.lhs_contracting)
     right = _free(rhs, dims.rhs_batching, dims.rhs_contracting)
-    batch = [lhs.shape[i] for i in dims.lhs_batching]
-    contracted = prod(lhs.shape[i] for i in dims.lhs_contracting)
-    shape_left, shape_right = [lhs.shape[i] for i in left], [rhs.shape[i] for i in right]
+    batch = prod(lhs.shape[i] for i in dims.lhs_batching)
+    summed = prod(lhs.shape[i] for i in dims.lhs_contracting)
     rows = np.transpose(lhs, (*dims.lhs_batching, *left, *dims.lhs_contracting))
     columns = np.transpose(rhs, (*dims.rhs_batching, *dims.rhs_contracting, *right))
-    product = np.matmul(
-        rows.reshape((prod(batch), prod(shape_left), contracted)),
-        columns.reshape((prod(batch), contracted, prod(shape_right))),
+    return (
+        rows.reshape((batch, prod(lhs.shape[i] for i in left), summed)),
+        columns.reshape((batch, summed, prod(rhs.shape[i] for i in right))),
     )
-    return product.reshape((*batch, *shape_left, *shape_right)).astype(dtype, copy=False)
 
 
 def _free(array: Array, batch: Sequence[int], contracting: Sequence[int]) -> list[int]:
