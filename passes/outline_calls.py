@@ -31,6 +31,10 @@ from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
 
+_FROM_JAX = "mhlo.num_partitions"
+"""An attribute of modules that JAX lowered."""
+
+
 @dataclass(frozen=True)
 class OutlineCalls(GraphPass):
     """Undo inline-calls where its traces are still whole."""
@@ -38,12 +42,12 @@ class OutlineCalls(GraphPass):
     name = "outline-calls"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        _open_library(shared.module)
+        opened = _FROM_JAX in shared.module.attributes and _open_library(shared.module)
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             _outline(functions, body, 0)
         marks = [op.attributes.pop(CALL, None) for op in shared.module.walk()]
-        return any(marks)
+        return opened or any(marks)
 
 
 def _outline(functions: Functions, block: Block, depth: int) -> None:
@@ -63,8 +67,11 @@ def _outline(functions: Functions, block: Block, depth: int) -> None:
             functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))
 
 
-def _open_library(module: ModuleOp) -> None:
-    """Leave calls of JAX's own functions out of the call paths. What they call keeps a number of its own."""
+def _open_library(module: ModuleOp) -> bool:
+    """Leave calls of JAX's own functions out of the call paths; whether there were any.
+
+    What they call keeps a number of its own.
+    """
     paths = [(op, path.data.split("/")) for op in module.walk() if isinstance(path := _path(op), StringAttr)]
     sizes = Counter(tuple(steps[: i + 1]) for _, steps in paths for i in range(len(steps)))
     for op, steps in paths:
@@ -81,6 +88,7 @@ def _open_library(module: ModuleOp) -> None:
             op.attributes[CALL] = StringAttr("/".join(kept))
         else:
             op.attributes.pop(CALL)
+    return bool(paths)
 
 
 def _path(op: Operation) -> Attribute | None:
