@@ -150,10 +150,18 @@ def test_a_wrong_constant_is_found() -> None:
 
 
 def test_laws_of_functions_are_not_proved_and_not_refuted() -> None:
-    """exp(x) / sum(exp(x)) with and without its maximum is equal by a law of exp."""
+    """tanh(x) is 2 sigmoid(2 x) - 1 by a law that the proof does not know."""
+    whole, _, _ = _compiled(NORM.replace("exp(x)", "tanh(x)"))
+    _, local, _ = _compiled(NORM.replace("exp(x)", "(2.0 * sigmoid(2.0 * x) - 1.0)"))
+    assert prove(whole, local).verdict is Verdict.NOT_PROVED
+
+
+def test_the_law_of_exp_is_known() -> None:
+    """exp(x) / sum(exp(x)) with and without its maximum."""
     whole, _, _ = _compiled(NORM)
     _, local, _ = _compiled(NORM.replace("exp(x)", "exp(x - max(x, 1, keepdims=True))"))
-    assert prove(whole, local).verdict is Verdict.NOT_PROVED
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED and proof.law, proof.reason
 
 
 def test_complex_numbers_are_beyond() -> None:
