@@ -30,7 +30,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
-
 _FROM_JAX = "mhlo.num_partitions"
 """An attribute of modules that JAX lowered."""
 
@@ -43,6 +42,8 @@ class OutlineCalls(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         opened = _FROM_JAX in shared.module.attributes and _open_library(shared.module)
+        if opened:
+            shared.drop()
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             _outline(functions, body, 0)
