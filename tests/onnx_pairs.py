@@ -68,7 +68,10 @@ def _of(case: Case, shapes: list[tuple[int, ...]], rank: int) -> Iterator[Pair]:
         alone = ((0, axis),)
         found = {alone, *(alone + more for more in _partners(shapes, axis, size))}
         for axes in sorted(found):
-            specs = [Tensor(shape, _spec(dict(axes).get(i), parts)) for i, shape in enumerate(shapes)]
+            specs = [
+                Tensor(shape, _spec(dict(axes).get(i), parts), _numbers(case.inputs[i]))
+                for i, shape in enumerate(shapes)
+            ]
             try:
                 infer(case.model.graph.node[0].op_type, specs, attributes, parts)
             except LayoutError:
@@ -102,10 +105,14 @@ def _spec(axis: int | None, parts: int) -> ShardingSpec:
 def _attributes(case: Case) -> Mapping[str, Any]:
     node = case.model.graph.node[0]
     schema = schema_of(node, {o.domain: o.version for o in case.model.opset_import})
-    found = attributes_of(node, schema) if schema else {}
-    if node.op_type.startswith("Reduce") and len(node.input) > 1:
-        found["axes"] = tuple(int(axis) for axis in np.reshape(case.inputs[1], -1))
-    return found
+    return attributes_of(node, schema) if schema else {}
+
+
+def _numbers(array: Any) -> tuple[int, ...] | None:
+    """A list of integers, such as a reduction's axes."""
+    if np.ndim(array) != 1 or array.dtype.kind not in "iu":
+        return None
+    return tuple(int(item) for item in array)
 
 
 def model_of(pair: Pair) -> ModelProto:

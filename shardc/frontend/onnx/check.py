@@ -26,6 +26,12 @@ from shardc.layout.onnx.verdicts import verdict_of
 
 INVALID = "invalid"
 
+MOST = 64
+"""Integers of a list whose values a rule sees."""
+
+Inputs = list[tuple[str, Tensor | None]]
+"""A node's inputs by name; None for what is left out, or has no layout."""
+
 
 @dataclass(frozen=True)
 class Rejected:
@@ -65,19 +71,30 @@ def findings(lowering: Lowering) -> list[Rejected]:
             continue
     found: list[Rejected] = []
     for node in _nodes(lowering.model.proto.graph):
-        tensors: list[tuple[str, Tensor]] = []
+        tensors: Inputs = []
         for name in node.input:
-            if name in layouts:
-                stated = lowering.tensors.specs.used.get((id(node), name), specs.get(name))
-                tensors.append((name, Tensor(layouts[name][0].shape, stated)))
+            if name not in layouts:
+                tensors.append((name, None))
+                continue
+            stated = lowering.tensors.specs.used.get((id(node), name), specs.get(name))
+            tensors.append((name, Tensor(layouts[name][0].shape, stated, _numbers(lowering, name))))
         if node.domain not in STANDARD or node.op_type not in OPERATIONS:
             found += _left_out(node, tensors)
         else:
-            found += _of_node(node, tensors, _attributes(lowering, node))
+            schema = schema_of(node, lowering.opsets)
+            found += _of_node(node, tensors, attributes_of(node, schema) if schema else {})
     return found
 
 
-def _left_out(node: NodeProto, tensors: list[tuple[str, Tensor]]) -> Iterator[Rejected]:
+def _numbers(lowering: Lowering, name: str) -> tuple[int, ...] | None:
+    """What a short list of integers is known to be, such as a reduction's axes."""
+    array = lowering.tensors.arrays.get(name)
+    if array is None or array.ndim != 1 or array.size > MOST or array.dtype.kind not in "iu":
+        return None
+    return tuple(int(item) for item in array)
+
+
+def _left_out(node: NodeProto, tensors: Inputs) -> Iterator[Rejected]:
     """The split axes of a node whose operator has no rule."""
     name = f"{node.domain}:{node.op_type}" if node.domain not in STANDARD else node.op_type
     try:
@@ -89,9 +106,9 @@ def _left_out(node: NodeProto, tensors: list[tuple[str, Tensor]]) -> Iterator[Re
         )
 
 
-def _split(tensors: list[tuple[str, Tensor]]) -> Iterator[tuple[str, int]]:
+def _split(tensors: Inputs) -> Iterator[tuple[str, int]]:
     """The split axes of tensors, each once."""
-    return ((name, axis) for name, tensor in dict(tensors).items() for axis in tensor.split)
+    return ((name, axis) for name, tensor in dict(tensors).items() if tensor for axis in tensor.split)
 
 
 def node_name(node: NodeProto) -> str:
@@ -99,18 +116,7 @@ def node_name(node: NodeProto) -> str:
     return node.name or ", ".join(node.output)
 
 
-def _attributes(lowering: Lowering, node: NodeProto) -> Mapping[str, Any]:
-    """The node's attributes; axes that are an input count as one."""
-    schema = schema_of(node, lowering.opsets)
-    found = attributes_of(node, schema) if schema else {}
-    if node.op_type.startswith("Reduce") and len(node.input) > 1 and node.input[1] in lowering.tensors.arrays:
-        found["axes"] = tuple(int(a) for a in lowering.tensors.arrays[node.input[1]].reshape(-1))
-    return found
-
-
-def _of_node(
-    node: NodeProto, tensors: list[tuple[str, Tensor]], attributes: Mapping[str, Any]
-) -> Iterator[Rejected]:
+def _of_node(node: NodeProto, tensors: Inputs, attributes: Mapping[str, Any]) -> Iterator[Rejected]:
     try:
         infer(node.op_type, [tensor for _, tensor in tensors], attributes)
         return
@@ -124,19 +130,19 @@ def _of_node(
     guilty = [
         (name, axis)
         for index, (name, tensor) in enumerate(tensors)
-        for axis in tensor.split
+        for axis in (tensor.split if tensor else ())
         if _valid(node, tensors, index, axis, attributes)
     ]
     for name, axis in guilty or [(None, None)]:
         yield Rejected(node_name(node), node.op_type, rule, verdict, reason, name, axis)
 
 
-def _valid(
-    node: NodeProto, tensors: list[tuple[str, Tensor]], index: int, axis: int, attributes: Mapping[str, Any]
-) -> bool:
+def _valid(node: NodeProto, tensors: Inputs, index: int, axis: int, attributes: Mapping[str, Any]) -> bool:
     """Whether the node's inputs go together once this axis is whole."""
-    changed = [tensor for _, tensor in tensors]
-    changed[index] = without(changed[index], axis)
+    changed = [
+        without(tensor, axis) if number == index and tensor else tensor
+        for number, (_, tensor) in enumerate(tensors)
+    ]
     try:
         infer(node.op_type, changed, attributes)
     except LayoutError:

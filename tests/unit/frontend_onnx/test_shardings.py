@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from onnx import ModelProto, helper
@@ -129,6 +130,20 @@ def test_check_tells_invalid_unsupported_and_not_covered_apart() -> None:
             for axis in (0, 2)
         ),
     ]
+
+
+def test_check_sees_axes_that_are_an_input_and_inputs_that_are_left_out() -> None:
+    """Reductions over a whole axis and over a split one are valid; so is a bound without the other."""
+    nodes = [
+        helper.make_node("ReduceSum", ["x", "last"], ["r"], name="whole"),
+        helper.make_node("ReduceSum", ["x", "first"], ["s"], name="parts"),
+        helper.make_node("Clip", ["x", "", "top"], ["c"], name="clip"),
+    ]
+    stored = {"last": np.array([1]), "first": np.array([0]), "top": np.float32(2)}
+    proto = model(nodes, {"x": [4, 6]}, ["r", "s", "c"], **stored)
+    found = lowering(proto, mesh=MESH, shardings={"x": "P('data', None)"})
+    lower(found.module, Options(), "sharded")
+    assert findings(found) == []
 
 
 def test_only_what_is_invalid_fails_the_check(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
