@@ -127,7 +127,7 @@ REFUSED = {
     "shapes that do not fit": ("x @ w1", "w1 @ x"),
     "shapes that are not alike": ("y * y", "y * w1"),
     "an axis that is not there": ("axis=1, keepdims", "axis=2, keepdims"),
-    "an axis that the mesh does not have": ('"model")  #', '"modell")  #'),
+    "an axis that the mesh does not have": ('w2, "model")', 'w2, "modell")'),
     "a name that is not there": ("y * y", "y * u"),
     "one result too many": ("return exps", "return y, exps"),
 }
