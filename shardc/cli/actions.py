@@ -39,14 +39,15 @@ def compiled(text: str, options: Options, stage: str, proved: bool) -> tuple[str
     module = read(text, options)
     if stage in STAGES:
         return _stage_text(module, options, stage), None
-    whole = snapshot(module.clone()).graph if proved else None
-    local = lower(module, options)
-    made, verdict = emit(local, stage, options.process_data, options.comments), None
-    if whole is not None:
-        from shardc.proof import default
+    if not proved:
+        return emit(lower(module, options), stage, options.process_data, options.comments), None
+    from shardc.proof import default
 
-        verdict = default.verdict(whole, local)
-    return made, verdict
+    said = default.too_many(sum(1 for _ in module.walk()))
+    whole = None if said else snapshot(module.clone()).graph
+    local = lower(module, options)
+    made = emit(local, stage, options.process_data, options.comments)
+    return made, said if whole is None else default.verdict(whole, local)
 
 
 def _stage_text(module: ModuleOp, options: Options, stage: str) -> str:

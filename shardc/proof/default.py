@@ -33,6 +33,12 @@ def verdict(whole: Graph, local: Graph) -> str:
     return brief(proof)
 
 
+def too_many(operations: int) -> str | None:
+    """The line on a program of so many operations, where that alone says that it is not proved."""
+    least = operations * OPERATION
+    return f"not proved: {_beyond(f'{least:,} elements or more')}" if least > LIMIT else None
+
+
 def _error(proof: Proof) -> ShardcError:
     first, *path = lines(proof)
     loc = proof.difference.whole if proof.difference is not None else UNKNOWN
@@ -45,7 +51,11 @@ def _large(whole: Graph, local: Graph) -> str | None:
     total = effort(whole) + effort(local)
     if total <= LIMIT:
         return None
-    return f"its work is that of {total:,} elements, and up to {LIMIT:,} are proved without --prove"
+    return _beyond(f"{total:,} elements")
+
+
+def _beyond(size: str) -> str:
+    return f"its work is that of {size}, and up to {LIMIT:,} are proved without --prove"
 
 
 def effort(graph: Graph) -> int:
