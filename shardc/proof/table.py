@@ -61,7 +61,7 @@ def _meaning(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list
         return plain(op, arrays, *bodies)
     if op.name in _EXACT:
         return _EXACT[op.name](draw, op, arrays, *bodies)
-    if has(op.name, Trait.MOVES, Trait.IDENTITY):
+    if not op.results or has(op.name, Trait.MOVES, Trait.IDENTITY):
         return plain(op, arrays, *bodies)
     if has(op.name, Trait.ELEMENTWISE):
         from shardc.proof.functions import random_function

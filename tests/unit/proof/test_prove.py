@@ -281,3 +281,18 @@ def test_a_place_is_drawn_often() -> None:
 
 def _swapped(node: Node) -> Node:
     return replace(node, operands=node.operands[::-1]) if node.name == hlo.subtract.name else node
+
+
+def test_what_makes_no_result_is_passed_over() -> None:
+    text = (
+        'sdy.mesh @m = <["x"=2]>\n'
+        'func.func @main(%a: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"x"}]>})'
+        " -> tensor<4x8xf32> {\n"
+        "  %0 = stablehlo.tanh %a : tensor<4x8xf32>\n"
+        "  sdy.sharding_group %0 group_id=1 : tensor<4x8xf32>\n"
+        "  return %0 : tensor<4x8xf32>\n}\n"
+    )
+    module = read_mlir(text, "prog.mlir")
+    whole = snapshot(module.clone()).graph
+    run_to(module, "local")
+    assert prove(whole, snapshot(module).graph).verdict is Verdict.PROVED
