@@ -294,5 +294,5 @@ def test_what_makes_no_result_is_passed_over() -> None:
     )
     module = read_mlir(text, "prog.mlir")
     whole = snapshot(module.clone()).graph
-    run_to(module, "local")
+    run_to(make_context(), module, "local")
     assert prove(whole, snapshot(module).graph).verdict is Verdict.PROVED
