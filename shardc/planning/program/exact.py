@@ -82,10 +82,10 @@ def perfect(problem: Problem) -> bool:
     if not problem.takes(after):
         problem.refuse(after)
         _take_fewer(solved.net, after, before, kept)
-    elif before < after:
-        kept.take(problem)
-    else:
+    elif after < before:
         settle(problem)
+    else:
+        kept.take(problem)
     return solved.whole or solved.proof.ticks >= before[0]
 
 
