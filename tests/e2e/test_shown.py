@@ -75,7 +75,7 @@ def arguments() -> list[np.ndarray]:
     return [
         rng.standard_normal((8, 6)).astype(np.float32),
         rng.standard_normal((6, 16)).astype(np.float32),
-        np.int32(2).reshape(()),
+        np.array(2, np.int32),
     ]
 
 

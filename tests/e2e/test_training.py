@@ -31,7 +31,8 @@ def test_the_gradient_is_that_of_the_emitted_loss(monkeypatch: pytest.MonkeyPatc
     batch = np.stack([text[start : start + 49] for start in range(0, 1600, 100)])
     means = [np.zeros_like(one) for one in model]
     first, *rest = run(
-        snapshot(read(source, "training.shard")).graph, [*model, *means, *means, np.float32(1), batch]
+        snapshot(read(source, "training.shard")).graph,
+        [*model, *means, *means, np.array(1, np.float32), batch],
     )
     emitted = shardc.compile(source, target="jax", entry="loss").main
     loss, gradient = jax.value_and_grad(emitted, tuple(range(len(model))))(*model, batch)

@@ -14,6 +14,7 @@ import pytest
 from shardc.arrays import Group, Placed, load, open_checkpoint, reshard, save
 from shardc.diagnostics import ShardcError, collecting
 from shardc.graph.types import DTYPES, TensorType
+from shardc.layout import Mesh as Grid
 from shardc.runtime import Mesh, P, sharding_of
 from shardc.semantics.blocks import cut
 
@@ -30,7 +31,7 @@ ARRAYS = {
 SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 
-def layouts_of(arrays: dict[str, np.ndarray], mesh: Mesh, *spec: object) -> dict[str, Placed]:
+def layouts_of(arrays: dict[str, np.ndarray], mesh: Grid, *spec: str | None) -> dict[str, Placed]:
     """Each as far as the spec goes."""
     return {
         name: Placed(TensorType(a.shape, SHORT[a.dtype]), sharding_of(mesh, P(*spec[: a.ndim]), a.ndim))
@@ -39,7 +40,12 @@ def layouts_of(arrays: dict[str, np.ndarray], mesh: Mesh, *spec: object) -> dict
 
 
 def blocks_of(arrays: dict[str, np.ndarray], layouts: dict[str, Placed]) -> dict[str, dict[int, np.ndarray]]:
-    return {name: dict(enumerate(cut(array, layouts[name].sharding))) for name, array in arrays.items()}
+    shardings = {name: layout.sharding for name, layout in layouts.items()}
+    return {
+        name: dict(enumerate(cut(array, sharding)))
+        for name, array in arrays.items()
+        if (sharding := shardings[name]) is not None
+    }
 
 
 def check(path: str, arrays: dict[str, np.ndarray], layouts: dict[str, Placed]) -> None:

@@ -141,7 +141,7 @@ def main(x: f32[8, 4], i: i32[3], n: i32[]):
     x, i, n = np.arange(32, dtype=np.float32).reshape(8, 4), np.array([2, 5, 2], np.int32), np.int32(7)
     expected = ((x + 1) * 2) ** 2
     np.add.at(expected, i, 1.0)
-    np.add.at(expected, (i, 0), -2.0)
+    np.add.at(expected[:, 0], i, -2.0)
     expected[1:3] *= 3
     expected = expected * 2
     changed, count = shardc.compile(text, target="numpy").main(x, i, n)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -72,7 +73,7 @@ def exported() -> ModelProto:
     """The same nodes that torch's exporter writes: sizes from Shape, heads by Reshape, GELU by Erf."""
     nodes: list[NodeProto] = []
 
-    def add(op: str, inputs: str, output: str, **attributes: object) -> str:
+    def add(op: str, inputs: str, output: str, **attributes: Any) -> str:
         nodes.append(helper.make_node(op, inputs.split(), [output], **attributes))
         return output
 

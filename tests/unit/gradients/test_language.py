@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from numpy.typing import ArrayLike
 
 import shardc
 from shardc.diagnostics import ShardcError
@@ -22,7 +23,7 @@ def results(text: str, *args: np.ndarray) -> list[np.ndarray]:
     return run(snapshot(read(text, "test.shard")).graph, args)
 
 
-def close(found: object, expected: object) -> None:
+def close(found: ArrayLike, expected: ArrayLike) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 

@@ -10,6 +10,8 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.mlir_style import print_as_mlir
 from shardc.frontend.mlir import read
+from shardc.passes.shardy.export_pipeline import ExportPipeline
+from shardc.passes.shardy.permutations import ResolvePermutationFactors
 from shardc.passes.shardy.steps import STEPS
 from shardc.passes.shardy.table import SDY_PASSES
 from tests.pinned import with_pinned_jax
@@ -244,7 +246,7 @@ func.func @reverse(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"},
 def test_permuted_dimensions_are_gathered_where_no_halos_are_wanted() -> None:
     name = "sdy-resolve-permutation-factors"
     module = read(PERMUTED, "prog.mlir")
-    SDY_PASSES[name]()(enable_halo_exchange=False).apply(make_context(), module)
+    ResolvePermutationFactors(enable_halo_exchange=False).apply(make_context(), module)
     assert by_jaxlib(print_as_mlir(module), "") == by_jaxlib(
         PERMUTED, f"{name}{{enable-halo-exchange=false}}"
     )
@@ -265,14 +267,14 @@ def test_permuted_dimensions_are_gathered_where_no_halos_are_wanted() -> None:
 def test_the_options_of_the_export(text: str, option: str) -> None:
     value = option != "update_non_divisible_input_output_shardings"
     module = read(text, "prog.mlir")
-    SDY_PASSES["sdy-export-pipeline"]()(**{option: value}).apply(make_context(), module)
+    ExportPipeline(**{option: value}).apply(make_context(), module)
     written = f"sdy-export-pipeline{{{option.replace('_', '-')}={str(value).lower()}}}"
     assert by_jaxlib(print_as_mlir(module), "") == by_jaxlib(text, written)
 
 
 def test_the_export_leaves_the_module_after_each_stage_in_a_folder(tmp_path: Path) -> None:
     module, folder = read(ABOUT_SHARDINGS, "prog.mlir"), tmp_path / "a" / "b"
-    SDY_PASSES["sdy-export-pipeline"]()(dump_directory=str(folder)).apply(make_context(), module)
+    ExportPipeline(dump_directory=str(folder)).apply(make_context(), module)
     names = ["00.after_propagation.mlir", "01.after_minimal_partitioner_with_global_shapes.mlir"]
     assert sorted(file.name for file in folder.iterdir()) == names
     text = (folder / names[0]).read_text()
@@ -282,7 +284,7 @@ def test_the_export_leaves_the_module_after_each_stage_in_a_folder(tmp_path: Pat
 
 def test_the_export_with_all_collectives() -> None:
     module = read(EVEN, "prog.mlir")
-    SDY_PASSES["sdy-export-pipeline"]()(enable_insert_explicit_collectives=True).apply(make_context(), module)
+    ExportPipeline(enable_insert_explicit_collectives=True).apply(make_context(), module)
     text = print_as_mlir(module)
     assert "sdy.all_gather" in text and "sdy.reduce_scatter" in text
 

@@ -28,7 +28,7 @@ def _compiled(text: str) -> tuple[Graph, Graph]:
 
 def _at_full_size(whole: Graph, local: Graph) -> Proof:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(proving, "reduced", lambda *graphs: Reduced(*graphs, (), ()))
+        patch.setattr(proving, "reduced", lambda whole, local: Reduced(whole, local, (), ()))
         return prove(whole, local)
 
 
