@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from numpy.typing import ArrayLike
 
 import shardc
 from shardc.diagnostics import ShardcError
@@ -23,7 +24,7 @@ def results(text: str, *args: np.ndarray) -> list[np.ndarray]:
     return run(snapshot(read(text, "test.shard")).graph, args)
 
 
-def close(found: ArrayLike, expected: ArrayLike) -> None:
+def close(found: Any, expected: Any) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
