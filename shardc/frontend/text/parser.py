@@ -111,6 +111,7 @@ _WORDS = {
     "_DEDENT": "the end of the block",
     "$END": "the end of the file",
     "DOTS": "...",
+    "AUGMENT": "an operator like +=",
 }
 
 _ENDS = ("_NL", "_DEDENT", "$END")
@@ -211,7 +212,7 @@ def _wanted(expected: set[str]) -> str | None:
     words: list[str] = []
     rest = set(expected)
     if rest >= _AFTER_TARGET:
-        rest -= {"LSQB", "LPAR", "DOT"}  # x[i] = v and print(x) are rarer than a name alone
+        rest -= {"LSQB", "LPAR", "DOT", "AUGMENT"}  # rarer than a name alone: x[i] = v, print(x), x += v
     if rest >= _EXPRESSION:
         words.append("an expression")
         rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}
