@@ -53,6 +53,8 @@ def _statement(statement: s.Statement, indent: str) -> list[str]:
     match statement:
         case s.Assign():
             names = ", ".join(_target(target) for target in statement.targets)
+            if statement.nested is not None:
+                names += f" as {statement.nested}"
             return [f"{indent}assign {names}{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]
         case s.Return():
             return [f"{indent}return{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]

@@ -88,16 +88,22 @@ def assign(scope: Scope, statement: s.Assign) -> None:
         if any(target.name == other.name for other in targets[:i]):
             raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
     value = scope.value(statement.value)
-    if len(targets) == 1:
-        values: tuple[Value, ...] = (value,)
-    else:
-        values = _unpacked(scope, value, statement)
+    nested = statement.nested or tuple(range(len(targets)))
+    values = (value,) if nested == (0,) else _unpacked(scope, value, statement, nested)
     for target, one in zip(targets, values, strict=True):
         scope.assign(target.name, _bound(scope, target, one), target.pos)
 
 
-def _unpacked(scope: Scope, value: Value, statement: s.Assign) -> tuple[Value, ...]:
-    names = len(statement.targets)
+def _unpacked(scope: Scope, value: Value, statement: s.Assign, nested: s.Nested) -> tuple[Value, ...]:
+    """The value of each target, in their order."""
+    parts = zip(_parts(scope, value, statement, len(nested)), nested, strict=True)
+    found: list[Value] = []
+    for part, inner in parts:
+        found += [part] if isinstance(inner, int) else _unpacked(scope, part, statement, inner)
+    return tuple(found)
+
+
+def _parts(scope: Scope, value: Value, statement: s.Assign, names: int) -> tuple[Value, ...]:
     if isinstance(value, RecordValue):
         value = tuple(item for _, item in value.fields)
     if isinstance(value, Tensor) and value.rank and value.shape[0] == names:

@@ -101,13 +101,21 @@ __all__ = [
 # ---- statements
 
 
+Nested: TypeAlias = "tuple[int | Nested, ...]"
+"""Numbers of targets, as tuples in tuples."""
+
+
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`targets = value`; several targets unpack it."""
+    """`targets = value`; several targets unpack it.
+
+    `nested` says how: a, (b, c) = … has three targets and is (0, (1, 2)); None for targets side by side.
+    """
 
     pos: Pos
     targets: tuple[Target, ...]
     value: Expr
+    nested: Nested | None = None
 
 
 @dataclass(frozen=True, slots=True)

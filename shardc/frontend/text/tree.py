@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 from lark import Token
 
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.patterns import Pattern, assignment
 from shardc.frontend.text.syntax import SyntaxProblem
 from shardc.frontend.text.tree_expressions import (
     Arguments,
@@ -177,11 +178,12 @@ class TreeBuilder(ExpressionBuilder):
     def block(self, *statements: s.Statement) -> tuple[s.Statement, ...]:
         return statements
 
-    def assign(self, *parts: s.Target | s.Expr) -> s.Assign:
-        *targets, value = parts
-        names = tuple(target for target in targets if isinstance(target, s.Target))
-        assert not isinstance(value, s.Target)
-        return s.Assign(names[0].pos, names, value)
+    def assign(self, *parts: Pattern | s.Expr) -> s.Assign:
+        *patterns, value = parts
+        return assignment(cast("list[Pattern]", patterns), cast(s.Expr, value))
+
+    def nested(self, *patterns: Pattern) -> tuple[Pattern, ...]:
+        return patterns
 
     def store(
         self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr
