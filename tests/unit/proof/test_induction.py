@@ -7,13 +7,13 @@ from dataclasses import replace
 
 import pytest
 
-from shardc.dialects.context import make_context
+from shardc.compilation import lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region
 from shardc.ops import spmd
-from shardc.passes.pipeline import run_to
+from shardc.options import Options
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.prove import Proof, Verdict, prove
@@ -81,8 +81,8 @@ def f(x: f32[64@x]) -> f32[64@x]:
 def _compiled(text: str) -> tuple[Graph, Graph, tuple[str, str]]:
     module = read(text, "loop.shard", {}, "f")
     first, whole = print_module(module), snapshot(module.clone()).graph
-    run_to(make_context(), module, "local")
-    return whole, snapshot(module).graph, (first, print_module(module))
+    local = lower(module, Options(machine="bytes"))  # it sums after the loops
+    return whole, local, (first, print_module(module))
 
 
 def _proof(text: str, other: str | None = None) -> Proof:

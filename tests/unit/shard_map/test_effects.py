@@ -1,4 +1,4 @@
-"""What reaches outside the program is an error at its line, per device and around that: never dropped."""
+"""What reaches outside the program is called, per device and around that, or an error: never dropped."""
 
 from __future__ import annotations
 
@@ -47,10 +47,26 @@ PROGRAMS = {
 }
 
 
-@pytest.mark.parametrize("name", PROGRAMS)
-def test_an_effect(name: str) -> None:
-    with pytest.raises(ShardcError, match=r"a host callback .* cannot be compiled") as error:
+CALLED = {
+    "print": 'jax.debug.print("{}", jnp.sum(v))',
+    "print in a loop": 'jax.debug.print("{}", jnp.sum(v))',
+    "debug callback": "jax.debug.callback(host_functions[",
+    "pure callback": "jax.pure_callback(",
+    "io callback": "io_callback(",
+    "print outside": 'lambda x: jax.debug.print("{}", x)',
+}
+"""Program -> the call that stands in what is emitted."""
+
+
+@pytest.mark.parametrize(("name", "call"), CALLED.items())
+def test_an_effect_is_called(name: str, call: str) -> None:
+    assert call in shardc.from_jax(PROGRAMS[name], filled(8, 16)).source
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in CALLED])
+def test_an_effect_in_an_order_is_an_error(name: str) -> None:
+    with pytest.raises(ShardcError, match=r"in order \(ordered=True\) cannot be compiled") as error:
         shardc.from_jax(PROGRAMS[name], filled(8, 16))
     diagnostic = error.value.diagnostic
     assert diagnostic.loc.file is not None and diagnostic.loc.file.endswith("test_effects.py")
-    assert diagnostic.hint is not None and "jax.debug.print" in diagnostic.hint
+    assert diagnostic.hint is not None and "one device calls" in diagnostic.hint
