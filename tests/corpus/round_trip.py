@@ -17,24 +17,26 @@ spellings:
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, cast
 
 import numpy as np
 
 from shardc.analysis import per_device
 from shardc.analysis.loops import Constants, counted
+from shardc.backend.python.modulo import floored
 from shardc.backend.shard import emit
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read as read_mlir
 from shardc.frontend.text import read
-from shardc.graph import Dense, DotDims, Graph, Node, Region, TensorType
+from shardc.graph import Dense, DotDims, Graph, Node, Region, TensorType, walk
 from shardc.graph.program import own_attrs
 from shardc.interpret.arguments import random_inputs
 from shardc.interpret.compare import distance
 from shardc.interpret.run import run
-from shardc.ops import op_of
+from shardc.ops import op_of, spmd
 from shardc.passes.pipeline import run_to
 
 
@@ -45,6 +47,8 @@ class Canonical:
         self.constants = Constants(graph)
         self.interned: dict[tuple[object, ...], int] = TABLE
         self.depth = 0
+        bodies = [function.body for function in graph.functions.values()]
+        self.made = {v: node for body in bodies for node in walk(body) for v in node.results}
 
     def intern(self, *key: object) -> int:
         return self.interned.setdefault(key, len(self.interned))
@@ -96,6 +100,8 @@ class Canonical:
     def attrs(self, node: Node) -> list[tuple[str, object]]:
         attrs: dict[str, Any] = {k: v for k, v in own_attrs(node).items() if not k.startswith("mhlo.")}
         if "axes" in attrs and self.program.mesh is not None:
+            if node.name == spmd.collective_permute.name:
+                self.count_in_mesh_order(attrs)
             attrs["axes"] = self.program.mesh.names(attrs["axes"])
         if attrs.get("compare_type") != "TOTALORDER":
             attrs.pop("compare_type", None)
@@ -111,6 +117,16 @@ class Canonical:
         return sorted((k, v) for k, v in attrs.items())
 
     # ---- spellings
+
+    def count_in_mesh_order(self, attrs: dict[str, Any]) -> None:
+        """A permute's positions may be counted along its axes in any order; text has that of the mesh."""
+        axes, mesh = attrs["axes"], self.program.mesh
+        assert mesh is not None
+        ordered = sorted(axes, key=mesh.mesh.order)
+        grid = np.arange(prod(axis.size for axis in axes)).reshape([axis.size for axis in ordered])
+        places = grid.transpose([ordered.index(axis) for axis in axes]).ravel().tolist()
+        attrs["axes"] = tuple(ordered)
+        attrs["pairs"] = tuple(sorted((places[source], places[target]) for source, target in attrs["pairs"]))
 
     def constant(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
         value, type = cast(Dense, node.attrs["value"]), self.graph.type(node.results[0])
@@ -171,7 +187,10 @@ class Canonical:
         return self.results(node, node.name, operands, self.attrs(node))
 
     def select(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
-        """A scalar condition, broadcast; one that is known."""
+        """A scalar condition, broadcast; one that is known; a quotient rounded down, here or in JAX."""
+        divided = floored(node, self.made, self.element)
+        if divided is not None:
+            return self.results(node, "floored", [env[value] for value in divided.operands])
         if operands[0] in SPLATS:
             return [operands[1] if int(SPLATS[operands[0]], 16) else operands[2]]
         condition, type = self.graph.type(node.operands[0]), self.graph.type(node.results[0])
@@ -180,6 +199,14 @@ class Canonical:
             wide = condition.with_shape(type.shape)
             operands[0] = self.stretched(self.reshaped(operands[0], condition, thin), thin, wide)
         return self.results(node, node.name, operands)
+
+    def element(self, value: int) -> object:
+        """The one element of a constant; None for other values."""
+        node = self.made.get(value)
+        if node is not None and node.name == "stablehlo.broadcast_in_dim":
+            return self.element(node.operands[0])
+        held = None if node is None else node.attrs.get("value")
+        return held.data[()] if isinstance(held, Dense) and held.is_splat else None
 
     def chain(self, node: Node, operands: list[int], env: dict[int, int]) -> list[int]:
         """a & (b & c) is (a & b) & c."""
