@@ -23,6 +23,8 @@ from collections.abc import Callable, Mapping, Sequence
 from math import isclose, isnan, prod
 from typing import Protocol, cast
 
+import numpy as np
+
 from shardc.backend.python import group, idiom
 from shardc.backend.python.names import source_name
 from shardc.graph import GatherDims, Graph, Node
@@ -80,7 +82,7 @@ class _Run:
 
     def number(self, value: int) -> float:
         found = self.program.splat(value)
-        if found is None:
+        if found is None or np.iscomplexobj(found):
             raise _Other
         return float(cast(float, found))
 
@@ -88,7 +90,9 @@ class _Run:
         """The operand of a commutative operation beside one that is a number."""
         for one, other in (node.operands, node.operands[::-1]):
             found = self.program.splat(one)
-            if found is not None and isclose(float(cast(float, found)), number, rel_tol=1e-6):
+            if found is None or np.iscomplexobj(found):
+                continue
+            if isclose(float(cast(float, found)), number, rel_tol=1e-6):
                 return other
         raise _Other
 
