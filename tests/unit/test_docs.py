@@ -49,6 +49,12 @@ COMMANDS: dict[str, Callable[[list[str]], int]] = {
 }
 
 
+@pytest.fixture(autouse=True)
+def as_for_a_user(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other tests prove nothing that they do not ask for."""
+    monkeypatch.delenv("SHARDC_PROVE", raising=False)
+
+
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
 def test_page(path: Path) -> None:
     text = path.read_text(encoding="utf-8")

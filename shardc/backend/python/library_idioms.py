@@ -82,7 +82,7 @@ class _Run:
 
     def number(self, value: int) -> float:
         found = self.program.splat(value)
-        if found is None or np.iscomplexobj(found):
+        if found is None or isinstance(found, np.complexfloating):
             raise _Other
         return float(cast(float, found))
 
@@ -90,7 +90,7 @@ class _Run:
         """The operand of a commutative operation beside one that is a number."""
         for one, other in (node.operands, node.operands[::-1]):
             found = self.program.splat(one)
-            if found is None or np.iscomplexobj(found):
+            if found is None or isinstance(found, np.complexfloating):
                 continue
             if isclose(float(cast(float, found)), number, rel_tol=1e-6):
                 return other
