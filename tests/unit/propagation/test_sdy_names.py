@@ -84,10 +84,10 @@ def test_expected_comments() -> None:
     wanted = [(e.severity, e.line) for e in expected_in(text)]
     assert wanted == [("error", 2), ("warning", 3), ("error", 3)]
     said = [
-        Diagnostic("error", "there is no mesh", Location("f", 2, 1)),
-        Diagnostic("warning", "odd", Location("f", 3, 1)),
-        Diagnostic("error", "a 12 b", Location("f", 3, 1)),
+        Diagnostic("error", "there is no mesh", Location("unread", 2, 1)),
+        Diagnostic("warning", "odd", Location("unread", 3, 1)),
+        Diagnostic("error", "a 12 b", Location("unread", 3, 1)),
     ]
     assert problems(text, said) == []
     assert problems(text, said[1:]) == ["line 2: expected error was not said: no\\ mesh"]
-    assert problems("", said[:1]) == ["not expected: f:2:1: error: there is no mesh"]
+    assert problems("", said[:1]) == ["not expected: unread:2:1: error: there is no mesh"]
