@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from shardc.arrays.chunked import chunked_folder
 from shardc.arrays.entry import Array, Entry, Piece
+from shardc.arrays.json_files import read_object
 from shardc.arrays.numpy_files import read_npy, read_npz
 from shardc.arrays.placed import Bounds, extent, moved, overlap, part, whole
 from shardc.arrays.safetensors import DTYPES, read_entries
@@ -108,7 +108,7 @@ def _folder(path: Path) -> dict[str, Stored]:
 
 def _index(path: Path) -> dict[str, Stored]:
     """The index of Hugging Face: weight_map says which file an array is in."""
-    said = _json(path)
+    said = read_object(path, "is no index of arrays")
     try:
         named: dict[str, str] = dict(said["weight_map"])
     except (KeyError, TypeError, ValueError):
@@ -122,7 +122,7 @@ def _index(path: Path) -> dict[str, Stored]:
 
 def _blocks(path: Path) -> dict[str, Stored]:
     """A folder that `save` or `reshard` wrote."""
-    said = _json(path / INDEX)
+    said = read_object(path / INDEX, "is no index of arrays")
     files: dict[str, dict[str, Entry]] = {}
     found: dict[str, Stored] = {}
     try:
@@ -157,15 +157,3 @@ def _inside(path: Path, file: str) -> str:
     if Path(file).name != file:
         raise ShardcError(f"{path} names {file}, which is not in its folder")
     return file
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        said = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
-    except ValueError:
-        raise ShardcError(f"{path} is not JSON") from None
-    if not isinstance(said, dict):
-        raise ShardcError(f"{path} is no index of arrays")
-    return cast("dict[str, Any]", said)

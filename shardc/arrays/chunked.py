@@ -6,7 +6,6 @@ chunks are stored, a missing one is an error; elsewhere it holds the fill value,
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 from shardc.arrays.entry import CHUNK, Array
+from shardc.arrays.json_files import read_object
 from shardc.arrays.placed import Bounds, extent, moved, part
 from shardc.diagnostics import ShardcError, warn
 
@@ -106,7 +106,7 @@ def chunked_folder(path: Path) -> dict[str, ChunkedEntry] | None:
 
 
 def _orbax(path: Path) -> dict[str, ChunkedEntry]:
-    said = _json(path / ORBAX)
+    said = read_object(path / ORBAX, _OTHER)
     found: dict[str, ChunkedEntry] = {}
     driver = "zarr3" if said.get("use_zarr3") else "zarr"
     try:
@@ -151,7 +151,7 @@ def _zarr(path: Path) -> dict[str, ChunkedEntry]:
 def _driver(place: Path, files: list[str]) -> str | None:
     if ".zarray" in files:
         return "zarr"
-    if "zarr.json" in files and _json(place / "zarr.json").get("node_type") == "array":
+    if "zarr.json" in files and read_object(place / "zarr.json", _OTHER).get("node_type") == "array":
         return "zarr3"
     return None
 
@@ -160,7 +160,7 @@ def _own(path: Path) -> dict[str, Any] | None:
     """What a group says that was saved here."""
     if not (path / "zarr.json").is_file():
         return None
-    attributes = _json(path / "zarr.json").get("attributes")
+    attributes = read_object(path / "zarr.json", _OTHER).get("attributes")
     own = cast("dict[str, Any]", attributes).get(OWN) if isinstance(attributes, dict) else None
     return cast("dict[str, Any]", own) if isinstance(own, dict) else None
 
@@ -176,6 +176,9 @@ def _opened(at: str, name: str, spec: Mapping[str, Any], full: bool) -> ChunkedE
     return ChunkedEntry(at, name, np.dtype(store.dtype.numpy_dtype), tuple(map(int, store.shape)), store)
 
 
+_OTHER = "describes no arrays"
+"""Of JSON that is no object."""
+
 _ONE_AT_A_TIME = {"data_copy_concurrency": {"limit": 1}, "file_io_concurrency": {"limit": 1}}
 """So that few chunks are in memory."""
 
@@ -185,15 +188,3 @@ def _plain(path: Path, name: str) -> str:
     if name in ("", ".", "..") or "/" in name or "\0" in name:
         raise ShardcError(f"{path} names {name}, which is not in its folder")
     return name
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        said = json.loads(path.read_bytes())
-    except OSError as error:
-        raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
-    except ValueError:
-        raise ShardcError(f"{path} is not JSON") from None
-    if not isinstance(said, dict):
-        raise ShardcError(f"{path} describes no arrays")
-    return cast("dict[str, Any]", said)

@@ -81,18 +81,21 @@ class _Run:
         return value
 
     def number(self, value: int) -> float:
-        found = self.program.splat(value)
-        if found is None or isinstance(found, np.complexfloating):
+        found = self._real(value)
+        if found is None:
             raise _Other
-        return float(cast(float, found))
+        return found
+
+    def _real(self, value: int) -> float | None:
+        """The one number that a value is everywhere; None if it is none, or a complex one."""
+        found = self.program.splat(value)
+        return None if found is None or isinstance(found, np.complexfloating) else float(cast(float, found))
 
     def other(self, node: Node, number: float) -> int:
         """The operand of a commutative operation beside one that is a number."""
         for one, other in (node.operands, node.operands[::-1]):
-            found = self.program.splat(one)
-            if found is None or isinstance(found, np.complexfloating):
-                continue
-            if isclose(float(cast(float, found)), number, rel_tol=1e-6):
+            found = self._real(one)
+            if found is not None and isclose(found, number, rel_tol=1e-6):
                 return other
         raise _Other
 
