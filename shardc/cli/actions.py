@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -18,6 +19,9 @@ from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.passes.pipeline import STAGES
+
+if TYPE_CHECKING:
+    from shardc.frontend.onnx.lowering import Lowering
 
 
 def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
@@ -73,13 +77,22 @@ def run(given: argparse.Namespace, options: Options) -> int:
 
 
 def prove(given: argparse.Namespace, options: Options) -> int:
-    """Prove the compiled program equal to the global one; 1 if it differs."""
+    """Prove the compiled program equal to the global one; with -o write it. 1 if it differs."""
     from shardc.proof.command import prove_module
 
     file = given.prove
     write = partial(driver.write_text, file) if file else None
     against = _load(given, replace(options, entry=given.against)) if given.against else None
-    return prove_module(_load(given, options), options, write, against)
+    model = _model(given, options)
+    judged = prove_module(_read(given, options) if model is None else model.module, options, write, against)
+    if given.output and not judged.fails:
+        text = judged.text or emit(judged.local, options.target, options.process_data, options.comments)
+        if model is not None:
+            from shardc.cli.onnx import with_weights
+
+            text = with_weights(text, model, options.target, judged.local)
+        driver.write_text(given.output, text)
+    return int(judged.fails)
 
 
 def explain(given: argparse.Namespace, options: Options) -> int:
@@ -116,10 +129,20 @@ def cost(given: argparse.Namespace, options: Options) -> int:
 
 
 def _load(given: argparse.Namespace, options: Options) -> ModuleOp:
-    if options.language == "onnx":
-        from shardc.cli.onnx import lowered
+    model = _model(given, options)
+    return _read(given, options) if model is None else model.module
 
-        return lowered(given, options).module
+
+def _model(given: argparse.Namespace, options: Options) -> Lowering | None:
+    """The program as a model of ONNX, if it is one."""
+    if options.language != "onnx":
+        return None
+    from shardc.cli.onnx import lowered
+
+    return lowered(given, options)
+
+
+def _read(given: argparse.Namespace, options: Options) -> ModuleOp:
     return read(driver.read_text(given.program), options)
 
 

@@ -14,6 +14,7 @@ from shardc.options import Options
 
 if TYPE_CHECKING:
     from shardc.frontend.onnx.lowering import Lowering
+    from shardc.graph import Graph
 
 
 def lowered(given: argparse.Namespace, options: Options) -> Lowering:
@@ -40,14 +41,17 @@ def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
     model = lowered(given, options)
     if stage == "onnx":
         return _annotated(given, options, model)
-    from shardc.frontend.onnx.loader import LOADERS, with_loader
-
     graph = lower(model.module, options)
     text = emit(graph, stage, options.process_data, options.comments)
-    if stage in LOADERS:
-        text = with_loader(text, model.weights, stage, argument_specs(graph))
-    driver.write_text(given.output, text)
+    driver.write_text(given.output, with_weights(text, model, stage, graph))
     return 0
+
+
+def with_weights(text: str, model: Lowering, target: str, graph: Graph) -> str:
+    """The compiled program of a model with what loads its weights, where the target has that."""
+    from shardc.frontend.onnx.loader import LOADERS, with_loader
+
+    return with_loader(text, model.weights, target, argument_specs(graph)) if target in LOADERS else text
 
 
 def _annotated(given: argparse.Namespace, options: Options, model: Lowering) -> int:

@@ -65,8 +65,6 @@ def _arguments(argv: Sequence[str] | None) -> tuple[argparse.Namespace, Options]
         parser.error("--prove --against takes a function of the program, not one of Python")
     if given.against and ":" not in given.against and given.program == "-":
         parser.error("--against needs a program in a file, which it reads once more")
-    if given.output and given.prove is not None and given.program == "-":
-        parser.error("--prove -o needs a program in a file, which it reads once more")
     if given.tries is not None and not given.cost:
         parser.error("--tries needs --cost")
     if given.links and not given.machine:
@@ -116,18 +114,10 @@ def _act(given: argparse.Namespace, options: Options) -> int:
     if given.check:
         return actions.check(given, options)
     if given.prove is not None:
-        return actions.prove(given, options) or _write_proved(given, options)
+        return actions.prove(given, options)
     if given.explain is not None:
         return actions.explain(given, options)
     return actions.cost(given, options)
-
-
-def _write_proved(given: argparse.Namespace, options: Options) -> int:
-    """Write the program that was proved, where -o asks for it."""
-    from shardc.cli import compiling
-
-    given.no_prove = True
-    return compiling.compile(given, options) if given.output else 0
 
 
 if __name__ == "__main__":

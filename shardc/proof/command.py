@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.compilation import emit, lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
+from shardc.graph import Graph
 from shardc.options import Options
 from shardc.proof.certificate import LOCAL, certificate
 from shardc.proof.prove import Verdict, prove
@@ -19,10 +21,23 @@ from shardc.proof.report import lines
 Write = Callable[[str], None]
 
 
+@dataclass(slots=True)
+class Judged:
+    """The local program, what --emit local prints of it, and the emitted text where that was read back.
+
+    fails: whether it is not to be used.
+    """
+
+    local: Graph
+    printed: str
+    text: str | None = None
+    fails: bool = False
+
+
 def prove_module(
     module: ModuleOp, options: Options, write: Write | None = None, against: ModuleOp | None = None
-) -> int:
-    """Compile a module of stage ir, prove what comes out, print the report; 1 if the programs differ.
+) -> Judged:
+    """Compile a module of stage ir, prove what comes out, print the report.
 
     The global program is `against`, by default the module itself. Where the target's text can be read back
     (readers.READ) it is proved too, and has a line of its own. `write` gets the certificate, which holds for
@@ -32,13 +47,15 @@ def prove_module(
     first = print_module(reference)
     whole = snapshot(reference).graph
     local = lower(module, options)
-    proofs = [(prove(whole, local), (first, print_module(module)), LOCAL)]
+    judged = Judged(local, print_module(module))
+    proofs = [(prove(whole, local), (first, judged.printed), LOCAL)]
     print("\n".join(lines(proofs[0][0])), flush=True)
     if options.target in READ:
-        text = emit(local, options.target, options.process_data, options.comments)
+        text = judged.text = emit(local, options.target, options.process_data, options.comments)
         proofs.append((prove_text(whole, text, options.target), (first, text), options.target))
         print("\n".join([f"the emitted {READ[options.target]} text, read back:", *lines(proofs[1][0])]))
     proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]
     if write is not None and proved:
         write(certificate(*proved))
-    return int(any(proof.fails for proof, _, _ in proofs))
+    judged.fails = any(proof.fails for proof, _, _ in proofs)
+    return judged

@@ -15,6 +15,7 @@ import pytest
 
 from shardc.cli import actions
 from shardc.cli.shardc import main
+from shardc.proof import command
 
 PROGRAM = """mesh pod[data=2, model=4]
 size B = 8
@@ -138,13 +139,16 @@ def test_a_full_disk(module: str, tmp_path: Path) -> None:
 
 
 def test_what_is_proved_is_written_too(
-    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    program: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The text that was proved: the program is compiled once."""
     proved, plain = tmp_path / "proved.py", tmp_path / "plain.py"
-    assert main([program, "--target", "numpy", "--prove", "-o", str(proved)]) == 0
-    assert "proved: equal for all arguments" in capsys.readouterr().out
-    assert main([program, "--target", "numpy", "--no-prove", "-o", str(plain)]) == 0
-    assert proved.read_bytes() == plain.read_bytes()
-    with pytest.raises(SystemExit):
-        main(["-", "--prove", "-o", str(proved)])
-    assert "--prove -o needs a program in a file" in capsys.readouterr().err
+    times: list[object] = []
+    lower = command.lower
+    monkeypatch.setattr(command, "lower", lambda *given: times.append(given) or lower(*given))
+    for target in ("numpy", "jax", "mpi"):
+        assert main([program, "--target", target, "--prove", "-o", str(proved)]) == 0
+        assert "proved: equal for all arguments" in capsys.readouterr().out
+        assert main([program, "--target", target, "--no-prove", "-o", str(plain)]) == 0
+        assert proved.read_bytes() == plain.read_bytes()
+    assert len(times) == 3
