@@ -16,7 +16,7 @@ looked at, as in Shardy. A select or clamp of an iota must leave it as it is: Sh
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
@@ -32,6 +32,7 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.stablehlo.attributes import GatherAttr, ScatterAttr
 from shardc.dialects.types import type_of
+from shardc.graph.attrs import GatherDims, ScatterDims
 from shardc.ops import hlo, sdy
 from shardc.passes.shardy.layers import erase_dead
 from shardc.passes.shardy.values import made_by
@@ -46,51 +47,41 @@ class ExplicitBatching(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         builder = IRBuilder(op)
         for inner in list(op.walk()):
-            if inner.name == hlo.gather.name:
-                _batch_gather(inner, builder)
-            elif inner.name == hlo.scatter.name:
-                _batch_scatter(inner, builder)
+            if inner.name in _DIMS:
+                _batch(inner, builder)
         erase_dead(snapshot(op), lambda node, graph: None)
 
 
-def _batch_gather(op: Operation, builder: IRBuilder) -> None:
-    attr = op.properties["dimension_numbers"]
-    assert isinstance(attr, GatherAttr)
-    dims = attr.data
-    if dims.operand_batching_dims or 0 not in dims.collapsed_slice_dims:
-        return
-    place = _place(op.operands[0], op.operands[1], dims.start_index_map, dims.index_vector_dim)
-    if place is None:
-        return
-    op.operands[1] = _without(op, builder, 1, place, dims.index_vector_dim)
-    changed = replace(
-        dims,
-        collapsed_slice_dims=tuple(d for d in dims.collapsed_slice_dims if d != 0),
-        operand_batching_dims=(0,),
-        start_indices_batching_dims=(0,),
-        start_index_map=tuple(d for d in dims.start_index_map if d != 0),
-    )
-    op.properties["dimension_numbers"] = GatherAttr(changed)
+_DIMS = {hlo.gather.name: "dimension_numbers", hlo.scatter.name: "scatter_dimension_numbers"}
+"""What says how indices address the operand. The fields of both are the same ones, in the same order."""
 
 
-def _batch_scatter(op: Operation, builder: IRBuilder) -> None:
-    attr = op.properties["scatter_dimension_numbers"]
-    assert isinstance(attr, ScatterAttr)
-    dims, at = attr.data, len(op.results)
-    if dims.input_batching_dims or 0 not in dims.inserted_window_dims:
+def _batch(op: Operation, builder: IRBuilder) -> None:
+    attr = op.properties[_DIMS[op.name]]
+    assert isinstance(attr, GatherAttr | ScatterAttr)
+    window, dropped, batching, _, mapped, vector = _fields(attr.data)
+    at = len(op.results)  # the indices come after as many operands
+    if batching or 0 not in dropped:
         return
-    place = _place(op.operands[0], op.operands[at], dims.scatter_dims_to_operand_dims, dims.index_vector_dim)
+    place = _place(op.operands[0], op.operands[at], mapped, vector)
     if place is None:
         return
-    op.operands[at] = _without(op, builder, at, place, dims.index_vector_dim)
-    changed = replace(
-        dims,
-        inserted_window_dims=tuple(d for d in dims.inserted_window_dims if d != 0),
-        input_batching_dims=(0,),
-        scatter_indices_batching_dims=(0,),
-        scatter_dims_to_operand_dims=tuple(d for d in dims.scatter_dims_to_operand_dims if d != 0),
+    op.operands[at] = _without(op, builder, at, place, vector)
+    rest, others = (tuple(d for d in dims if d != 0) for dims in (dropped, mapped))
+    changed = (window, rest, (0,), (0,), others, vector)
+    op.properties[_DIMS[op.name]] = (
+        GatherAttr(GatherDims(*changed))
+        if isinstance(attr, GatherAttr)
+        else ScatterAttr(ScatterDims(*changed))
     )
-    op.properties["scatter_dimension_numbers"] = ScatterAttr(changed)
+
+
+Dims = tuple[int, ...]
+
+
+def _fields(dims: GatherDims | ScatterDims) -> tuple[Dims, Dims, Dims, Dims, Dims, int]:
+    """Of slices or updates, of the operand dropped and batching, of the indices batching, mapped, vector."""
+    return tuple(getattr(dims, name) for name in dims.__slots__)  # pyright: ignore[reportReturnType]
 
 
 def _place(operand: SSAValue, indices: SSAValue, mapped: tuple[int, ...], vector: int) -> int | None:

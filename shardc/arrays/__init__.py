@@ -6,8 +6,8 @@
     save("checkpoint", blocks, layouts, group=Group(rank, size, allgather))
 
 Read: `.safetensors`, its index of several files, `.npy`, `.npz`, a folder of those, zarr and orbax's
-where tensorstore is installed, and what `save` writes: one `.safetensors` file of whole arrays, a folder of
-files of blocks, `.zarr` or `.orbax`. Nothing here communicates but `save`,
+where tensorstore is installed, and what `save` writes: one `.safetensors`, `.npz` or `.npy` file of whole
+arrays, a folder of files of blocks, `.zarr` or `.orbax`. Nothing here communicates but `save`,
 by the `allgather` that it is given.
 """
 

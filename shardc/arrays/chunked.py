@@ -167,7 +167,7 @@ def _own(path: Path) -> dict[str, Any] | None:
 
 def _opened(at: str, name: str, spec: Mapping[str, Any], full: bool) -> ChunkedEntry:
     ts = tensorstore(at)
-    context = ts.Context(_ONE_AT_A_TIME)
+    context = ts.Context(ONE_AT_A_TIME)
     try:
         whole = {**spec, "fill_missing_data_reads": not full}
         store = ts.open(whole, read=True, open=True, context=context).result()
@@ -179,7 +179,7 @@ def _opened(at: str, name: str, spec: Mapping[str, Any], full: bool) -> ChunkedE
 _OTHER = "describes no arrays"
 """Of JSON that is no object."""
 
-_ONE_AT_A_TIME = {"data_copy_concurrency": {"limit": 1}, "file_io_concurrency": {"limit": 1}}
+ONE_AT_A_TIME = {"data_copy_concurrency": {"limit": 1}, "file_io_concurrency": {"limit": 1}}
 """So that few chunks are in memory."""
 
 

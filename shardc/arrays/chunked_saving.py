@@ -11,15 +11,16 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import product
 from math import prod
 from pathlib import Path
 from typing import Any
 
-from shardc.arrays.chunked import ORBAX, OWN, tensorstore
+from shardc.arrays.chunked import ONE_AT_A_TIME, ORBAX, OWN, tensorstore
 from shardc.arrays.entry import Array
-from shardc.arrays.placed import Bounds, Placed, part
+from shardc.arrays.placed import Bounds, Placed, moved, part
 from shardc.arrays.writing import place, saying
 from shardc.diagnostics import ShardcError
 
@@ -46,12 +47,12 @@ def make_folder(folder: Path, path: str, layouts: Mapping[str, Placed]) -> None:
     """The folder with the descriptions of the arrays, and of the group or checkpoint that they are."""
     ts = tensorstore(str(folder))
     with saying(path):
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)
         describe = _describe_checkpoint if path.endswith(CHECKPOINT) else _describe_groups
         describe(folder, layouts)
         for name, placed in layouts.items():
             with _writing(name):
-                ts.open(_spec(folder, name, placed), create=True).result()
+                ts.open(_spec(folder, name, placed), create=True, open=True).result()
 
 
 def write_blocks(
@@ -61,9 +62,29 @@ def write_blocks(
     ts = tensorstore(str(folder))
     for name, held in owned.items():
         with _writing(name):
-            store: Any = ts.open(_spec(folder, name, layouts[name]), open=True).result() if held else None
+            context = ts.Context(ONE_AT_A_TIME)
+            spec = _spec(folder, name, layouts[name])
+            store: Any = ts.open(spec, open=True, context=context).result() if held else None
             for bounds, block in held:
-                store[part(bounds)].write(block).result()
+                for chunk, _ in _chunks(layouts[name], bounds):
+                    store[part(chunk)].write(block[part(moved(chunk, bounds))]).result()
+
+
+def files_of(folder: Path, name: str, placed: Placed, bounds: Bounds) -> Iterator[Path]:
+    """The files of the chunks of a block."""
+    for _, numbers in _chunks(placed, bounds):
+        yield folder.joinpath(name, "c", *map(str, numbers))
+
+
+def _chunks(placed: Placed, bounds: Bounds) -> Iterator[tuple[Bounds, tuple[int, ...]]]:
+    """The chunks of a block: bounds and numbers."""
+    sizes = _chunk(placed)
+    ranges = (
+        range(start // size, -(-stop // size)) for (start, stop), size in zip(bounds, sizes, strict=True)
+    )
+    for numbers in product(*ranges):
+        ends = zip(numbers, sizes, bounds, strict=True)
+        yield tuple((n * size, min((n + 1) * size, stop)) for n, size, (_, stop) in ends), numbers
 
 
 def finish(folder: Path, path: str) -> None:

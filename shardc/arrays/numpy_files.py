@@ -1,14 +1,18 @@
 """NumPy's own files: .npy, and .npz archives whose members are stored as they are.
 
-A compressed member has no byte ranges: it is read whole, with a warning.
+A compressed member has no byte ranges: it is read whole, with a warning. The sums of cells are verified where
+numpy_saving.py wrote them.
 """
 
 from __future__ import annotations
 
+import json
 import os
+import struct
 import zipfile
 import zlib
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
@@ -16,7 +20,9 @@ from typing import IO, Any
 import numpy as np
 from numpy.lib import format as npy_format
 
-from shardc.arrays.entry import Array, Entry
+from shardc.arrays.checksums import Checksums, from_text
+from shardc.arrays.entry import Array, Entry, opened
+from shardc.arrays.numpy_saving import FIELD, TRAILER
 from shardc.arrays.placed import Bounds, part
 from shardc.diagnostics import ShardcError, warn
 
@@ -52,7 +58,7 @@ def read_npy(file: str) -> dict[str, Entry]:
     except OSError as error:
         raise ShardcError(f"cannot read {file}: {(error.strerror or 'failed').lower()}") from None
     entry.check_size(os.path.getsize(file))
-    return {name: entry}
+    return {name: _summed(entry, name, 0, _trailer(entry))}
 
 
 def read_npz(file: str) -> dict[str, Entry]:
@@ -79,7 +85,48 @@ def _member(file: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[
     local = raw.read(_LOCAL_HEADER)
     start = info.header_offset + _LOCAL_HEADER
     start += int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-    return Entry(file, name, entry.dtype, entry.shape, start + entry.offset, entry.column_major)
+    placed = replace(entry, offset=start + entry.offset)
+    return _summed(placed, name, start, _fields(info.extra).get(FIELD))
+
+
+def _fields(extra: bytes) -> dict[int, bytes]:
+    """The fields of a member's description, by number."""
+
+    def parts() -> Iterator[tuple[int, bytes]]:
+        at = 0
+        while at + 4 <= len(extra):
+            number, size = struct.unpack_from("<2H", extra, at)
+            yield number, extra[at + 4 : at + 4 + size]
+            at += 4 + size
+
+    return dict(parts())
+
+
+def _trailer(entry: Entry) -> bytes | None:
+    """What stands after the elements of a .npy file that was saved here."""
+    end = entry.offset + entry.nbytes
+    with opened(entry.file) as descriptor:
+        after = os.pread(descriptor, 1 << 24, end)
+    if not after.endswith(TRAILER):
+        return None
+    said = after[: -len(TRAILER) - 8]
+    return said if after[len(said) :] == len(said).to_bytes(8, "little") + TRAILER else b""
+
+
+def _summed(entry: Entry, name: str, start: int, said: bytes | None) -> Entry:
+    """The array with the sums of its cells. ShardcError if they are of another array, or of another name."""
+    if said is None:
+        return entry
+    try:
+        cuts, sums, own = json.loads(said)
+        found = Checksums(tuple(tuple(at) for at in cuts), from_text(sums))
+        with opened(entry.file) as descriptor:
+            header = os.pread(descriptor, entry.offset - start, start)
+        if found.fit(entry.shape) and from_text(own) == (zlib.crc32(header, zlib.crc32(name.encode())),):
+            return replace(entry, checksums=found)
+    except (ValueError, TypeError, KeyError):
+        pass
+    raise ShardcError(f"{entry.file} was altered: its checksums are not of {name}, as it stands there")
 
 
 def _entry(file: str, name: str, stream: IO[bytes], start: int) -> Entry:

@@ -1,7 +1,8 @@
-"""From one layout to another, on disk: a folder with a file for every device of the new mesh.
+"""From one layout to another, on disk: a folder with a file for every device of the new mesh, or one of the
+formats of `sinks`, whose arrays are whole.
 
-At a time one block is in memory. A file that is there and whole is not made again, so what was stopped goes
-on.
+At a time one block is in memory. A file that is there and whole, or a block, is not made again, so what was
+stopped goes on.
 """
 
 from __future__ import annotations
@@ -25,20 +26,22 @@ from shardc.arrays.loading import matching
 from shardc.arrays.placed import Bounds, Placed, extent, moved, overlap
 from shardc.arrays.safetensors import Plan, name_of, read_entries
 from shardc.arrays.saving import files_of
+from shardc.arrays.sinks import Sink, sink
 from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
 from shardc.diagnostics import ShardcError
 
 
 @dataclass(frozen=True)
 class Resharded:
-    """Files written, files found finished, bytes read, and the bytes of new blocks that come from blocks with
-    other borders.
+    """Files or blocks (`unit`) written, those found finished, bytes read, and the bytes of new blocks that
+    come from blocks with other borders.
     """
 
     written: int
     kept: int
     read: int
     moved: int
+    unit: str
 
 
 def reshard(
@@ -47,14 +50,59 @@ def reshard(
     path: str,
     progress: Callable[[str], object] = lambda text: None,
 ) -> Resharded:
-    """Write a folder in which every device of `layouts` has a file with its blocks, each block once.
+    """Write arrays as `layouts` say, each block once: NAME.zarr, .orbax, .safetensors, .npz or .npy, or a
+    folder in which every device has a file with its blocks.
 
     `layouts` names all arrays of `source`. ShardcError if one doesn't fit, is damaged, or can't be written;
     what is finished then stays, and the next call goes on from it.
     """
     stored = {name: matching(source, name, placed) for name, placed in layouts.items()}
-    files = _plan(layouts)
     token = _fingerprint(stored, layouts)
+    into = sink(path, layouts, token)
+    return (
+        _to_files(stored, layouts, path, token, progress)
+        if into is None
+        else (_to_sink(stored, layouts, into, progress))
+    )
+
+
+def _to_sink(
+    stored: Mapping[str, Stored],
+    layouts: Mapping[str, Placed],
+    into: Sink,
+    progress: Callable[[str], object],
+) -> Resharded:
+    """Block by block."""
+    todo = [(name, bounds) for name, placed in layouts.items() for _, bounds in placed.writers(name)]
+    written = read = changed = 0
+    for number, (name, bounds) in enumerate(todo):
+        if into.has(name, bounds):
+            continue
+        progress(f"block {number + 1} of {len(todo)}: {piece_name(name, bounds)}")
+        read += _pass_on(stored[name], bounds, into)
+        changed += sum(_moved(stored[name], bounds))
+        written += 1
+    into.finish()
+    return Resharded(written, len(todo) - written, read, changed, "blocks")
+
+
+def _pass_on(stored: Stored, bounds: Bounds, into: Sink) -> int:
+    """One block, which is in memory as long as this lasts; the bytes read."""
+    block = np.empty(extent(bounds), stored.dtype)
+    read = stored.read(bounds, block)
+    into.write(stored.name, bounds, block)
+    return read
+
+
+def _to_files(
+    stored: Mapping[str, Stored],
+    layouts: Mapping[str, Placed],
+    path: str,
+    token: str,
+    progress: Callable[[str], object],
+) -> Resharded:
+    """A file for each device."""
+    files = _plan(layouts)
     folder = Path(path)
     with saying(path):
         folder.mkdir(parents=True, exist_ok=True)
@@ -62,17 +110,17 @@ def reshard(
         name: {"shape": array.shape, "dtype": name_of(name, array.dtype), "pieces": []}
         for name, array in stored.items()
     }
-    totals = [0, 0, 0, 0]
+    written = kept = read = changed = 0
     for number, (device, pieces) in enumerate(sorted(files.items())):
         file = folder / f"device-{device:05d}-{token}.safetensors"
         for name, bounds in pieces:
             arrays[name]["pieces"].append([file.name, bounds])
         if _finished(file, pieces):
-            totals[1] += 1
+            kept += 1
             continue
         progress(f"file {number + 1} of {len(files)}: {file.name}")
-        read, changed = _write(file, stored, pieces)
-        totals = [totals[0] + 1, totals[1], totals[2] + read, totals[3] + changed]
+        counts = _write(file, stored, pieces)
+        written, read, changed = written + 1, read + counts[0], changed + counts[1]
     old = files_of(folder)
     write_index(folder / INDEX, {"format": 1, "arrays": arrays}, token)
     named = files_of(folder)
@@ -80,7 +128,7 @@ def reshard(
     for name in (old | left) - named:
         with suppress(OSError):
             (folder / Path(name).name).unlink()
-    return Resharded(*totals)
+    return Resharded(written, kept, read, changed, "files")
 
 
 _OWN = re.compile(r"device-\d+-[0-9a-f]{12}\.safetensors|\.device-\d+-[0-9a-f]{12}\.safetensors\.tmp")
@@ -144,7 +192,7 @@ def _write(file: Path, stored: Mapping[str, Stored], pieces: list[tuple[str, Bou
                 changed += sum(_moved(stored[name], bounds))
                 put(descriptor, plan, piece_name(name, bounds), moved(bounds, bounds), block, sums)
             plan.add_sums(sums)
-            os.pwrite(descriptor, plan.header(), 0)
+            plan.complete(descriptor)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

@@ -1,9 +1,9 @@
 """Blocks of arrays into files: every block once, by the first process that holds it.
 
-A path that ends in .safetensors becomes one file of whole arrays, into which every process writes its ranges.
-One that ends in .zarr or .orbax is written in chunks (chunked_saving.py). Any other becomes a folder with one
-file of blocks per process, and an index. All appear when all is on disk: a save that is killed leaves the old
-one.
+A path that ends in .safetensors, .npz or .npy becomes one file of whole arrays, into which every process
+writes its ranges. One that ends in .zarr or .orbax is written in chunks (chunked_saving.py). Any other
+becomes a folder with one file of blocks per process, and an index. All appear when all is on disk: a save
+that is killed leaves the old one.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from shardc.arrays.checksums import cuts_of
 from shardc.arrays.entry import Array
 from shardc.arrays.placed import Bounds, Placed, extent, moved, part
 from shardc.arrays.safetensors import Plan, name_of
-from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
+from shardc.arrays.whole_files import check_file, is_whole_file, plan_of
+from shardc.arrays.writing import FilePlan, Sums, place, put, removed_on_failure, reserve, saying, write_index
 from shardc.diagnostics import ShardcError
 
 
@@ -67,7 +68,7 @@ def save(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group 
     """
     group.agree(lambda: _check(blocks, layouts))
     token = group.agree(lambda: secrets.token_hex(4))[0]
-    if path.endswith(".safetensors"):
+    if is_whole_file(path):
         _save_whole(path, blocks, layouts, group, token)
     elif path.endswith(_CHUNKED):
         _save_chunks(path, blocks, layouts, group, token)
@@ -79,6 +80,8 @@ def check_target(path: str) -> None:
     """ShardcError if nothing can be saved there, which can be told before there is anything to save."""
     if path.endswith(_CHUNKED):
         chunked_saving.check_target(path)
+    elif is_whole_file(path):
+        check_file(path)
 
 
 def _check(blocks: Blocks, layouts: Mapping[str, Placed]) -> None:
@@ -126,21 +129,7 @@ def _owners(name: str, placed: Placed, holders: list[set[int]]) -> dict[Bounds, 
 def _save_whole(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:
     owned = _owned(blocks, layouts, group)
     temporary = str(Path(path).with_name(f".{Path(path).name}.{token}.tmp"))
-    plan = Plan(
-        path,
-        {
-            name: (
-                placed.type.numpy,
-                placed.type.shape,
-                cuts_of(
-                    placed.type.shape,
-                    placed.type.numpy.itemsize,
-                    [bounds for _, bounds in placed.writers(name)],
-                ),
-            )
-            for name, placed in layouts.items()
-        },
-    )
+    plan = plan_of(path, layouts)
     first = group.process == 0
     try:
         group.agree(lambda: _reserve(path, temporary, plan.size) if first else None)
@@ -164,7 +153,7 @@ def _reserve(path: str, temporary: str, size: int) -> None:
         reserve(temporary, size)
 
 
-def _fill(path: str, temporary: str, plan: Plan, owned: Mapping[str, list[tuple[Bounds, Array]]]) -> Sums:
+def _fill(path: str, temporary: str, plan: FilePlan, owned: Mapping[str, list[tuple[Bounds, Array]]]) -> Sums:
     sums: Sums = {}
     with saying(path):
         descriptor = os.open(temporary, os.O_RDWR | os.O_CLOEXEC)
@@ -178,11 +167,11 @@ def _fill(path: str, temporary: str, plan: Plan, owned: Mapping[str, list[tuple[
     return sums
 
 
-def _finish(path: str, temporary: str, plan: Plan) -> None:
+def _finish(path: str, temporary: str, plan: FilePlan) -> None:
     with saying(path):
         descriptor = os.open(temporary, os.O_RDWR | os.O_CLOEXEC)
         try:
-            os.pwrite(descriptor, plan.header(), 0)
+            plan.complete(descriptor)
             os.fsync(descriptor)
         finally:
             os.close(descriptor)

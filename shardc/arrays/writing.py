@@ -7,18 +7,36 @@ import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from shardc.arrays.checksums import cells, checksum
+from shardc.arrays.checksums import Cuts, cells, checksum
 from shardc.arrays.entry import Array, Entry
 from shardc.arrays.placed import Bounds, extent
-from shardc.arrays.safetensors import Plan
 from shardc.diagnostics import ShardcError
 
 Sums = dict[str, dict[int, int]]
 """Array -> number of a cell -> its sum."""
+
+
+class FilePlan(Protocol):
+    """Where arrays lie in a file that is to be written, of a size that is known before."""
+
+    @property
+    def size(self) -> int: ...
+    @property
+    def entries(self) -> Mapping[str, Entry]: ...
+    @property
+    def cuts(self) -> Mapping[str, Cuts]: ...
+
+    def add_sums(self, sums: Mapping[str, Mapping[int, int]]) -> None:
+        """The sums of some cells."""
+        ...
+
+    def complete(self, descriptor: int) -> None:
+        """Write all but the elements, which are there, with the sums of all cells."""
+        ...
 
 
 @contextmanager
@@ -40,7 +58,7 @@ def reserve(path: str, size: int) -> None:
         os.close(descriptor)
 
 
-def put(descriptor: int, plan: Plan, name: str, bounds: Bounds, block: Array, sums: Sums) -> None:
+def put(descriptor: int, plan: FilePlan, name: str, bounds: Bounds, block: Array, sums: Sums) -> None:
     """Write a block of an array of the plan's file, and note the sums of its cells."""
     _write(descriptor, plan.entries[name], bounds, block)
     found = sums.setdefault(name, {})

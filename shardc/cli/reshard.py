@@ -54,8 +54,8 @@ def _act(given: argparse.Namespace) -> None:
     layouts = _layouts(given, checkpoint)
     done = reshard(checkpoint, layouts, given.output, lambda text: print(text, file=sys.stderr, flush=True))
     print(
-        f"{given.output}: {len(layouts)} arrays in {done.written + done.kept} files, {done.kept} of them "
-        f"were there; {done.read} bytes read, {done.moved} bytes in blocks with new borders"
+        f"{given.output}: {len(layouts)} arrays in {done.written + done.kept} {done.unit}, {done.kept} of "
+        f"them were there; {done.read} bytes read, {done.moved} bytes in blocks with new borders"
     )
 
 
@@ -156,7 +156,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="shardc reshard",
         description="Writes a checkpoint anew for another mesh or layout: a folder with a file for every "
-        "device. What was stopped goes on when it is called again.",
+        "device, or whole arrays in NAME.zarr, .orbax, .safetensors, .npz or .npy. What was stopped goes on "
+        "when it is called again.",
         allow_abbrev=False,
     )
     parser.add_argument("checkpoint", metavar="CHECKPOINT", help="a file or folder of arrays")
@@ -173,7 +174,7 @@ def _parser() -> argparse.ArgumentParser:
         default={},
         help="with a mesh: how arrays with such names (* and ? allowed) are split; others stay whole",
     )
-    parser.add_argument("-o", dest="output", metavar="FOLDER", help="where to write")
+    parser.add_argument("-o", dest="output", metavar="PATH", help="where to write")
     parser.add_argument("--list", action="store_true", help="only say what is in the checkpoint")
     return parser
 

@@ -210,7 +210,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--outputs",
         metavar="PATH",
-        help="where to save the results: NAME.safetensors, NAME.zarr, NAME.orbax or a folder",
+        help="where to save the results: NAME.safetensors, .npz, .zarr, .orbax or a folder",
     )
     parser.add_argument("--limit", type=float, metavar="SECONDS", help="how long all of it may take")
     parser.epilog = "What comes after -- a script finds in sys.argv."

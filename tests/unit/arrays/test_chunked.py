@@ -205,8 +205,14 @@ def test_what_orbax_writes(tmp_path: Path, zarr3: bool, database: bool) -> None:
 def test_what_orbax_reads(tmp_path: Path) -> None:
     ocp = pytest.importorskip("orbax.checkpoint")
     saved(tmp_path / "out.orbax")
-    for checkpointer in (ocp.StandardCheckpointer(), ocp.PyTreeCheckpointer()):
-        found = checkpointer.restore(tmp_path / "out.orbax")
+    other = layouts_of(ARRAYS, SECOND, None, "x")
+    reshard(open_checkpoint(str(tmp_path / "out.orbax")), other, str(tmp_path / "again.orbax"))
+    for path, checkpointer in (
+        ("out.orbax", ocp.StandardCheckpointer()),
+        ("out.orbax", ocp.PyTreeCheckpointer()),
+        ("again.orbax", ocp.StandardCheckpointer()),
+    ):
+        found = checkpointer.restore(tmp_path / path)
         assert found.keys() == ARRAYS.keys()
         for name, array in ARRAYS.items():
             assert np.asarray(found[name]).dtype == array.dtype
