@@ -50,7 +50,8 @@ def parser() -> argparse.ArgumentParser:
     made = argparse.ArgumentParser(
         prog="shardc",
         description="Compiles a sharded tensor program into the program each device runs.",
-        epilog="shardc run --help, shardc reshard --help: programs on several processes, their checkpoints.",
+        epilog="shardc run --help, shardc reshard --help: programs on several processes, their checkpoints; "
+        "shardc fmt --help: the formatter.",
         allow_abbrev=False,
     )
     made.add_argument(

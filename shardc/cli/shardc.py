@@ -18,7 +18,12 @@ from shardc.options import Options
 
 _SPELLED = {"shardings": "--shard"}
 """Options whose name in the arguments is another."""
-COMMANDS = {"run": "shardc.cli.run", "reshard": "shardc.cli.reshard", "measure": "shardc.cli.measure"}
+COMMANDS = {
+    "fmt": "shardc.cli.fmt",
+    "measure": "shardc.cli.measure",
+    "reshard": "shardc.cli.reshard",
+    "run": "shardc.cli.run",
+}
 """First words that are no programs, and what they run; a program called run is ./run."""
 
 

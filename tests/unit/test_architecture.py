@@ -30,7 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("rewrite",),
     ("passes",),
     ("frontend", "backend", "runtime"),
-    ("report", "explain"),
+    ("report", "explain", "formatter"),
     ("compilation",),  # a text to a module to a target, as the options say
     ("proof",),
     ("api", "universe"),
