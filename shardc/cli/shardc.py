@@ -10,7 +10,6 @@ from importlib import import_module
 from typing import Any
 
 from shardc.cli.ending import run_to_end
-from shardc.cli.generated_code import kept_code
 from shardc.cli.parser import parser as arguments
 from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic, ShardcError, collecting
@@ -32,8 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     if words and words[0] in COMMANDS:
         return import_module(COMMANDS[words[0]]).main(words[1:])
-    with kept_code():
-        return run_to_end("shardc", lambda: _reported(*_arguments(words)))
+    return run_to_end("shardc", lambda: _reported(*_arguments(words)))
 
 
 def _reported(given: argparse.Namespace, options: Options) -> int:
