@@ -99,6 +99,16 @@ class IRBuilder:
             self._block.insert_op_before(op, self._before)
         return op
 
+    @property
+    def last(self) -> Operation | None:
+        """The operation before the insertion point."""
+        return self._block.last_op if self._before is None else self._before.prev_op
+
+    @property
+    def tags(self) -> Mapping[str, Attribute]:
+        """The extra attributes that operations get here."""
+        return self._tags
+
     # graph.builder.Builder
 
     def type_of(self, value: Value) -> TensorType:

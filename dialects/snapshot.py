@@ -60,7 +60,7 @@ class _Reader:
             raise ShardcError(str(error), _mesh_location(module)) from None
         self.result = Snapshot(module, Graph(meshes=meshes))
         self.graph = self.result.graph
-        self.numbers: dict[SSAValue, int] = {}
+        self.numbers: dict[int, int] = {}  # by the id of the SSA value
         self.types: dict[int, TensorType] = {}
         self.locations: dict[int, Location] = {}
         self.attrs: dict[tuple[object, ...], dict[str, object]] = {}
@@ -94,24 +94,27 @@ class _Reader:
 
     def region(self, region: IRRegion, mesh: Mesh | None) -> Region:
         block = region.block
-        args = tuple(self.value(arg, self.location(arg.location)) for arg in block.args)
+        args = tuple([self.value(arg, self.location(arg.location)) for arg in block.args])
         return Region(args, [self.node(op, mesh) for op in block.ops])
 
-    def value(self, ssa: SSAValue, loc: Location) -> int:
-        number = len(self.graph.values)
-        if loc.name is None and ssa.name_hint:
-            loc = loc.named(ssa.name_hint)
-        self.graph.values.append(Value(number, self.type(ssa.type), loc))
+    def value(self, ssa: SSAValue, loc: Location, sharding: Sharding | None = None) -> int:
+        values = self.graph.values
+        number = len(values)
+        hint = ssa.name_hint
+        if hint and loc.name is None:
+            loc = loc.named(hint)
+        type = self.types.get(id(ssa.type)) or self.type(ssa.type)
+        values.append(Value(number, type, loc, sharding))
         self.result.ssa.append(ssa)
-        self.numbers[ssa] = number
+        self.numbers[id(ssa)] = number
         return number
 
     def node(self, op: Operation, mesh: Mesh | None) -> Node:
-        number = len(self.result.ops)
+        number, regions, numbers = len(self.result.ops), op.regions, self.numbers
         self.result.ops.append(op)
-        loc = self.location(op.location)
+        loc = self.locations.get(id(op.location)) or self.location(op.location)
         try:
-            if op.regions:
+            if regions:
                 mesh = next((sharding_of(r, self.graph.meshes).mesh for r in sharding_refs(op)), mesh)
             attrs = self.attributes(op, mesh)
             shardings = self.result_shardings(op)
@@ -122,11 +125,17 @@ class _Reader:
                 attrs = {**attrs, "dot_dimension_numbers": dims}
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
-        node = Node(number, name, tuple(self.numbers[v] for v in op.operands), (), attrs, (), loc)
-        node.regions = tuple(self.body(region, mesh, loc) for region in op.regions)
-        node.results = tuple(self.value(result, loc) for result in op.results)
-        for value, sharding in zip(node.results, shardings, strict=False):
-            self.graph.values[value].sharding = sharding
+        operands = tuple([numbers[id(v)] for v in op.operands])
+        node = Node(number, name, operands, (), attrs, (), loc)
+        if regions:
+            node.regions = tuple([self.body(region, mesh, loc) for region in regions])
+        results = op.results
+        if len(shardings) == len(results):
+            node.results = tuple(
+                [self.value(result, loc, known) for result, known in zip(results, shardings, strict=True)]
+            )
+        else:
+            node.results = tuple([self.value(result, loc) for result in results])
         return node
 
     def body(self, region: IRRegion, mesh: Mesh | None, loc: Location) -> Region:
@@ -150,14 +159,9 @@ class _Reader:
 
     def attributes(self, op: Operation, mesh: Mesh | None) -> dict[str, object]:
         properties, attributes = op.properties, op.attributes
-        key = (
-            op.name,
-            id(mesh),
-            *properties,
-            *map(id, properties.values()),
-            *attributes,
-            *map(id, attributes.values()),
-        )
+        key = (op.name, id(mesh), *properties, *map(id, properties.values()))
+        if attributes:
+            key = (*key, *attributes, *map(id, attributes.values()))
         known = self.attrs.get(key)
         if known is None:
             own = op.get_irdl_definition().attributes if isinstance(op, IRDLOperation) else ()
@@ -171,8 +175,9 @@ class _Reader:
         return sharding_of(refs[0], self.graph.meshes).mesh if refs else None
 
     def result_shardings(self, op: Operation) -> Sequence[Sharding | None]:
+        """Those of all results, or nothing."""
         attr = op.attributes.get(SHARDING)
-        if not isinstance(attr, ShardingPerValueAttr) or not op.results:
+        if attr is None or not isinstance(attr, ShardingPerValueAttr) or not op.results:
             return ()
         partial = op.attributes.get(PARTIAL)
         key = (id(attr), id(partial), *[id(result.type) for result in op.results])
@@ -219,7 +224,7 @@ class OpenReader:
 
     def number(self, value: SSAValue) -> int:
         """The number of a value in the graph."""
-        return self._reader.numbers[value]
+        return self._reader.numbers[id(value)]
 
     def _called(self, block: Block) -> None:
         """Read the functions that operations of a block call."""

@@ -46,6 +46,7 @@ from shardc.layout import Sharding, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.meshes import mesh_of
+from shardc.rewrite.recipes import RememberingLocalizer, hint, name_result
 
 KEPT = (
     "shardc.call",
@@ -88,7 +89,8 @@ class _Localize:
         self.graph, self.func, self.number_values = snap.graph, func, number_values
         self.builder = IRBuilder(snap.module)
         self.mesh = mesh_of(snap.graph)
-        self.localizer = Localizer(snap.graph, self.mesh, self.at, self.done)
+        make = Localizer if number_values else RememberingLocalizer
+        self.localizer = make(snap.graph, self.mesh, self.at, self.done)
 
     def run(self) -> None:
         """Build the new body before the old one, then drop the old one."""
@@ -120,7 +122,7 @@ class _Localize:
         env: dict[int, Any] = {}
         for value, block in zip(args, blocks, strict=True):
             loc = self.graph.values[value].loc
-            _name(block, loc.name)
+            hint(block, loc.name)
             locate(block, loc)
             with builder.at(loc):
                 env[value] = partial(builder, block, self.localizer.layout(value))
@@ -144,12 +146,8 @@ class _Localize:
                 continue
             if self.number_values:
                 _number(value, result)
-            loc = self.graph.values[result].loc
             if value.name_hint is None:
-                _name(value, loc.name)
-                made = location_of(value.op.location)
-                alone = loc if len(value.op.results) == 1 else loc.named(None)
-                locate(value.op, made.named(alone.name) if made.file else alone)
+                name_result(value, location_of(value.op.location), self.graph.values[result].loc)
             layout = self.localizer.layout(result)
             self._mark_partial(node, layout, value.op)
             if not layout.is_replicated and not has(value.op.name, Trait.REGION):
@@ -186,7 +184,3 @@ def _note_global(value: OpResult, text: str) -> None:
     noted = text if len(texts) == 1 else tuple(texts)
     value.op.attributes[GLOBAL] = attribute_of(GLOBAL, noted)
 
-
-def _name(value: SSAValue, name: str | None) -> None:
-    if name and SSAValue.is_valid_name(name):
-        value.name_hint = name

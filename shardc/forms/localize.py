@@ -58,11 +58,15 @@ class Localizer:
     def region(self, builder: Builder[Any], region: Region, env: dict[int, Any]) -> list[Any]:
         """Build every node of a region; gives what its terminator returns. `env` maps values to blocks."""
         for node in region.nodes[:-1]:
-            with self.at(node):
-                values = self.node(builder, node, env)
-            self.done(node, values)
-            env.update(zip(node.results, values, strict=True))
+            env.update(zip(node.results, self.step(builder, node, env), strict=True))
         return [env[v] for v in region.results]
+
+    def step(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
+        """Build one node, and tell what was built."""
+        with self.at(node):
+            values = self.node(builder, node, env)
+        self.done(node, values)
+        return values
 
     def node(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
         """Build one node."""

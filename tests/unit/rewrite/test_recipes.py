@@ -1,0 +1,63 @@
+"""Operations that are made as one was made before are those that a form makes."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import SSAValue
+
+from shardc.compilation import lower
+from shardc.dialects.context import make_context
+from shardc.dialects.text import print_module
+from shardc.frontend.read import read
+from shardc.options import Options
+from shardc.passes.localize import VALUES, Localize
+from shardc.rewrite import recipes
+
+LAYERS = """mesh pod[data=2, model=4]
+
+def main(x: f32[8@data, 16], w: f32[3, 16, 16@model], v: f32[3, 16@model, 16]) -> f32[8@data, 16]:
+    h = tanh(x @ w[0]) @ v[0]
+    h = tanh(h @ w[1]) @ v[1]
+    h = tanh(h @ w[2]) @ v[2]
+    return sort(softmax(h), axis=0)
+"""
+EXAMPLES = ("megatron_mlp", "transformer_layer", "layers", "vocabulary", "weight_gathering")
+
+
+def programs() -> Iterator[str]:
+    yield LAYERS
+    for example in EXAMPLES:
+        for path in sorted((Path(__file__).parents[3] / "examples" / example).glob("*.shard")):
+            yield path.read_text(encoding="utf-8")
+
+
+def localized(text: str, numbered: bool) -> str:
+    """The program of one device, without the numbers of its values."""
+    module: ModuleOp = read(text, Options(file="prog.shard"))
+    lower(module, Options(), "collectives")
+    Localize(number_values=numbered).apply(make_context(), module)
+    for op in module.walk():
+        op.attributes.pop(VALUES, None)
+    return print_module(module)
+
+
+@pytest.mark.parametrize("text", list(programs()))
+def test_operations_are_the_same(text: str):
+    assert localized(text, numbered=False) == localized(text, numbered=True)
+
+
+def test_like_operations_are_made_by_a_recipe(monkeypatch: pytest.MonkeyPatch):
+    made = list[type]()
+    original = recipes._Recipe.make
+
+    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue]):
+        made.append(recipe.kind)
+        return original(recipe, operands)
+
+    monkeypatch.setattr(recipes._Recipe, "make", told)
+    localized(LAYERS, numbered=False)
+    names = [kind.name for kind in made]
+    assert names.count("stablehlo.tanh") == 2  # of three
+    assert "stablehlo.sort" not in names
