@@ -59,8 +59,10 @@ class PerDeviceProgram:
 
     @property
     def dtypes(self) -> set[str]:
-        """Every dtype that occurs."""
-        return {value.type.dtype for value in self.graph.values}
+        """Every dtype that occurs in what is called or taken."""
+        called = (function.body for function in self.graph.called(self.body))
+        arrays = [array.type.dtype for array in (*self.params, *self.results)]
+        return {*arrays, *(dtype for body in (self.body, *called) for dtype in _dtypes(self.graph, body))}
 
     @property
     def promises(self) -> bool:
@@ -94,6 +96,14 @@ class Peak:
     nbytes: int
     where: Location
     alive: tuple[Held, ...] = ()
+
+
+def _dtypes(graph: Graph, region: Region) -> Iterator[str]:
+    yield from (graph.type(value).dtype for value in region.args)
+    for node in region.nodes:
+        yield from (graph.type(value).dtype for value in node.results)
+        for inner in node.regions:
+            yield from _dtypes(graph, inner)
 
 
 def read(graph: Graph) -> PerDeviceProgram:

@@ -5,14 +5,18 @@ emit(graph) -> the text of a Python file that needs jax and numpy only.
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
 
 from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.backend.jax import draws
 from shardc.backend.jax.host_calls import FUNCTION
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
 from shardc.backend.python import demo, interface
+from shardc.backend.python.carried import called
+from shardc.backend.python.draws.rewrite import draws_whole, with_draws
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, index, integers, method, name, raw, tuple_of
 from shardc.backend.python.functions import (
@@ -37,11 +41,11 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     With `process_data` it has `main_local` too, which takes what each process holds. `comments` are those of
     shardc.Options.
     """
-    program = interface.read(graph)
+    program = with_draws(interface.read(graph), draws.is_own)
     writer = Writer()
     integer = "i64" if program.dtypes & _WIDE else "i32"
     emission = Emission(
-        graph,
+        program.graph,
         TARGET,
         writer,
         program.mesh,
@@ -60,11 +64,14 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
         _main(writer, program)
         writer.blank(2)
         if process_data:
-            define_main_local(writer, program, _shard_map(program), _combined, _wide_inside(writer, program))
+            define_main_local(writer, program, _shard_map(program), _combined, _settings(writer, program))
             writer.blank(2)
         _mesh(writer, program)
     if "one_device(" in writer.text():
         writer.lines(FUNCTION)
+        writer.blank(2)
+    for text in called(draws.FUNCTIONS, writer.text()):
+        writer.lines(text)
         writer.blank(2)
     _demonstration(writer, program)
     text = writer.text()
@@ -87,6 +94,8 @@ def _header(program: PerDeviceProgram, text: str) -> str:
         writer.line("from jax import lax")
     if "io_callback(" in text:
         writer.line("from jax.experimental import io_callback")
+    if "threefry2x32_p." in text:
+        writer.line("from jax.extend.random import threefry2x32_p")
     if "multihost_utils." in text:
         writer.line("from jax.experimental import multihost_utils")
     if program.mesh is not None:
@@ -107,11 +116,17 @@ def _wide_borders(program: PerDeviceProgram) -> bool:
     return any(array.type.dtype in _WIDE for array in (*program.params, *program.results))
 
 
-def _wide_inside(writer: Writer, program: PerDeviceProgram) -> AbstractContextManager[None]:
-    """Where only the inside of main has 64-bit values: what is written runs in a JAX with them."""
-    if program.dtypes & _WIDE and not _wide_borders(program):
-        return writer.indented("with jax.enable_x64(True):")
-    return nullcontext()
+@contextmanager
+def _settings(writer: Writer, program: PerDeviceProgram) -> Generator[None]:
+    """What is written runs in a JAX with 64-bit values, where only the inside of main has such, and with the
+    settings that random numbers follow from.
+    """
+    with ExitStack() as around:
+        if program.dtypes & _WIDE and not _wide_borders(program):
+            around.enter_context(writer.indented("with jax.enable_x64(True):"))
+        if draws_whole(program):
+            around.enter_context(writer.indented(draws.SETTINGS))
+        yield
 
 
 def _mesh(writer: Writer, program: PerDeviceProgram) -> None:
@@ -144,7 +159,7 @@ def _main(writer: Writer, program: PerDeviceProgram) -> None:
             _pad(writer, param)
         writer.statement("run = ", _shard_map(program))
         done = call("run", *(name(param.name) for param in program.params))
-        with _wide_inside(writer, program):
+        with _settings(writer, program):
             _return(writer, program, done)
 
 
@@ -223,7 +238,7 @@ def _single_device_main(emission: Emission, program: PerDeviceProgram) -> None:
     emission.writer.line("@jax.jit")
     with emission.writer.definition("main", names):
         describe_main(emission.writer, program)
-        with _wide_inside(emission.writer, program):
+        with _settings(emission.writer, program):
             write_body(emission, program.body, names)
 
 

@@ -8,10 +8,12 @@ any call: there JAX wants `lax.pcast`, and this says for which axes.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import cast
 
 from shardc.analysis.collectives import axes_of, is_per_device
 from shardc.analysis.emitted_mesh import EmittedMesh, splitting
 from shardc.analysis.per_device import PerDeviceProgram
+from shardc.backend.python import idiom
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding
 from shardc.ops import func, hlo, spmd
@@ -93,6 +95,11 @@ class _Inference:
         """barriers.py makes one of each kind."""
         return self.of(node.operands)
 
+    def drawn(self, node: Node) -> list[Axes]:
+        """A device draws its own block."""
+        split = cast("tuple[tuple[str, ...], ...]", node.attrs.get("split", ()))
+        return [_NONE.union(*self.of(node.operands), *split)]
+
     def call(self, node: Node) -> list[Axes]:
         return self.region(self.graph.functions[str(node.attrs["callee"])].body, self.of(node.operands))
 
@@ -110,4 +117,5 @@ _SPECIAL: dict[str, Callable[[_Inference, Node], list[Axes]]] = {
     hlo.if_.name: _Inference.branches,
     hlo.optimization_barrier.name: _Inference.each,
     func.call.name: _Inference.call,
+    idiom.drawn.name: _Inference.drawn,
 }

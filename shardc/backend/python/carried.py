@@ -18,3 +18,12 @@ def below_mark(package: str, file: str) -> str:
 def defined(text: str) -> list[str]:
     """The functions and classes that a text defines."""
     return [node.name for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)]
+
+
+def called(text: str, by: str) -> list[str]:
+    """The functions of a text that another calls, or that these call; each stands above those it calls."""
+    found: list[str] = []
+    for node in ast.parse(text).body:
+        if isinstance(node, ast.FunctionDef) and any(f"{node.name}(" in other for other in (by, *found)):
+            found.append(ast.get_source_segment(text, node) or "")
+    return [function + "\n" for function in found]

@@ -15,7 +15,14 @@ def _idiom(name: str, doc: str, variable: str = "t") -> OpDef:
 
 argmax = _idiom("argmax", "Where the greatest along `axis` is, as the result's dtype.")
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
+cipher = _idiom("cipher", "threefry2x32 of a key's two words and two words at each place.", variable="bits")
 clip = _idiom("clip", "x, not below the second operand and not above the third.")
+drawn = _idiom(
+    "drawn",
+    "What the function `kind` of jax.random gives for a key: of an array of a `shape`, whose dimensions mesh "
+    "axes `split`, the block of this device.",
+    variable="drawn",
+)
 einsum = _idiom(
     "einsum",
     "A dot_general whose result's dimensions are in another order, `permutation`.",
@@ -45,5 +52,7 @@ take_along = _idiom(
 )
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
-VARIABLES = {definition.name: definition.spelling.variable for definition in (einsum, keepdims, take)}
+VARIABLES = {
+    definition.name: definition.spelling.variable for definition in (cipher, drawn, einsum, keepdims, take)
+}
 """What a result is called that has no name in the source, for the idioms that say it."""

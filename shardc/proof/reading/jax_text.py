@@ -34,10 +34,14 @@ _WIDE = "jax.config.update('jax_enable_x64', True)"
 _NOT_TRACED = {"emulate_devices", "main_local"}
 """Functions beside the program: they start devices, and move what processes hold."""
 
-_BUILTINS = {name: getattr(builtins, name) for name in ("complex", "float", "len", "range", "RuntimeError")}
+_BUILTINS = {
+    name: getattr(builtins, name) for name in ("complex", "float", "len", "range", "zip", "RuntimeError")
+}
 _BUILTINS["__import__"] = builtins.__import__  # for JAX's own, first imports; no text can name it
 _FILES = frozenset({"fromfile", "load", "save", "savez"})
-_JAX = ("ShapeDtypeStruct", "enable_x64", "shard_map", "vjp")
+_JAX = (
+    "ShapeDtypeStruct", "default_prng_impl", "enable_x64", "shard_map", "threefry_partitionable", "vjp"
+)  # fmt: skip
 _NUMPY = ("array", "frombuffer", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
           "float16", "float32", "float64", "complex64", "complex128", "bool_", "inf", "nan")  # fmt: skip
 
@@ -139,9 +143,12 @@ def _namespace() -> dict[str, Any]:
     return {
         "__builtins__": _BUILTINS,
         "base64": SimpleNamespace(b64decode=base64.b64decode),
-        "jax": Names(jax, _JAX, devices=devices, jit=jit, nn=Names(jax.nn), debug=_SILENT),
+        "jax": Names(
+            jax, _JAX, devices=devices, jit=jit, nn=Names(jax.nn), random=Names(jax.random), debug=_SILENT
+        ),
         "jnp": Names(jax.numpy),
         "lax": Names(jax.lax),
+        "threefry2x32_p": Names(import_module("jax.extend.random").threefry2x32_p, ("bind",)),
         "np": Names(np, _NUMPY),
         "Mesh": _mesh,
         "P": PartitionSpec,

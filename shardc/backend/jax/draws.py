@@ -1,0 +1,117 @@
+"""Random numbers: one call of jax.random, or of a function that makes this device's block of them.
+
+    jax.random.normal(key, (8, 16), jnp.float32)        own_normal(key, (8, 16), ("data", ()))
+
+Emitted keys are plain arrays, so `main` sets what jax.random takes such for, and how it numbers elements.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+
+from shardc.backend.jax.target import JAX
+from shardc.backend.python import idiom
+from shardc.backend.python.carried import below_mark
+from shardc.backend.python.expressions import Expr, call, integers, raw, tuple_of
+from shardc.backend.python.literals import scalar, typed
+from shardc.backend.python.names import quoted
+from shardc.backend.python.scope import Scope
+from shardc.backend.python.terms import Several, Term
+from shardc.graph import Node
+from shardc.graph.types import DTYPES
+
+FUNCTIONS = below_mark("shardc.backend.jax", "own_draws.py")
+"""What draws a device's block; each function that is called needs those before it."""
+
+SETTINGS = 'with jax.threefry_partitionable(True), jax.default_prng_impl("threefry2x32"):'
+"""What jax.random's results follow from, beside a plain key."""
+
+_OWN_DTYPE = "f32"
+
+
+@JAX.prints(idiom.cipher)
+def cipher(scope: Scope, node: Node) -> Several:
+    """first, second = threefry2x32_p.bind(k0, k1, x0, x1)"""
+    return Several(call("threefry2x32_p.bind", *(scope.expr(value) for value in node.operands)))
+
+
+@JAX.prints(idiom.drawn)
+def drawn(scope: Scope, node: Node) -> Term:
+    """On its own line where it has a name only: each draw is a step of its own."""
+    kind = str(node.attrs["kind"])
+    if kind == "fold_in":
+        constant = [str(node.attrs["data"])] if "data" in node.attrs else []
+        made = call("jax.random.fold_in", *(scope.expr(value) for value in node.operands), *constant)
+    elif any(_split(node)):
+        made = _own(scope, node, kind)
+    else:
+        made = _whole(scope, node, kind)
+    return Term(made, scope.type(node.results[0]).shape)
+
+
+def is_own(node: Node) -> bool:
+    """Whether a block is drawn that this target has a function for."""
+    return str(node.attrs.get("of", node.attrs["dtype"])) in (_OWN_DTYPE, "u32")
+
+
+def _split(node: Node) -> tuple[tuple[str, ...], ...]:
+    return cast("tuple[tuple[str, ...], ...]", node.attrs.get("split", ()))
+
+
+def _shape(node: Node) -> Expr:
+    return integers(cast("tuple[int, ...]", node.attrs["shape"]))
+
+
+def _whole(scope: Scope, node: Node, kind: str) -> Expr:
+    key, shape = scope.expr(node.operands[0]), _shape(node)
+    if kind == "split":
+        many = cast("tuple[int, ...]", node.attrs["shape"])
+        return call("jax.random.split", key, raw(str(many[0])) if len(many) == 1 else shape)
+    if kind == "bernoulli":
+        return call("jax.random.bernoulli", key, _chance(scope, node), shape)
+    dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
+    low, high = _ends(scope, node) if kind == "uniform" else (None, None)
+    return call(f"jax.random.{kind}", key, shape, dtype, minval=low, maxval=high)
+
+
+def _chance(scope: Scope, node: Node) -> Expr:
+    """The probability of a bernoulli: an array, whose dtype says how many bits are drawn."""
+    constant, dtype = node.attrs["chance"], str(node.attrs["of"])
+    if constant is None:
+        return scope.expr(node.operands[1])
+    return typed(_literal(scope, constant, dtype), dtype, scope.target)
+
+
+def _ends(scope: Scope, node: Node) -> tuple[Expr | None, Expr | None]:
+    """The bounds of a uniform; None for 0 and 1."""
+    operands = iter(node.operands[1:])
+    dtype = scope.type(node.results[0]).dtype
+    found: list[Expr | None] = []
+    for key, usual in (("low", 0), ("high", 1)):
+        constant = node.attrs[key]
+        if constant is None:
+            found.append(scope.expr(next(operands)))
+        else:
+            found.append(None if constant == usual else _literal(scope, constant, dtype))
+    return found[0], found[1]
+
+
+def _literal(scope: Scope, constant: object, dtype: str) -> Expr:
+    return scalar(
+        cast("np.generic", np.array(cast(Any, constant), DTYPES[dtype][1])[()]), dtype, scope.target
+    )
+
+
+def _own(scope: Scope, node: Node, kind: str) -> Expr:
+    """own_normal(key, (8, 16), ("data", ()))"""
+    key, split = scope.expr(node.operands[0]), tuple_of([_axes(names) for names in _split(node)])
+    chance = [_chance(scope, node)] if kind == "bernoulli" else []
+    low, high = _ends(scope, node) if kind == "uniform" else (None, None)
+    return call(f"own_{kind}", key, *chance, _shape(node), split, minval=low, maxval=high)
+
+
+def _axes(names: tuple[str, ...]) -> Expr:
+    """The axes of a dimension, as JAX takes them."""
+    return raw(quoted(names[0])) if len(names) == 1 else tuple_of([raw(quoted(name)) for name in names])

@@ -1,0 +1,50 @@
+"""What draws one device's block of random numbers. The text below MARK is written into programs."""
+
+# pyright: basic, reportArgumentType=false
+
+import jax.numpy as jnp
+from jax import lax
+from jax.extend.random import threefry2x32_p
+
+MARK = "what follows is written into programs"
+
+
+def own_bernoulli(key, p, shape, split):
+    """This device's block of jax.random.bernoulli(key, p, shape); `p` is a number, or a block."""
+    return own_uniform(key, shape, split) < p
+
+
+def own_gumbel(key, shape, split):
+    """This device's block of jax.random.gumbel(key, shape)."""
+    least = jnp.finfo(jnp.float32).tiny
+    return -jnp.log(-jnp.log(own_uniform(key, shape, split, minval=least)))
+
+
+def own_exponential(key, shape, split):
+    """This device's block of jax.random.exponential(key, shape)."""
+    return -jnp.log1p(-own_uniform(key, shape, split))
+
+
+def own_normal(key, shape, split):
+    """This device's block of jax.random.normal(key, shape)."""
+    drawn = own_uniform(key, shape, split, minval=-0.99999994)  # of floats the next to -1
+    return jnp.float32(2**0.5) * lax.erf_inv(drawn)
+
+
+def own_uniform(key, shape, split, minval=0.0, maxval=1.0):
+    """This device's block of jax.random.uniform(key, shape, minval=minval, maxval=maxval)."""
+    low, high = jnp.float32(minval), jnp.float32(maxval)
+    mantissa = lax.shift_right_logical(own_bits(key, shape, split), jnp.uint32(9))
+    drawn = lax.bitcast_convert_type(mantissa | jnp.uint32(0x3F800000), jnp.float32) - 1
+    return jnp.maximum(low, drawn * (high - low) + low)
+
+
+def own_bits(key, shape, split):
+    """This device's block of jax.random.bits(key, shape); `split` names the axes of each dimension."""
+    number = jnp.uint32(0)
+    for size, axes in zip(shape, split, strict=True):
+        own = -(-size // lax.axis_size(axes))
+        place = lax.axis_index(axes) * own + jnp.arange(own)
+        number = number[..., None] * jnp.uint32(size) + place.astype(jnp.uint32)
+    first, second = threefry2x32_p.bind(key[0], key[1], jnp.zeros_like(number), number)
+    return first ^ second

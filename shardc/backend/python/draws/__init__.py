@@ -1,0 +1,1 @@
+"""Random numbers of JAX's, recognised by what they are computed with."""

@@ -1,0 +1,156 @@
+"""Random numbers in functions that shardc.jit compiles: the same bits as JAX's, in one call each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shardc
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+random = pytest.importorskip("jax.random")
+
+KINDS = {
+    "bits": lambda k, s: random.bits(k, s),
+    "uniform": lambda k, s: random.uniform(k, s),
+    "between": lambda k, s: random.uniform(k, s, minval=-0.3, maxval=1.7),
+    "normal": lambda k, s: random.normal(k, s),
+    "bernoulli": lambda k, s: random.bernoulli(k, 0.3, s),
+    "gumbel": lambda k, s: random.gumbel(k, s),
+    "exponential": lambda k, s: random.exponential(k, s),
+}
+CALLS = {"between": "uniform"}
+
+
+def drawn(function: Any, pod: Any, *args: Any, out: Any = None, **options: Any) -> str:
+    """Compares all bits with JAX's; the emitted text."""
+    out = pod.way("data", "model") if out is None else out
+    lowered = shardc.jit(function, out_shardings=out, **options).lower(*args)
+    mine, theirs = jax.tree.leaves(lowered.run(*args)), jax.tree.leaves(jax.jit(function)(*args))
+    for one, other in zip(mine, theirs, strict=True):
+        assert one.dtype == other.dtype
+        if jnp.issubdtype(one.dtype, jnp.floating):  # XLA's logarithm differs in how it is vectorised
+            np.testing.assert_allclose(np.float64(one), np.float64(other), rtol=3e-7)
+        else:
+            np.testing.assert_array_equal(one, other)
+    return lowered.source
+
+
+@pytest.fixture
+def key() -> Any:
+    return random.key_data(random.key(7))
+
+
+@pytest.mark.parametrize("spec", [("data", "model"), (("model", "data"), None), (None, None)])
+def test_each_kind_is_one_call(pod, key, spec):
+    text = drawn(lambda k: [kind(k, (8, 24)) for kind in KINDS.values()], pod, key, out=pod.way(*spec))
+    device = text.partition("def device_main")[2].partition("@jax.jit")[0]
+    module = "own_" if any(spec) else "jax.random."
+    assert device.count(module) == len(KINDS)
+    for kind in KINDS:
+        assert f"{module}{CALLS.get(kind, kind)}(k" in device.replace("(\n            k", "(k")
+    assert "def " not in device
+    assert "466688986" not in text
+
+
+def test_blocks_of_all_shapes(pod, key):
+    shapes = [((10, 3), ()), ((8,), ("model",)), ((1, 4), (None, "model")), ((2, 1, 4), ("data",))]
+    shapes += [((5, 8, 3), (None, "model")), ((4, 2), (None, "data")), ((4, 1, 4), ("model", None, None))]
+
+    def function(k):
+        return [random.normal(k, shape) for shape, _ in shapes]
+
+    text = drawn(function, pod, key, out=[pod.way(*spec) for _, spec in shapes])
+    assert "while_loop" not in text
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_other_floats(pod, key, dtype):
+    whole = drawn(lambda k: random.normal(k, (8, 4), dtype), pod, key, out=pod.way())
+    assert f"jax.random.normal(k, (8, 4), jnp.{dtype})" in whole
+    split = drawn(lambda k: random.normal(k, (8, 4), dtype), pod, key)
+    assert "threefry2x32_p.bind(" in split
+
+
+def test_wide_floats(pod, key):
+    try:  # a program that returns f64 turns 64-bit values on for the whole process
+        with jax.enable_x64(True):
+            text = drawn(lambda k: random.normal(k, (8, 4)), pod, key, out=pod.way())
+            assert "jax.random.normal(k, (8, 4), jnp.float64)" in text
+            drawn(lambda k: random.normal(k, (8, 4)) + random.normal(k, (8, 4), "float32"), pod, key)
+    finally:
+        jax.config.update("jax_enable_x64", False)
+
+
+def test_keys(pod, key):
+    def function(k):
+        a, b = random.split(k)
+        return random.split(a, (2, 3)), random.fold_in(b, 5), random.fold_in(b, a[0].astype("int32"))
+
+    text = drawn(function, pod, key, out=pod.way())
+    assert "jax.random.split(k, 2)" in text
+    assert ", (2, 3))" in text
+    assert text.count("jax.random.fold_in(") == 2
+
+
+def test_in_loops_and_beside_data(pod, key, draw):
+    def function(k, x):
+        def step(x, i):
+            keep = random.bernoulli(random.fold_in(k, i), 0.9, x.shape)
+            return jnp.where(keep, x / 0.9, 0), random.categorical(k, x).sum()
+
+        return jax.lax.scan(step, x, jnp.arange(3))
+
+    x = draw(8, 16)
+    text = drawn(function, pod, key, x, out=(pod.way("data"), pod.way()))
+    assert "own_bernoulli(" in text
+    assert "jax.random.fold_in(k, " in text
+
+
+def test_a_probability_for_each_element(pod, key, draw):
+    p = abs(draw(8, 16))
+    text = drawn(lambda k, p: random.bernoulli(k, p), pod, key, p)
+    assert 'own_bernoulli(k, p, (8, 16), ("data", "model"))' in text
+
+
+def test_what_is_nearly_so_stays_as_it_is(pod, key):
+    """One constant of the cipher is another; nothing of jax.random's says so."""
+
+    def other(k):
+        x = jnp.arange(8, dtype=jnp.uint32)
+        from jax.extend.random import threefry2x32_p
+
+        first, second = threefry2x32_p.bind(k[0], k[1], x + 1, x)
+        return (first ^ second) >> 9
+
+    text = drawn(other, pod, key, out=pod.way("model"))
+    assert "own_bits(" not in text
+    assert "jax.random." not in text
+    assert "threefry2x32_p.bind(" in text
+
+
+def test_settings_of_the_caller_change_nothing(pod, key):
+    def function(k):
+        return random.normal(k, (8, 4))
+
+    lowered = shardc.jit(function, out_shardings=pod.way()).lower(key)
+    want = function(key)
+    with jax.threefry_partitionable(False), jax.default_prng_impl("rbg"):
+        np.testing.assert_array_equal(lowered.run(key), want)
+
+
+def test_typed_keys(pod):
+    def function(k, x):
+        a, b = random.split(k)
+        return x + random.normal(a, x.shape), b
+
+    x = np.ones((8, 4), np.float32)
+    key = random.key(3)
+    found, rest = shardc.jit(function, in_shardings=(None, pod.way("data")))(key, x)
+    want, other = jax.jit(function)(key, x)
+    np.testing.assert_array_equal(found, want)
+    np.testing.assert_array_equal(random.key_data(rest), random.key_data(other))
+    assert rest.dtype == key.dtype
