@@ -1,11 +1,10 @@
 """The function of an emitted file that loads the weights: each process reads the blocks that it needs.
 
-Names and numbers of the model stand in the text as JSON, in a string; nothing of them is Python.
+Names of the model stand in the text as literals of ASCII; nothing of them is Python.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Sequence
 
 from onnx import TensorProto
@@ -15,9 +14,9 @@ from shardc.frontend.onnx.model import tensor_type
 _WEIGHTS = '''
 
 # The weights: argument of main -> tensor of the model, its dtype and its shape.
-WEIGHTS = json.loads(
-    {table}
-)
+WEIGHTS = {{
+{table}
+}}
 
 
 def load_weights(model):
@@ -77,12 +76,10 @@ def load_blocks(model):
     from {package} import NamedSharding{more}
 
     devices = mesh()
-    specs = {{
-{specs}
-    }}
+    specs = {specs}
     return {{
         name: {make}(
-            shape, NamedSharding(devices, specs[name]), lambda at, read=read: np.asarray(read(at))
+            shape, NamedSharding(devices, specs.get(name, P())), lambda at, read=read: np.asarray(read(at))
         )
         for name, read, shape in _weights(model)
     }}
@@ -134,18 +131,25 @@ def with_loader(source: str, weights: dict[str, TensorProto], target: str, specs
     """
     if not weights:
         return source
-    table: dict[str, tuple[str, str, list[int]]] = {}
+    table: list[str] = []
     for name, tensor in weights.items():
         type = tensor_type(tensor)
-        table[name] = (tensor.name, type.numpy.name, list(type.shape))
-    text = repr(json.dumps(table, ensure_ascii=True))
-    imports = "import json\n" if "import numpy as np" in source else "import json\n\nimport numpy as np\n"
-    loader = _WEIGHTS.format(table=text)
+        table.append(f'    "{name}": ({_quoted(tensor.name)}, "{type.numpy.name}", {list(type.shape)}),')
+    loader = _WEIGHTS.format(table="\n".join(table))
     if specs:
         last = zip(weights, specs[len(specs) - len(weights) :], strict=True)
-        loader += LOADERS[target]("\n".join(f"        {json.dumps(name)}: {spec}," for name, spec in last))
-    program, script, run = _with_import(source, imports).partition('\n\nif __name__ == "__main__":')
+        split = [f'        "{name}": {spec},' for name, spec in last if spec != "P()"]
+        loader += LOADERS[target]("\n".join(["{", *split, "    }"]) if split else "{}")
+    if "import numpy as np" not in source:
+        source = _with_import(source, "import numpy as np\n")
+    program, script, run = source.partition('\n\nif __name__ == "__main__":')
     return program.rstrip("\n") + "\n" + loader + script + run
+
+
+def _quoted(text: str) -> str:
+    """A Python literal of a text, in ASCII; in double quotes if it needs no escapes."""
+    plain = text.isascii() and text.isprintable() and not set('"\\') & set(text)
+    return f'"{text}"' if plain else ascii(text)
 
 
 def _with_import(source: str, imports: str) -> str:

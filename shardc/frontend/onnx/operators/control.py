@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from onnx import GraphProto
 
+from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.loops import Once, counted, loop, named, put
@@ -25,7 +26,12 @@ def _if(n: Node) -> list[Value | Tensor]:
     first: list[TensorType] = []
 
     def region(graph: GraphProto) -> list[Tensor]:
-        results = [value.tensor() for value in n.bodies.body(graph, [])]
+        try:
+            results = [value.tensor() for value in n.bodies.body(graph, [])]
+        except ShardcError as error:
+            misfit = f"a branch does not fit ({error.diagnostic.message})"
+            n.known(0, f"{misfit}, and which one runs depends on the value of")
+            raise
         types = [result.type for result in results]
         if graph is branches[0]:
             first[:] = types
