@@ -5,7 +5,7 @@ Names of the model stand in the text as literals of ASCII; nothing of them is Py
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from onnx import TensorProto
 
@@ -32,10 +32,12 @@ def _weights(model):
     from onnx import numpy_helper
 
     proto = onnx.load(model, load_external_data=False)
-    stored = {{tensor.name: tensor for tensor in _tensors(proto.graph)}}
-    for function in proto.functions:
-        for tensor in _tensors(function):
-            stored[f"{{function.domain}}:{{function.name}}/{{tensor.name}}"] = tensor
+    stored = {{}}
+    parts = [("", proto.graph), *((f"{{f.domain}}:{{f.name}}/", f) for f in proto.functions)]
+    for key, tensor in ((prefix + name, tensor) for prefix, part in parts for name, tensor in _tensors(part)):
+        while key in stored:
+            key += "'"
+        stored[key] = tensor
     folder = Path(model).resolve().parent
     for name, (tensor, dtype, shape) in WEIGHTS.items():
         found = stored.get(tensor)
@@ -55,18 +57,17 @@ def _weights(model):
 
 
 def _tensors(graph):
+    """(name, tensor) for all that a graph or function stores, its bodies included."""
     import onnx
 
-    yield from getattr(graph, "initializer", ())
+    for tensor in getattr(graph, "initializer", ()):
+        yield tensor.name, tensor
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 yield from _tensors(attribute.g)
             elif attribute.type == onnx.AttributeProto.TENSOR and node.op_type == "Constant":
-                tensor = onnx.TensorProto()
-                tensor.CopyFrom(attribute.t)
-                tensor.name = node.output[0]
-                yield tensor
+                yield node.output[0], attribute.t
 '''
 
 _ARRAYS = '''
@@ -123,18 +124,24 @@ LOADERS: dict[str, Callable[[str], str]] = {
 """Target -> the text of its load_blocks, from the lines of the weights' PartitionSpecs."""
 
 
-def with_loader(source: str, weights: dict[str, TensorProto], target: str, specs: Sequence[str] = ()) -> str:
+def with_loader(
+    source: str,
+    weights: dict[str, TensorProto],
+    keys: Mapping[str, str],
+    target: str,
+    specs: Sequence[str] = (),
+) -> str:
     """The emitted text with the loader behind it; as it is where there are no weights.
 
-    `specs` are the texts of the PartitionSpecs of all arguments of main, the weights' last; none without a
-    mesh, where there is one block.
+    `keys` are what the file calls the weights. `specs` are the texts of the PartitionSpecs of all arguments
+    of main, the weights' last; none without a mesh, where there is one block.
     """
     if not weights:
         return source
     table: list[str] = []
     for name, tensor in weights.items():
         type = tensor_type(tensor)
-        table.append(f'    "{name}": ({_quoted(tensor.name)}, "{type.numpy.name}", {list(type.shape)}),')
+        table.append(f'    "{name}": ({_quoted(keys[name])}, "{type.numpy.name}", {list(type.shape)}),')
     loader = _WEIGHTS.format(table="\n".join(table))
     if specs:
         last = zip(weights, specs[len(specs) - len(weights) :], strict=True)

@@ -118,6 +118,7 @@ class Lowering:
             outputs = self._graph(graph, scope)
             self.problems.check(self.file, self._listing)
             self.builder.ret([self._result(value).value for value in outputs])
+            self.constants.tidy()
         self.tensors.check()
 
     def _result(self, value: Value) -> Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
+from contextlib import contextmanager
 
 MOST = 60
 """Characters of an identifier, without its number."""
@@ -24,6 +25,16 @@ class Names:
     def among(self, names: Iterable[str]) -> None:
         """Names of a graph, of which paths are cut to what tells them apart."""
         self._short |= shortened(names)
+
+    @contextmanager
+    def undoing(self, kept: Collection[str]) -> Generator[None]:
+        """Names that are given inside are free again after an error, but those of `kept`."""
+        before = set(self._taken)
+        try:
+            yield
+        except BaseException:
+            self._taken = before | set(kept)
+            raise
 
     def fresh(self, name: str) -> str:
         short = self._short.get(name, name)

@@ -14,6 +14,7 @@ from shardc.dialects.types import attr_of_type
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.errors import MISFITS, Dynamic, Invalid, Lost, Unsupported
 from shardc.frontend.onnx.fold import MOST
+from shardc.frontend.onnx.keys import Keys
 from shardc.frontend.onnx.model import Model, array_of, tensor_type
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.maths import literal
@@ -32,17 +33,31 @@ SMALL = 16
 class Stored:
     """Makes values of stored tensors.
 
-    `weights`: argument of main -> stored tensor, in the order of the arguments. `arguments` are the shardings
+    `weights`: argument of main -> stored tensor, in the order of the arguments; `keys`: what emitted files
+    call it. `arguments` are the shardings
     of main's arguments, to which a weight's is added.
     """
 
     def __init__(self, model: Model, tensors: Tensors, arguments: list[Sharding | None]) -> None:
         self.main: Block | None = None
         self.weights: dict[str, TensorProto] = {}
+        self.keys: dict[str, str] = {}
         self._model = model
+        self._keys = Keys(model.proto)
         self._tensors = tensors
         self._arguments = arguments
+        self._constants: dict[str, list[tuple[TensorProto, Value]]] = {}
         self._literals: dict[tuple[Block, Value], Tensor] = {}
+
+    def tidy(self) -> None:
+        """Drop the weights that nothing uses: those of a branch that was given up."""
+        assert self.main is not None
+        used = {operand for op in self.main.walk() for operand in op.operands}
+        count = len(self.main.args) - len(self.weights)
+        for name, arg in list(zip(self.weights, self.main.args[count:], strict=True)):
+            if arg not in used:
+                del self._arguments[arg.index], self.weights[name]
+                self.main.erase_arg(arg, safe_erase=False)
 
     def folded(self, node: Node, lower: Lower, arrays: Sequence[Array]) -> list[Value]:
         """A node's results, which are known while compiling."""
@@ -107,10 +122,15 @@ class Stored:
         return value
 
     def constant(self, tensor: TensorProto) -> Value:
-        """The value of a Constant node."""
+        """The value of a Constant node, the same one where it is lowered again."""
+        known = self._constants.setdefault(tensor.name, [])
+        for other, value in known:
+            if other == tensor:
+                return value
         value = self.stored(tensor)
         if isinstance(value, Opaque):
             raise Unsupported(f"constant: {value.kind}")
+        known.append((tensor, value))
         return value
 
     def _argument(self, value: Value, tensor: TensorProto) -> Tensor:
@@ -122,6 +142,7 @@ class Stored:
         arg.name_hint = name
         self._arguments.append(self._tensors.sharding(value.name, value.type))
         self.weights[name] = tensor
+        self.keys[name] = self._keys.of(tensor)
         value.emitted = Tensor(arg, value.type)
         self._tensors.speak(value.name, value)
         return value.emitted

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import onnx
 import pytest
-from onnx import GraphProto, ModelProto, TensorProto, helper
+from onnx import GraphProto, ModelProto, TensorProto, helper, numpy_helper
 
 import shardc
 from shardc.frontend.onnx.names import Names, shortened
@@ -106,10 +108,42 @@ def test_a_number_given_with_the_sizes_chooses_the_branch() -> None:
     np.testing.assert_array_equal(program.main(x), x.reshape(2, 2) @ x.reshape(2, 2))
 
 
-def test_a_branch_that_does_not_fit_is_told_with_the_input_that_settles_it() -> None:
-    text = refused(_rates(), dims={"samples": 4})
-    assert "y = If: a branch does not fit" in text and "is_high <- rate" in text
+def test_a_branch_that_does_not_fit_gives_nan_and_a_warning() -> None:
+    x = np.array([1, 2, 3, 4], np.float32)
+    program = shardc.from_onnx(_rates(), dims={"samples": 4}, target="numpy")
+    assert "the then_branch of If does not fit at these sizes" in str(program.warnings[0])
+    np.testing.assert_array_equal(program.main(x, np.array(8000)), x.reshape(2, 2) @ x.reshape(2, 2))
+    assert np.isnan(program.main(x, np.array(16000))).all()
+
+
+def test_a_branch_of_integers_that_does_not_fit_is_an_error() -> None:
+    proto = _rates()
+    proto.graph.input[0].type.tensor_type.elem_type = TensorProto.INT32
+    text = refused(proto, dims={"samples": 4})
+    assert "y = If: then_branch does not fit" in text and "is_high <- rate" in text
     assert "what is given while compiling settles it: -D rate=…" in text
+
+
+def test_branches_may_call_their_constants_the_same(tmp_path: Path) -> None:
+    weights = [np.full(20, number, np.float32) + np.arange(20, dtype=np.float32) for number in (1, 2)]
+
+    def branch(array: np.ndarray) -> GraphProto:
+        nodes = [
+            helper.make_node("Constant", [], ["w"], value=numpy_helper.from_array(array)),
+            helper.make_node("Mul", ["x", "w"], ["o"]),
+        ]
+        out = helper.make_tensor_value_info("o", TensorProto.FLOAT, None)
+        return helper.make_graph(nodes, "b", [], [out])
+
+    bodies: dict[str, Any] = {"then_branch": branch(weights[0]), "else_branch": branch(weights[1])}
+    proto = model([helper.make_node("If", ["c"], ["y"], **bodies)], {"x": [20]}, ["y"])
+    proto.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+    onnx.save(proto, tmp_path / "m.onnx")
+    program = shardc.from_onnx(str(tmp_path / "m.onnx"), target="numpy")
+    loaded = program.module.load_weights(tmp_path / "m.onnx").values()
+    x = np.ones(20, np.float32)
+    for condition, weight in zip((True, False), weights, strict=True):
+        np.testing.assert_array_equal(program.main(x, np.array(condition), *loaded), weight)
 
 
 def test_a_number_that_the_input_cannot_have_is_an_error() -> None:
