@@ -221,5 +221,5 @@ def from_onnx(
         model = lowered(open_model(model), wishes)
         graph = lower(model.module, chosen)
         text = emit(graph, chosen.target, chosen.process_data, chosen.comments)
-        source = with_loader(text, model.weights, chosen.target, argument_specs(graph))
+        source = with_loader(text, model.weights, model.constants.keys, chosen.target, argument_specs(graph))
     return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph))

@@ -8,7 +8,7 @@ prog.shard:4:30: error: mesh pod has no axis modle
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -39,11 +39,23 @@ class Location:
 UNKNOWN = Location()
 
 _sources: dict[str, list[str]] = {}
+_titles: dict[str, Sequence[str]] = {}
 
 
-def register_source(file: str, text: str) -> None:
-    """Make the lines of `file` known, for carets. The text of stdin has no other way to be found."""
+def register_source(file: str, text: str, titles: Sequence[str] = ()) -> None:
+    """Make the lines of `file` known, for carets. The text of stdin has no other way to be found.
+
+    `titles` say what stands in each line, where people don't read the file as text.
+    """
     _sources[file] = text.split("\n")
+    _titles[file] = titles
+
+
+def place(loc: Location) -> str:
+    """Where in its file a location is: `in line 4`, or `of encoder/1/Conv` where lines have titles."""
+    titles = _titles.get(loc.file or "", ())
+    title = titles[loc.line - 1] if loc.line <= len(titles) else ""
+    return f"of {title}" if title else f"in line {loc.line}"
 
 
 @dataclass(frozen=True)

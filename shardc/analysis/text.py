@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
+from shardc.diagnostics import place
 from shardc.graph.program import Node
 from shardc.graph.types import TensorType
 from shardc.layout import Dim, Sharding, text_of
@@ -27,11 +28,11 @@ def dim_text(size: int, dim: Dim, sharding: Sharding) -> str:
 
 
 def title(node: Node) -> str:
-    """An operation as a person would call it: its name, and its line."""
+    """An operation as a person would call it: its name, and its line, or what stands there."""
     name = "the result" if node.name == func.return_.name else node.name.partition(".")[2]
     if name == "return":
         name = "the next step"
-    return f"{name} in line {node.loc.line}" if node.loc.line and node.name != func.return_.name else name
+    return f"{name} {place(node.loc)}" if node.loc.line and node.name != func.return_.name else name
 
 
 def readable(count: int) -> str:

@@ -51,7 +51,9 @@ def with_weights(text: str, model: Lowering, target: str, graph: Graph) -> str:
     """The compiled program of a model with what loads its weights, where the target has that."""
     from shardc.frontend.onnx.loader import LOADERS, with_loader
 
-    return with_loader(text, model.weights, target, argument_specs(graph)) if target in LOADERS else text
+    if target not in LOADERS:
+        return text
+    return with_loader(text, model.weights, model.constants.keys, target, argument_specs(graph))
 
 
 def _annotated(given: argparse.Namespace, options: Options, model: Lowering) -> int:

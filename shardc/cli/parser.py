@@ -66,7 +66,8 @@ def parser() -> argparse.ArgumentParser:
         type=_define,
         action="append",
         default=[],
-        help="give a size of the program another value",
+        help="give a size of the program another value; of an .onnx model, a dimension its size, or an input "
+        "of one element its value",
     )
     made.add_argument(
         "--entry", metavar="NAME", help="the function to compile (default: main, else the last)"

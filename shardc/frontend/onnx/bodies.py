@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING
 
 from onnx import GraphProto, TensorProto
@@ -42,6 +43,11 @@ class NodeBodies:
             if problems.dynamic_alone(mark):
                 return None
             raise
+
+    def undoing(self) -> AbstractContextManager[None]:
+        """Names that are given inside are free again after an error."""
+        constants = self._lowering.constants
+        return self._lowering.tensors.names.undoing(constants.weights)
 
     def place(self) -> Block:
         return self._lowering.builder.current_block

@@ -122,7 +122,7 @@ def _of_node(node: NodeProto, tensors: Inputs, attributes: Mapping[str, Any]) ->
         return
     except LayoutError as error:
         verdict, reason = verdict_of(error), str(error).removeprefix(f"{node.op_type}: ")
-    rule = _RULES.get(node.op_type, node.op_type)
+    rule = group_of(node.op_type)
     if verdict != INVALID:
         for name, axis in _split(tensors):
             yield Rejected(node_name(node), node.op_type, rule, verdict, reason, name, axis)
@@ -176,9 +176,9 @@ def _nodes(graph: GraphProto) -> Iterator[NodeProto]:
             yield from _nodes(body)
 
 
-def _group(name: str) -> str:
-    rule = OPERATIONS[name]
-    text = getattr(rule, "__name__", "")
+def group_of(name: str) -> str:
+    """The group of the formalism that an operator of it is in."""
+    text = getattr(OPERATIONS[name], "__name__", "")
     return {"combined": _COMBINED.get(name, "reduction")}.get(text, text.replace("_", " "))
 
 
@@ -189,5 +189,3 @@ _COMBINED = {
     "QLinearMatMul": "matmul",
     "Einsum": "einsum",
 }
-_RULES = {name: _group(name) for name in OPERATIONS}
-"""Operator -> the group of the formalism that it is in."""

@@ -1,15 +1,20 @@
-"""Types of a model's inputs: dimensions that are symbols or unknown get the sizes that the user gives."""
+"""Types of a model's inputs: dimensions that are symbols or unknown get the sizes that the user gives.
+
+-D batch=8 is a size, or the value of an input of one element that is called so.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from onnx import ValueInfoProto
+import numpy as np
+from onnx import GraphProto, ValueInfoProto
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.model import Model
 from shardc.frontend.onnx.values import Array
+from shardc.graph.types import DTYPES as KINDS
 from shardc.graph.types import TensorType
 
 
@@ -78,6 +83,35 @@ class Dimensions:
         if unknown:
             known = ", ".join(sorted(self._used)) or "none"
             raise ShardcError(f"{self._file} has no dimension {unknown[0]} to set; it has {known}")
+
+
+def single(info: ValueInfoProto) -> bool:
+    """Whether an input is one number or truth value."""
+    tensor = info.type.tensor_type
+    return (
+        tensor.elem_type in DTYPES
+        and tensor.HasField("shape")
+        and all(dim.HasField("dim_value") and dim.dim_value == 1 for dim in tensor.shape.dim)
+    )
+
+
+def numbers_of(graph: GraphProto, sizes: Mapping[str, int], file: str) -> dict[str, Array]:
+    """Input -> array, for the names among `sizes` that are inputs of one element and no dimension."""
+    stored = {tensor.name for tensor in graph.initializer}
+    inputs = [info for info in graph.input if info.name not in stored]
+    symbols = {dim.dim_param for info in inputs for dim in info.type.tensor_type.shape.dim}
+    found: dict[str, Array] = {}
+    for info in inputs:
+        if info.name not in sizes or info.name in symbols or not single(info):
+            continue
+        tensor, number = info.type.tensor_type, sizes[info.name]
+        try:
+            array = np.full((1,) * len(tensor.shape.dim), number, KINDS[DTYPES[tensor.elem_type]][1])
+        except OverflowError:
+            dtype = dtype_name(tensor.elem_type)
+            raise ShardcError(f"{file}: input {info.name} is of {dtype}, which has no {number}") from None
+        found[info.name] = array
+    return found
 
 
 def given_array(info: ValueInfoProto, array: Array) -> Array:

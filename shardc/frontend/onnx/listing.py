@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from onnx import GraphProto, ModelProto, NodeProto
 
+from shardc.frontend.onnx.names import shortened
 from shardc.frontend.onnx.schema import subgraphs
 
 MOST = 120
 
 
 class Listing:
-    """Lines of text, and the line of every node by its identity."""
+    """Lines of text, what each is called, and the line of every node by its identity."""
 
     def __init__(self, model: ModelProto) -> None:
         self.lines: list[str] = ["inputs " + ", ".join(_safe(i.name) for i in model.graph.input)]
+        self.titles: list[str] = [""]
         self._at: dict[int, int] = {}
         self._keep: list[NodeProto] = []
         self._graph(model.graph, "")
@@ -27,7 +29,10 @@ class Listing:
         return self._at.get(id(node))
 
     def _graph(self, graph: GraphProto, indent: str) -> None:
+        short = shortened(output for node in graph.node for output in node.output)
         for node in graph.node:
+            made = next(filter(None, node.output), "")
+            self.titles.append(_safe(short.get(made, made)))
             self._keep.append(node)
             domain = f"{node.domain}:" if node.domain else ""
             outputs = ", ".join(map(_safe, node.output))

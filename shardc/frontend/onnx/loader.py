@@ -1,12 +1,11 @@
 """The function of an emitted file that loads the weights: each process reads the blocks that it needs.
 
-Names and numbers of the model stand in the text as JSON, in a string; nothing of them is Python.
+Names of the model stand in the text as literals of ASCII; nothing of them is Python.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from onnx import TensorProto
 
@@ -15,9 +14,9 @@ from shardc.frontend.onnx.model import tensor_type
 _WEIGHTS = '''
 
 # The weights: argument of main -> tensor of the model, its dtype and its shape.
-WEIGHTS = json.loads(
-    {table}
-)
+WEIGHTS = {{
+{table}
+}}
 
 
 def load_weights(model):
@@ -33,10 +32,12 @@ def _weights(model):
     from onnx import numpy_helper
 
     proto = onnx.load(model, load_external_data=False)
-    stored = {{tensor.name: tensor for tensor in _tensors(proto.graph)}}
-    for function in proto.functions:
-        for tensor in _tensors(function):
-            stored[f"{{function.domain}}:{{function.name}}/{{tensor.name}}"] = tensor
+    stored = {{}}
+    parts = [("", proto.graph), *((f"{{f.domain}}:{{f.name}}/", f) for f in proto.functions)]
+    for key, tensor in ((prefix + name, tensor) for prefix, part in parts for name, tensor in _tensors(part)):
+        while key in stored:
+            key += "'"
+        stored[key] = tensor
     folder = Path(model).resolve().parent
     for name, (tensor, dtype, shape) in WEIGHTS.items():
         found = stored.get(tensor)
@@ -56,18 +57,17 @@ def _weights(model):
 
 
 def _tensors(graph):
+    """(name, tensor) for all that a graph or function stores, its bodies included."""
     import onnx
 
-    yield from getattr(graph, "initializer", ())
+    for tensor in getattr(graph, "initializer", ()):
+        yield tensor.name, tensor
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.type == onnx.AttributeProto.GRAPH:
                 yield from _tensors(attribute.g)
             elif attribute.type == onnx.AttributeProto.TENSOR and node.op_type == "Constant":
-                tensor = onnx.TensorProto()
-                tensor.CopyFrom(attribute.t)
-                tensor.name = node.output[0]
-                yield tensor
+                yield node.output[0], attribute.t
 '''
 
 _ARRAYS = '''
@@ -77,12 +77,10 @@ def load_blocks(model):
     from {package} import NamedSharding{more}
 
     devices = mesh()
-    specs = {{
-{specs}
-    }}
+    specs = {specs}
     return {{
         name: {make}(
-            shape, NamedSharding(devices, specs[name]), lambda at, read=read: np.asarray(read(at))
+            shape, NamedSharding(devices, specs.get(name, P())), lambda at, read=read: np.asarray(read(at))
         )
         for name, read, shape in _weights(model)
     }}
@@ -126,26 +124,39 @@ LOADERS: dict[str, Callable[[str], str]] = {
 """Target -> the text of its load_blocks, from the lines of the weights' PartitionSpecs."""
 
 
-def with_loader(source: str, weights: dict[str, TensorProto], target: str, specs: Sequence[str] = ()) -> str:
+def with_loader(
+    source: str,
+    weights: dict[str, TensorProto],
+    keys: Mapping[str, str],
+    target: str,
+    specs: Sequence[str] = (),
+) -> str:
     """The emitted text with the loader behind it; as it is where there are no weights.
 
-    `specs` are the texts of the PartitionSpecs of all arguments of main, the weights' last; none without a
-    mesh, where there is one block.
+    `keys` are what the file calls the weights. `specs` are the texts of the PartitionSpecs of all arguments
+    of main, the weights' last; none without a mesh, where there is one block.
     """
     if not weights:
         return source
-    table: dict[str, tuple[str, str, list[int]]] = {}
+    table: list[str] = []
     for name, tensor in weights.items():
         type = tensor_type(tensor)
-        table[name] = (tensor.name, type.numpy.name, list(type.shape))
-    text = repr(json.dumps(table, ensure_ascii=True))
-    imports = "import json\n" if "import numpy as np" in source else "import json\n\nimport numpy as np\n"
-    loader = _WEIGHTS.format(table=text)
+        table.append(f'    "{name}": ({_quoted(keys[name])}, "{type.numpy.name}", {list(type.shape)}),')
+    loader = _WEIGHTS.format(table="\n".join(table))
     if specs:
         last = zip(weights, specs[len(specs) - len(weights) :], strict=True)
-        loader += LOADERS[target]("\n".join(f"        {json.dumps(name)}: {spec}," for name, spec in last))
-    program, script, run = _with_import(source, imports).partition('\n\nif __name__ == "__main__":')
+        split = [f'        "{name}": {spec},' for name, spec in last if spec != "P()"]
+        loader += LOADERS[target]("\n".join(["{", *split, "    }"]) if split else "{}")
+    if "import numpy as np" not in source:
+        source = _with_import(source, "import numpy as np\n")
+    program, script, run = source.partition('\n\nif __name__ == "__main__":')
     return program.rstrip("\n") + "\n" + loader + script + run
+
+
+def _quoted(text: str) -> str:
+    """A Python literal of a text, in ASCII; in double quotes if it needs no escapes."""
+    plain = text.isascii() and text.isprintable() and not set('"\\') & set(text)
+    return f'"{text}"' if plain else ascii(text)
 
 
 def _with_import(source: str, imports: str) -> str:

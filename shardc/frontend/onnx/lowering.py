@@ -58,7 +58,7 @@ class Lowering:
         self.calls: list[str] = []
         self._left = MOST_NODES
         self._listing = Listing(model.proto)
-        register_source(self.file, self._listing.text)
+        register_source(self.file, self._listing.text, self._listing.titles)
         self.builder = ModelBuilder()
         self._e = Emitter(self.builder, self.file)
         self._dims = Dimensions(model, dims)
@@ -118,6 +118,7 @@ class Lowering:
             outputs = self._graph(graph, scope)
             self.problems.check(self.file, self._listing)
             self.builder.ret([self._result(value).value for value in outputs])
+            self.constants.tidy()
         self.tensors.check()
 
     def _result(self, value: Value) -> Tensor:
@@ -128,7 +129,9 @@ class Lowering:
 
     def _graph(self, graph: GraphProto, scope: Scope) -> list[Value]:
         """Lower the nodes of a graph, and give its outputs."""
-        self._check_once(*(t.name for t in graph.initializer), *(o for n in graph.node for o in n.output))
+        made = [output for node in graph.node for output in node.output]
+        self._check_once(*(t.name for t in graph.initializer), *made)
+        self._names.among(made)
         for tensor in graph.initializer:
             scope[tensor.name] = self.constants.stored(tensor)
             self.tensors.speak(tensor.name, scope[tensor.name])
@@ -255,18 +258,16 @@ class Lowering:
         if inputs is None:
             self.problems.operators(self._functions.missing(node, self.opsets))
             return []
+        version = schema.since_version if schema else 1
+        types = [declared.get(out) for out in node.output]
+        bodies = NodeBodies(self, scope)
+        given = Node(self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies)
         arrays = [value.array for value in inputs if value is not None]
         if all(array is not None for array in arrays) and arrays:
             made = folded(node, [None if v is None else v.array for v in inputs], self.opsets)
             if made is not None:
-                known = self.constants.known
-                return [known(out, array) for out, array in zip(node.output, made, strict=False)]
-        version = schema.since_version if schema else 1
-        types = [declared.get(out) for out in node.output]
-        bodies = NodeBodies(self, scope)
-        lowered = lower(
-            Node(self._e, node.op_type, version, attributes, inputs, list(node.output), types, bodies)
-        )
+                return list(self.constants.folded(given, lower, made))
+        lowered = lower(given)
         items = lowered if isinstance(lowered, Sequence) else [lowered]
         return [self._value(out, item) for out, item in zip(node.output, items, strict=False)]
 

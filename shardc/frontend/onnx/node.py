@@ -38,6 +38,10 @@ class Bodies(Protocol):
         """What it builds, or None if a shape in a body depends on data."""
         ...
 
+    def undoing(self) -> AbstractContextManager[None]:
+        """Names that are given inside are free again after an error."""
+        ...
+
     def place(self) -> Block: ...
 
 

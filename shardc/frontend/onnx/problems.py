@@ -9,6 +9,7 @@ from onnx import GraphProto, NodeProto
 
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.onnx.errors import Dynamic
+from shardc.frontend.onnx.inputs import single
 from shardc.frontend.onnx.listing import Listing
 from shardc.frontend.onnx.schema import subgraphs
 
@@ -35,7 +36,7 @@ class Problems:
 
     def __init__(self, graph: GraphProto, known: Collection[str] = ()) -> None:
         """`known` are the inputs whose values are given while compiling."""
-        self._inputs = {info.name for info in graph.input}.difference(known)
+        self._inputs = {info.name: single(info) for info in graph.input if info.name not in known}
         self._sources: dict[str, list[str]] = {}
         self._index(graph)
         self._operators: Counter[str] = Counter()
@@ -107,9 +108,18 @@ class Problems:
         return DynamicModel(
             "shapes that depend on data:\n    " + "\n    ".join(lines),
             Location(file, first, 1),
-            f"a value that is given while compiling settles it: {', '.join(names)}" if names else "",
+            self._hint(names),
             names,
         )
+
+    def _hint(self, names: list[str]) -> str:
+        """How to give values to inputs of the model."""
+        if not names:
+            return ""
+        wanted = [f"-D {name}=…" for name in names if self._inputs[name]]
+        arrays = ", ".join(f'"{name}": array' for name in names if not self._inputs[name])
+        wanted += [f"values={{{arrays}}} of shardc.from_onnx"] if arrays else []
+        return "what is given while compiling settles it: " + " ".join(wanted)
 
     def _chain(self, name: str) -> tuple[str, str | None]:
         """The shortest way from a value back to an input of the model, and that input."""

@@ -9,6 +9,7 @@ from onnx import ModelProto
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.devices import Stated, chosen, mesh_of
+from shardc.frontend.onnx.inputs import numbers_of
 from shardc.frontend.onnx.lowering import Lowering
 from shardc.frontend.onnx.model import Model, checked, read_model
 from shardc.frontend.onnx.ranks import ranks_of
@@ -24,7 +25,8 @@ class Wishes:
     """What a user says of a model.
 
     mesh: text, or None for the mesh of the model's own configuration. shardings: tensor name -> a sharding,
-    or its text in any notation. dims: sizes of symbols. values: inputs that are fixed while compiling.
+    or its text in any notation. dims: sizes of symbols, and numbers of inputs
+    of one element. values: inputs that are fixed while compiling.
     configuration: which of the model's device configurations.
     """
 
@@ -43,11 +45,14 @@ def open_model(source: str | ModelProto) -> Model:
 
 
 def lowered(model: Model, wishes: Wishes) -> Lowering:
-    """The model lowered; its `module()` has been built."""
+    """The model lowered; its `module` has been built."""
+    numbers = numbers_of(model.proto.graph, wishes.dims, model.file)
+    dims = {name: size for name, size in wishes.dims.items() if name not in numbers}
+    values = {**numbers, **wishes.values}
     mesh = read_mesh(wishes.mesh) if isinstance(wishes.mesh, str) else wishes.mesh
     stated = chosen(model, wishes.configuration)
     if stated is not None and stated.specs:
-        mesh = mesh or mesh_of(stated, ranks_of(model, stated, wishes.dims, wishes.values), model.file)
+        mesh = mesh or mesh_of(stated, ranks_of(model, stated, dims, values), model.file)
     else:
         stated = None
     if mesh is None and wishes.shardings:
@@ -61,7 +66,7 @@ def lowered(model: Model, wishes: Wishes) -> Lowering:
         return read_sharding(name, wish, mesh, type.rank) if isinstance(wish, str) else wish
 
     said = Annotations(mesh, set(wishes.shardings), sharding, stated)
-    lowering = Lowering(model, wishes.dims, wishes.values, said)
+    lowering = Lowering(model, dims, values, said)
     lowering.build()
     return lowering
 

@@ -66,6 +66,13 @@ MODELS = [
         {"x.0": 4, "x.2": 48, "x.3": 160},
     ),
     Real("rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", (4, 3, 48, 192), CLS),
+    Real(
+        "silero_vad/data/silero_vad.onnx",
+        (4, 576),
+        {"input.0": 4, "input.1": 576, "state.1": 4},
+        VAD,
+        True,
+    ),
     Real("silero_vad/data/silero_vad_16k_op15.onnx", (4, 576), {"batch": 4, "sequence": 576}, VAD, True),
     Real(
         "silero_vad/data/silero_vad_16k_sequence.onnx",

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from onnx import GraphProto
 
+from shardc.diagnostics import ShardcError, warn
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.loops import Once, counted, loop, named, put
@@ -12,32 +15,76 @@ from shardc.frontend.onnx.operators.maths import add, compare
 from shardc.frontend.onnx.operators.scans import scan
 from shardc.frontend.onnx.operators.unrolling import counter_shape, unrolled
 from shardc.frontend.onnx.values import Value
+from shardc.frontend.text.emitter import NewRegion
 from shardc.frontend.text.values import Tensor
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
+_BRANCHES = ("then_branch", "else_branch")
+
+
+class _Unfit(Exception):
+    """A branch whose shapes do not fit each other at these sizes."""
+
+    def __init__(self, branch: str, error: ShardcError) -> None:
+        super().__init__(branch)
+        self.branch = branch
+        self.error = error
+
 
 def _if(n: Node) -> list[Value | Tensor]:
     condition = n.value(0)
-    branches: list[GraphProto] = [n.attributes["then_branch"], n.attributes["else_branch"]]
     if condition.array is not None:
-        return list(n.bodies.body(branches[not condition.array.reshape(-1)[0]], []))
+        return list(n.bodies.body(n.attributes[_BRANCHES[not condition.array.reshape(-1)[0]]], []))
+    pred = n.e.reshape(n.x(0), ())
     first: list[TensorType] = []
 
-    def region(graph: GraphProto) -> list[Tensor]:
-        results = [value.tensor() for value in n.bodies.body(graph, [])]
+    def region(branch: str) -> list[Tensor]:
+        try:
+            results = [value.tensor() for value in n.bodies.body(n.attributes[branch], [])]
+        except ShardcError as error:
+            if error.diagnostic.loc.file is None:
+                raise  # what the user said is wrong
+            raise _Unfit(branch, error) from None
         types = [result.type for result in results]
-        if graph is branches[0]:
+        if branch == _BRANCHES[0]:
             first[:] = types
         elif types != first:
             n.known(0, "the branches differ in shape, and which one runs depends on the value of")
         return results
 
-    def body(graph: GraphProto):
-        return (), lambda: region(graph)
+    bodies: list[NewRegion] = [((), partial(region, branch)) for branch in _BRANCHES]
+    try:
+        with n.bodies.undoing():
+            return list(n.e.ops(hlo.if_.name, pred, regions=bodies, weak=False))
+    except _Unfit as unfit:
+        return _one_branch(n, pred, unfit)
 
-    pred = n.e.reshape(n.x(0), ())
-    return list(n.e.ops(hlo.if_.name, pred, regions=[body(graph) for graph in branches], weak=False))
+
+def _one_branch(n: Node, pred: Tensor, unfit: _Unfit) -> list[Value | Tensor]:
+    """The branch that fits; NaN where the condition chooses the other, which ONNX could not run either."""
+    fits = next(branch for branch in _BRANCHES if branch != unfit.branch)
+    types: list[TensorType] = []
+
+    def region() -> list[Tensor]:
+        results = [value.tensor() for value in n.bodies.body(n.attributes[fits], [])]
+        types[:] = [result.type for result in results]
+        return results
+
+    def marked() -> list[Tensor]:
+        message = unfit.error.diagnostic.message
+        if any(type.dtype[0] != "f" and type.dtype != "bf16" for type in types):
+            n.known(0, f"{unfit.branch} does not fit ({message}), and which one runs depends on the value of")
+        warn(
+            f"the {unfit.branch} of If does not fit at these sizes: {message}; the results are NaN where the "
+            "condition chooses it",
+            n.e.loc,
+            "-D NAME=NUMBER fixes the input that the condition depends on",
+        )
+        return [n.e.splat(float("nan"), type) for type in types]
+
+    chosen = pred if fits == _BRANCHES[0] else n.e.op(hlo.not_.name, pred)
+    return list(n.e.ops(hlo.if_.name, chosen, regions=[((), region), ((), marked)], weak=False))
 
 
 def _loop(n: Node) -> list[Value | Tensor]:

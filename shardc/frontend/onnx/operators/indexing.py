@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 
 import numpy as np
@@ -16,10 +17,12 @@ from shardc.frontend.onnx.operators.maths import (
     concat,
     iota,
     mul,
+    row,
     slice_,
     transpose,
     vector,
 )
+from shardc.frontend.onnx.values import Array
 from shardc.frontend.text.builtins.gathers import take, take_along_axis
 from shardc.frontend.text.builtins.indexing import wrapped
 from shardc.frontend.text.builtins.sorting import _sort  # pyright: ignore[reportPrivateUsage]
@@ -39,7 +42,24 @@ _REDUCTIONS = {
 
 def _gather(n: Node) -> Tensor:
     x = n.x(0)
-    return take(n.e, x, n.x(1), axis(n.int("axis"), x.rank))
+    dim = axis(n.int("axis"), x.rank)
+    places = n.value(1).array
+    part = None if places is None else _part(n.e, x, dim, places)
+    return take(n.e, x, n.x(1), dim) if part is None else part
+
+
+def _part(e: Emitter, x: Tensor, dim: int, places: Array) -> Tensor | None:
+    """The elements at known places, if they are one or at even distances."""
+    size = x.shape[dim]
+    if outside := [int(place) for place in places.reshape(-1) if not -size <= place < size]:
+        raise Invalid(f"place {outside[0]} of {size}")
+    found = [int(place) % size for place in places.reshape(-1)]
+    if places.ndim == 0:
+        return row(e, x, dim, found[0])
+    steps = {after - before for before, after in pairwise(found)} or {1}
+    if places.ndim > 1 or not found or len(steps) > 1 or min(steps) < 1:
+        return None
+    return slice_(e, x, dim, found[0], found[-1] + 1, min(steps))
 
 
 def _gather_elements(n: Node) -> Tensor:

@@ -8,10 +8,11 @@ import numpy as np
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators.maths import axis, pad, slice_, vector
+from shardc.frontend.onnx.operators.maths import axis, concat, pad, slice_, vector
 from shardc.frontend.onnx.values import Array
 from shardc.frontend.text.builtins.gathers import take
 from shardc.frontend.text.values import Tensor
+from shardc.ops import hlo
 
 _MODES = {"reflect": "reflect", "edge": "edge", "wrap": "wrap"}
 
@@ -49,10 +50,30 @@ def _taken(n: Node, x: Tensor, dim: int, low: int, high: int, mode: str) -> Tens
     low, high = max(0, low), max(0, high)
     if not low and not high:
         return x
-    if low + high > 1 << 20:
-        raise n.unsupported(f"by {low + high} elements with mode {mode}")
-    places = cast(Array, np.pad(np.arange(n.places(x.shape[dim])), (low, high), mode=cast(Any, mode)))
+    size = x.shape[dim]
+    if mode == "edge":
+        return _joined(n, x, dim, _repeated(n, x, dim, 0, low), _repeated(n, x, dim, size - 1, high))
+    if mode == "wrap" and max(low, high) <= size:
+        return _joined(n, x, dim, slice_(n.e, x, dim, size - low, size), slice_(n.e, x, dim, 0, high))
+    if mode == "reflect" and max(low, high) < size:
+        before, behind = slice_(n.e, x, dim, 1, 1 + low), slice_(n.e, x, dim, size - 1 - high, size - 1)
+        return _joined(n, x, dim, _turned(n, before, dim), _turned(n, behind, dim))
+    n.places(size + low + high)
+    places = cast(Array, np.pad(np.arange(size), (low, high), mode=cast(Any, mode)))
     return take(n.e, x, vector(n.e, places), dim)
+
+
+def _joined(n: Node, x: Tensor, dim: int, before: Tensor, behind: Tensor) -> Tensor:
+    return concat(n.e, [part for part in (before, x, behind) if part.shape[dim]], dim)
+
+
+def _turned(n: Node, x: Tensor, dim: int) -> Tensor:
+    return n.e.op(hlo.reverse.name, x, dimensions=(dim,)) if x.shape[dim] > 1 else x
+
+
+def _repeated(n: Node, x: Tensor, dim: int, place: int, count: int) -> Tensor:
+    shape = tuple(count if i == dim else size for i, size in enumerate(x.shape))
+    return n.e.broadcast_in_dim(slice_(n.e, x, dim, place, place + 1), shape, tuple(range(x.rank)))
 
 
 OPERATORS: dict[str, Lower] = {"Pad": _pad}

@@ -186,10 +186,14 @@ def _space_to_depth(n: Node) -> Tensor:
 def _trilu(n: Node) -> Tensor:
     """The upper or lower triangle of the last two axes, k diagonals away from the main one."""
     e, x = n.e, n.x(0)
-    k = n.x(1) if n.has(1) else None
     square = x.shape[-2:]
-    rows, columns = (iota(e, square, dim, "i64") for dim in (0, 1))
-    edge = rows if k is None else add(e, rows, e.reshape(k, ()))
+    fixed = n.value(1).array if n.has(1) else np.zeros(())
+    rows, columns = (iota(e, square, dim, "i64" if fixed is None else "i32") for dim in (0, 1))
+    if fixed is None:
+        edge = add(e, rows, e.reshape(n.x(1), ()))
+    else:
+        diagonals = min(max(int(fixed.reshape(-1)[0]), -square[0]), square[1])
+        edge = add(e, rows, diagonals) if diagonals else rows
     kept = compare(e, "GE" if n.int("upper", 1) else "LE", columns, edge)
     return choose(e, e.broadcast_to(kept, x.shape), x, e.splat(0, x.type))
 

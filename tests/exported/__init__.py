@@ -1,0 +1,1 @@
+"""Models as exporters write them, with the programs that they were exported from."""
