@@ -1,4 +1,5 @@
-"""Decisions on floats that fall otherwise in f64: comparisons, roundings, orders, casts to integers.
+"""Decisions on floats that fall otherwise in f64: comparisons, roundings, orders, casts to integers,
+and bits, which decide on the last place.
 
 On one side of such a decision a right program may be as far from the true value as it likes, so what hangs on
 it is not compared. Which do is found by running the single-device program again, on arguments that differ by
@@ -47,7 +48,8 @@ class Decision:
     def __str__(self) -> str:
         name = self.node.name.partition(".")[2]
         place = f"line {self.node.loc.line}: " if self.node.loc.file else ""
-        return f"{place}{name} falls otherwise in f64 in {self.count} of {self.total} elements"
+        what = "takes other bits" if self.node.name == hlo.bitcast_convert.name else "falls otherwise"
+        return f"{place}{name} {what} in f64 in {self.count} of {self.total} elements"
 
 
 @dataclass(slots=True)
@@ -84,7 +86,6 @@ def _decides(graph: Graph, node: Node) -> bool:
     floats = any(type.dtype in _FLOATS for type in graph.types(node.operands))
     return (
         floats
-        and node.name != hlo.bitcast_convert.name
         and not _is_control(node)
         and any(type.dtype not in _FLOATS for type in graph.types(node.results))
     )

@@ -38,6 +38,9 @@ Env = dict[int, Blocks]
 Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
 """Runs a loop in another way; None leaves it to Lockstep."""
 
+Together = Callable[[Op, Sequence[Sequence[Array]]], Sequence[Sequence[Array]] | None]
+"""Computes an operation on the operands of several devices at once; None: they are done one by one."""
+
 ONE_DEVICE = Place(Mesh("one device", ()), (0,))
 
 
@@ -45,7 +48,8 @@ class Lockstep:
     """Runs regions of `graph` on the devices of `place`.
 
     `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
-    `meanings` says what operations compute, by name; `loop` may run loops in its own way.
+    `meanings` says what operations compute, by name; `loop` may run loops in its own way, and `together` an
+    operation on all devices.
     """
 
     def __init__(
@@ -58,6 +62,7 @@ class Lockstep:
         meanings: Callable[[str], Meaning | None] = meaning,
         loop: Loop | None = None,
         show: Show | None = None,
+        together: Together | None = None,
     ) -> None:
         self.graph = graph
         self.place = place
@@ -66,6 +71,7 @@ class Lockstep:
         self.meanings = meanings
         self.loop = loop
         self.show = show
+        self.together = together
         self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
@@ -130,10 +136,13 @@ class Lockstep:
         op, computes = self._op(node), self.meanings(node.name)
         assert computes is not None
         captured = [env[value] for value in captures(node)] if node.regions else []
-        done: dict[tuple[int, ...], list[Array]] = {}
+        keys = [
+            tuple(id(blocks[position]) for blocks in (*values, *captured))
+            for position in range(self.place.mesh.size)
+        ]
+        done = self._at_once(op, values, keys) if self.together is not None and not captured else {}
         results: list[Blocks] = [[] for _ in op.results]
-        for position in range(self.place.mesh.size):
-            key = tuple(id(blocks[position]) for blocks in (*values, *captured))
+        for position, key in enumerate(keys):
             if key not in done:
                 arrays = [blocks[position] for blocks in values]
                 found = computes(op, arrays, *self._bodies(node, env, position))
@@ -141,6 +150,16 @@ class Lockstep:
             for blocks, array in zip(results, done[key], strict=True):
                 blocks.append(array)
         return results
+
+    def _at_once(
+        self, op: Op, values: list[Blocks], keys: Sequence[tuple[int, ...]]
+    ) -> dict[tuple[int, ...], list[Array]]:
+        """Results by the operands' identities, where `together` computes them for several devices."""
+        places = {key: position for position, key in enumerate(keys)}
+        if len(places) < 2 or self.together is None:
+            return {}
+        found = self.together(op, [[blocks[position] for blocks in values] for position in places.values()])
+        return {} if found is None else dict(zip(places, map(list, found), strict=True))
 
     def _bodies(self, node: Node, env: Env, position: int) -> tuple[Body, ...]:
         """The regions, which are over scalars, as functions of whole arrays on one device."""
@@ -249,6 +268,7 @@ class Lockstep:
             meanings=self.meanings,
             loop=self.loop,
             show=self.show,
+            together=self.together,
         )
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]

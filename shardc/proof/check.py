@@ -27,7 +27,7 @@ from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.proof.certificate import LOCAL, Facts, entry, text_of
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, Draw, one_way
+from shardc.proof.draws import ALL, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate_both, note_exponents
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
@@ -100,7 +100,7 @@ def _draws(claimed: Any) -> list[Draw]:
         raise Refused("the certificate cannot be read") from None
     if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
         raise Refused("the certificate has no draws, or one twice, or too many")
-    if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in KINDS for draw in found):
+    if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in ALL for draw in found):
         raise Refused("the certificate has draws that there are not")
     return found
 

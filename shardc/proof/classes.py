@@ -16,6 +16,9 @@ from math import gcd
 Key = tuple[int, int, int]
 """Number of the program, value, dimension."""
 
+_ONE = Fraction(1)
+"""Most ratios are this object."""
+
 
 @dataclass(slots=True)
 class Classes:
@@ -26,7 +29,7 @@ class Classes:
     pinned: dict[Key, str] = field(default_factory=dict[Key, str])
 
     def add(self, key: Key, size: int) -> None:
-        self.above[key] = (key, Fraction(1))
+        self.above[key] = (key, _ONE)
         self.sizes[key] = size
 
     def find(self, key: Key) -> tuple[Key, Fraction]:
@@ -35,9 +38,10 @@ class Classes:
         while self.above[key][0] != key:
             path.append(key)
             key = self.above[key][0]
-        ratio = Fraction(1)
+        ratio = _ONE
         for member in reversed(path):
-            ratio *= self.above[member][1]
+            step = self.above[member][1]
+            ratio = ratio if step is _ONE else step * ratio
             self.above[member] = (key, ratio)
         return key, ratio
 
@@ -45,7 +49,7 @@ class Classes:
         """One element of `right` is `ratio` elements of `left`."""
         (a, x), (b, y) = self.find(left), self.find(right)
         if a != b:
-            self.above[a] = (b, ratio * y / x)
+            self.above[a] = (b, _ONE if ratio == 1 and x is y else ratio * y / x)
         elif x != ratio * y:
             self.pin(left, "it is merged with itself")
 

@@ -15,8 +15,12 @@ from shardc.proof.field import key_of
 from shardc.semantics.arrays import Array
 
 KINDS = ("mixed", "positive", "tied")
-"""What inputs are like: of both signs; above zero; a few small numbers again and again, and -inf."""
+"""What inputs are like: of both signs; above zero; a few small numbers again and again."""
 
+NEGATIVE = "negative"
+"""Below zero: one more draw where there are decisions, since a maximum with 0 is 0 then."""
+
+ALL = (*KINDS, NEGATIVE)
 
 Decision = tuple[int, int]
 """The number of the program, as they were run, and the node."""
@@ -77,9 +81,10 @@ class Draw:
             return _integers(rng, type, self.kind, largest)
         if self.kind == "tied":
             return values.whole(rng.choice([-1.0, 0.0, 0.0, 1.0, 2.0], type.shape))
-        shadow = rng.standard_normal(type.shape)
-        shadow = 0.25 + rng.random(type.shape) / 2 if self.kind == "positive" else shadow
-        return values.draw(rng, type.shape, shadow * scale)
+        shadow = (
+            rng.standard_normal(type.shape) if self.kind == "mixed" else 0.25 + rng.random(type.shape) / 2
+        )
+        return values.draw(rng, type.shape, shadow * (-scale if self.kind == NEGATIVE else scale))
 
 
 def _integers(rng: np.random.Generator, type: TensorType, kind: str, largest: int) -> Array:

@@ -18,6 +18,7 @@ from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
 from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.table import meanings
+from shardc.proof.together import stacked
 from shardc.proof.values import same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
@@ -56,7 +57,8 @@ def evaluate(
         if trace is not None:
             trace(node, values)
 
-    machine = Lockstep(graph, meanings=meanings(draw), trace=counted, loop=loop)
+    found = meanings(draw)
+    machine = Lockstep(graph, meanings=found, trace=counted, loop=loop, together=stacked(found))
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, [[array] for array in inputs], {})
     return Ran([blocks[0] for blocks in results], _trips(graph, counts), frozenset(loop.done if loop else ()))

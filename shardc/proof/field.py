@@ -116,6 +116,8 @@ def inverse(a: Residues) -> Residues:
     Products of pairs are inverted, and theirs in turn, so that an element costs three products (Montgomery,
     "Speeding the Pollard and elliptic curve methods of factorization", 1987).
     """
+    if a.size and bool((a == a.reshape(-1)[0]).all()):
+        return np.full_like(a, pow(int(a.reshape(-1)[0]), PRIME - 2, PRIME))
     zero = a == 0
     elements, levels = np.where(zero, _U(1), a).reshape(-1), list[Residues]()
     while elements.size > _FERMAT:

@@ -57,13 +57,20 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     left, right = map(as_exact, arrays)
     if draw.exponents is not None and not draw.exponents.replays:
         return [_divided_exponents(draw, left, right)]
-    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()):
+    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or _literal(right):
         return [arithmetic.divide(left, right)]
     draw.hashed(right.size)
     inverses = np.array(right)
     inverses["residue"] = field.hashed(draw.key("inverse"), [right["residue"]])
     inverses["shadow"], inverses["other"] = 1 / right["shadow"], 1 / right["other"]
     return [arithmetic.multiply(left, inverses)]
+
+
+def _literal(array: Array) -> bool:
+    """Whether all elements are the numbers that their shadows are, as those of constants."""
+    if not array.size or not bool((array["shadow"] == array["other"]).all()):
+        return False
+    return bool((whole(array["shadow"])["residue"] == array["residue"]).all())
 
 
 def _divided_exponents(draw: Draw, left: Array, right: Array) -> Array:
@@ -228,17 +235,21 @@ def remainder(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> lis
     return [arithmetic.subtract(left, arithmetic.multiply(right, times))]
 
 
+_MOST_FACTORS = 64
+"""Up to so large an exponent a power is a product."""
+
+
 @exact(hlo.power)
 def power(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    """By a small whole number a product, else a random function."""
-    base, exponent = map(as_exact, arrays)
-    times = exponent["residue"].reshape(-1)
-    if times.size and int(times[0]) < 64 and bool((times == times[0]).all()) and not special(base).any():
-        result = whole(np.ones(base.shape))
-        for _ in range(int(times[0])):
-            result = arithmetic.multiply(result, base)
-        return [result]
-    return random_function(draw, op, arrays)
+    """By a small whole number a product, element by element, else a random function."""
+    base, exponent = np.broadcast_arrays(*map(as_exact, arrays))
+    small = (exponent["residue"] < _MOST_FACTORS) & ~special(base)
+    if not bool(small.any()):
+        return random_function(draw, op, arrays)
+    result = whole(np.ones(base.shape))
+    for time in range(int(exponent["residue"][small].max())):
+        result = np.where(exponent["residue"] > time, arithmetic.multiply(result, base), result)
+    return [result if bool(small.all()) else np.where(small, result, random_function(draw, op, arrays)[0])]
 
 
 @exact(hlo.bitcast_convert)

@@ -19,7 +19,7 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, is_float, walk
 from shardc.ops import hlo, sdy
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, Draw, one_way
+from shardc.proof.draws import KINDS, NEGATIVE, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate, evaluate_both, note_exponents
 from shardc.proof.failure import Difference, difference
 from shardc.proof.field import MOST
@@ -100,7 +100,7 @@ class _Run:
     shapes: Reduced
     full: Graph
     wanted: int
-    kinds: tuple[str, ...] = KINDS
+    kinds: Sequence[str] = KINDS
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     law: bool = False
@@ -193,6 +193,9 @@ def _prove(run: _Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             return found
+        if draw.decisions and NEGATIVE not in run.kinds:
+            run.kinds = [*run.kinds, NEGATIVE]
+            run.wanted += 1
         if len(run.draws) == run.wanted:
             break
     if not run.draws:
@@ -208,8 +211,10 @@ def _wanted(whole: Graph, size: int) -> int:
 
 
 def _draws(seed: int, run: _Run) -> Iterator[Draw]:
-    kinds, count = run.kinds, ATTEMPTS * run.wanted
-    return (Draw(seed * 1000 + number, kinds[number % len(kinds)]) for number in range(count))
+    number = 0
+    while number < ATTEMPTS * run.wanted:
+        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)])
+        number += 1
 
 
 def _sampled(whole: Graph) -> list[str]:

@@ -99,30 +99,38 @@ class _Rewriter:
 
     def node(self, node: Node) -> list[Node]:
         before: list[Node] = []
-        operands = node.operands
-        dims = self.program.sums.get(node.id, ())
+        operands = list(node.operands)
+        number, dims = self.program.sums.get(node.id, (0, ()))
         if dims:
-            before, last = self.weighted(node, [(dim, self.change(operands[0], dim)) for dim in dims])
-            operands = (last, *operands[1:])
+            changes = [(dim, self.change(operands[number], dim)) for dim in dims]
+            operands[number] = self.weighted(before, node, operands[number], changes)
+        block, starts = self.program.starts.get(node.id, (0, {}))
+        for number, dim in starts.items():
+            if self.change(block, dim):
+                operands[number] = self.scaled(before, node, operands[number], block, dim)
         regions = tuple(map(self.region, node.regions))
-        return [*before, replace(node, operands=operands, attrs=self.attrs(node), regions=regions)]
+        return [*before, replace(node, operands=tuple(operands), attrs=self.attrs(node), regions=regions)]
 
     def attrs(self, node: Node) -> dict[str, object]:
         """The attributes that hold sizes, with the new ones."""
         attrs = dict(node.attrs)
         if node.name in (hlo.constant.name, sdy.constant.name):
             attrs["value"] = Dense(cast(Dense, attrs["value"]).data, self.type(node.results[0]).shape)
-        for key in {hlo.slice_.name: ("limit_indices",), hlo.dynamic_slice.name: ("slice_sizes",),
-                    hlo.gather.name: ("slice_sizes",)}.get(node.name, ()):  # fmt: skip
+        for key in {hlo.slice_.name: ("limit_indices",), hlo.gather.name: ("slice_sizes",)}.get(
+            node.name, ()
+        ):
             operand = node.operands[0]
+            old, new = self.program.shape(operand), self.type(operand).shape
             sizes = enumerate(cast("Sequence[int]", attrs[key]))
-            new = self.type(operand).shape
-            attrs[key] = tuple(new[dim] if self.change(operand, dim) else size for dim, size in sizes)
+            attrs[key] = tuple(new[dim] if size == old[dim] else size for dim, size in sizes)
+        if node.name == hlo.dynamic_slice.name:
+            attrs["slice_sizes"] = self.type(node.results[0]).shape
         return attrs
 
-    def weighted(self, node: Node, dims: Sequence[tuple[int, Shrunk | None]]) -> tuple[list[Node], int]:
-        """The first operand times the weights of the dimensions."""
-        operand, made = node.operands[0], list[Node]()
+    def weighted(
+        self, made: list[Node], node: Node, operand: int, dims: Sequence[tuple[int, Shrunk | None]]
+    ) -> int:
+        """An operand times the weights of its dimensions."""
         type = self.type(operand)
         for dim, change in dims:
             if change is None:
@@ -135,7 +143,17 @@ class _Rewriter:
                 made, node, hlo.broadcast_in_dim.name, (weights,), type, broadcast_dimensions=(dim,)
             )
             operand = self.add(made, node, hlo.multiply.name, (operand, spread), type)
-        return made, operand
+        return operand
+
+    def scaled(self, made: list[Node], node: Node, start: int, block: int, dim: int) -> int:
+        """A start that is k times a block's size, as k times the new size."""
+        type = self.program.graph.type(start)
+        sizes = (self.program.shape(block)[dim], self.type(block).shape[dim])
+        for name, size in zip((hlo.divide.name, hlo.multiply.name), sizes, strict=True):
+            number = Dense(np.asarray(size, type.numpy), ())
+            factor = self.add(made, node, hlo.constant.name, (), type, value=number)
+            start = self.add(made, node, name, (start, factor), type)
+        return start
 
     def add(
         self,

@@ -17,6 +17,7 @@ from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import Dense
 from shardc.ops import OpDef, Trait, has, hlo, sdy, spmd
 from shardc.proof.classes import Classes, Key
+from shardc.proof.device_scalars import Known, on_devices
 
 
 @dataclass(slots=True)
@@ -27,8 +28,15 @@ class Program:
     graph: Graph
     classes: Classes
     together: dict[Key, int]
-    sums: dict[int, tuple[int, ...]] = field(default_factory=dict[int, "tuple[int, ...]"])
-    """Node -> the dimensions of its first operand that it sums over."""
+    sums: dict[int, tuple[int, tuple[int, ...]]] = field(
+        default_factory=dict[int, "tuple[int, tuple[int, ...]]"]
+    )
+    """Node -> the number of an operand, and the dimensions of it that the node sums over."""
+    known: Known = field(default_factory=Known)
+    starts: dict[int, tuple[int, dict[int, int]]] = field(
+        default_factory=dict[int, "tuple[int, dict[int, int]]"]
+    )
+    """Node -> a block; and number of an operand, which is a multiple of the block's size -> dimension."""
     merges: list[tuple[tuple[int, list[int]], tuple[int, int], str]] = field(
         default_factory=list["tuple[tuple[int, list[int]], tuple[int, int], str]"]
     )
@@ -62,11 +70,20 @@ class Program:
 
     def _region(self, region: Region) -> None:
         for node in region.nodes:
+            self._note(node)
             treat = UNIFORM.get(node.name) or _by_trait(node.name)
             treat(self, node)
             inside = has(node.name, Trait.REGION) or node.name == sdy.named_computation.name
             for inner in node.regions if inside else ():
                 self._region(inner)
+
+    def _note(self, node: Node) -> None:
+        """Keep what a scalar is on every device, if that follows from the device's number."""
+        if len(self.graph.meshes) == 1 and not node.regions:
+            (mesh,) = self.graph.meshes.values()
+            found = on_devices(self.graph, mesh, node, self.known)
+            if found is not None:
+                self.known[node.results[0]] = found
 
     def merge(self) -> None:
         """Of dimensions that a reshape merges the largest whose size does not stay anyway may shrink."""
@@ -90,7 +107,8 @@ class Program:
         for function in self.graph.functions.values():
             for node in _nodes(function.body):
                 dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
-                dims += [self.key(node.operands[0], d) for d in self.sums.get(node.id, ())]
+                number, summed = self.sums.get(node.id, (0, ()))
+                dims += [self.key(node.operands[number], d) for d in summed]
                 roots = [self.classes.find(key)[0] for key in dims]
                 for key, root in zip(dims, roots, strict=True):
                     self.together[key] = max(self.together.get(key, 1), roots.count(root))

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from shardc.graph import Node
 from shardc.graph.attrs import GatherDims, ScatterDims
-from shardc.ops import chlo, hlo
+from shardc.ops import chlo, hlo, op_of
 from shardc.proof.uniform import Program, treats
 
 
@@ -18,24 +18,38 @@ def _slice(program: Program, node: Node) -> None:
 
 @treats(hlo.dynamic_slice)
 def _dynamic_slice(program: Program, node: Node) -> None:
-    _whole_dims(program, node, node.operands[0], node.results[0])
+    _whole_dims(program, node, node.operands[0], node.results[0], starts=1)
 
 
 @treats(hlo.dynamic_update_slice)
 def _dynamic_update_slice(program: Program, node: Node) -> None:
     operand, update = node.operands[:2]
     program.alike(operand, node.results[0])
-    _whole_dims(program, node, operand, update)
+    _whole_dims(program, node, operand, update, starts=2)
 
 
-def _whole_dims(program: Program, node: Node, operand: int, part: int) -> None:
-    """Dimensions that are taken whole go together; the others keep their sizes."""
+def _whole_dims(program: Program, node: Node, operand: int, part: int, starts: int | None = None) -> None:
+    """Dimensions that are taken whole go together, and so do those of which each device has a block; the
+    others keep their sizes. starts: the first operand that says where the part begins.
+    """
+    own: dict[int, int] = {}
     for dim, (all_of, some) in enumerate(zip(program.shape(operand), program.shape(part), strict=True)):
+        number = None if starts is None else starts + dim
         if all_of == some and 1 not in (all_of, some):
             program.link((operand, dim), (part, dim))
+        elif number is not None and _is_own(program, node.operands[number], all_of, some):
+            program.link((operand, dim), (part, dim))
+            own[number] = dim
         else:
             program.pin(operand, f"bounds in line {node.loc.line}", dim)
             program.pin(part, f"bounds in line {node.loc.line}", dim)
+    program.starts[node.id] = (part, own)
+
+
+def _is_own(program: Program, start: int, all_of: int, some: int) -> bool:
+    """Whether a part begins at a multiple of its size on every device."""
+    found = program.known.get(start)
+    return found is not None and some > 1 and all_of % some == 0 and not bool((found % some).any())
 
 
 @treats(hlo.concatenate)
@@ -84,33 +98,32 @@ def _gather(program: Program, node: Node) -> None:
         else:
             program.pin(result, f"gather in line {node.loc.line}", to)
     for dim, size in enumerate(program.shape(operand)):
-        if dim in dropped or sizes[dim] != size:
+        if dim not in dims.operand_batching_dims and (dim in dropped or sizes[dim] != size):
             program.pin(operand, f"gather in line {node.loc.line}", dim)
+    for dim, index in zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True):
+        program.link((operand, dim), (indices, index))
     others = [dim for dim in range(len(program.shape(result))) if dim not in dims.offset_dims]
     batch = [dim for dim in range(len(program.shape(indices))) if dim != dims.index_vector_dim]
     for dim, to in zip(batch, others, strict=True):
         program.link((indices, dim), (result, to))
-        if dims.operand_batching_dims:
-            program.pin(result, f"gather in line {node.loc.line}", to)
     if dims.index_vector_dim < len(program.shape(indices)):
         program.pin(indices, f"gather in line {node.loc.line}", dims.index_vector_dim)
 
 
 @treats(hlo.scatter)
 def _scatter(program: Program, node: Node) -> None:
-    """Windows of whole dimensions are all alike; where updates go, and how many there are, stays."""
+    """Windows of whole dimensions are all alike, and updates that are added; where they go to stays."""
     count = len(node.operands) // 2
     dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
     indices, line = node.operands[count], f"scatter in line {node.loc.line}"
-    program.pin(indices, line)
-    dropped = (*dims.inserted_window_dims, *dims.input_batching_dims)
     for operand, update, result in zip(
         node.operands[:count], node.operands[count + 1 :], node.results, strict=True
     ):
-        kept = [dim for dim in range(len(program.shape(operand))) if dim not in dropped]
+        batching = (*dims.inserted_window_dims, *dims.input_batching_dims)
+        kept = [dim for dim in range(len(program.shape(operand))) if dim not in batching]
         program.alike(operand, result)
         program.alike(operand, node.operands[0])
-        for dim in dropped:
+        for dim in dims.inserted_window_dims:
             program.pin(operand, line, dim)
         for dim, window in zip(kept, dims.update_window_dims, strict=True):
             if program.shape(operand)[dim] == program.shape(update)[window]:
@@ -118,6 +131,25 @@ def _scatter(program: Program, node: Node) -> None:
             else:
                 program.pin(operand, line, dim)
                 program.pin(update, line, window)
-        for dim in range(len(program.shape(update))):
-            if dim not in dims.update_window_dims:
-                program.pin(update, line, dim)
+        for dim, index in zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True):
+            program.link((operand, dim), (indices, index))
+        _updates(program, node, update, dims)
+    if dims.index_vector_dim < len(program.shape(indices)):
+        program.pin(indices, line, dims.index_vector_dim)
+
+
+def _updates(program: Program, node: Node, update: int, dims: ScatterDims) -> None:
+    """The dimensions of updates that are no windows: one for each of the indices'."""
+    indices, line = node.operands[len(node.operands) // 2], f"scatter in line {node.loc.line}"
+    kind = op_of(program.graph, node).combiner
+    along = [dim for dim in range(len(program.shape(update))) if dim not in dims.update_window_dims]
+    places = [dim for dim in range(len(program.shape(indices))) if dim != dims.index_vector_dim]
+    folded = {
+        dim: at for dim, at in zip(along, places, strict=True) if at not in dims.scatter_indices_batching_dims
+    }
+    for dim, at in zip(along, places, strict=True):
+        program.link((update, dim), (indices, at))
+        if dim in folded and (kind not in ("sum", "max", "min") or len(node.results) > 1):
+            program.pin(update, line, dim)
+    if kind == "sum" and len(node.results) == 1:
+        program.sums[node.id] = (2, tuple(folded))

@@ -29,7 +29,7 @@ def _dot(program: Program, node: Node) -> None:
                 place += 1
     for left, right in zip(dims.lhs_contracting, dims.rhs_contracting, strict=True):
         program.link((lhs, left), (rhs, right))
-    program.sums[node.id] = dims.lhs_contracting
+    program.sums[node.id] = (0, dims.lhs_contracting)
 
 
 @treats(hlo.reduce)
@@ -45,7 +45,7 @@ def _reduce(program: Program, node: Node) -> None:
         if kind not in ("sum", "max", "min", "and", "or", "bitand", "bitor"):
             program.pin(operand, f"reduce in line {node.loc.line}", *along)
     if kind == "sum":
-        program.sums[node.id] = along
+        program.sums[node.id] = (0, along)
 
 
 @treats(hlo.reduce_window)
@@ -78,7 +78,7 @@ def _convolution(program: Program, node: Node) -> None:
     program.link((lhs, dims.input_batch), (result, dims.output_batch))
     program.link((rhs, dims.kernel_output_feature), (result, dims.output_feature))
     program.link((lhs, dims.input_feature), (rhs, dims.kernel_input_feature))
-    program.sums[node.id] = (dims.input_feature,)
+    program.sums[node.id] = (0, (dims.input_feature,))
     for value, places in (
         (lhs, dims.input_spatial),
         (rhs, dims.kernel_spatial),

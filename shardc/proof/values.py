@@ -92,7 +92,7 @@ def special(array: Array) -> NDArray[np.bool_]:
 
 
 def any_special(*arrays: Array) -> bool:
-    return any(bool(special(array).any()) for array in arrays)
+    return any(array.size > 0 and bool(array["residue"].max() > PRIME) for array in arrays)
 
 
 def representative(array: Array) -> Floats:

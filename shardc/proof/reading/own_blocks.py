@@ -15,15 +15,11 @@ from typing import cast
 
 import numpy as np
 
-from shardc.graph import Graph, Node, Region, is_float, walk
-from shardc.graph.attrs import Dense
+from shardc.graph import Graph, Node, Region, walk
 from shardc.layout import Axis, Mesh, size_of
 from shardc.layout.groups import Numbers, axes_of_positions
-from shardc.ops import Trait, has, hlo, meaning, op_of, sdy, spmd
-from shardc.semantics.arrays import Array
-
-Known = dict[int, Array]
-"""Scalars that follow from the device's number: an array with an element for every position of the mesh."""
+from shardc.ops import Trait, has, hlo, sdy, spmd
+from shardc.proof.device_scalars import Known, on_devices
 
 
 def own_blocks(graph: Graph) -> Graph:
@@ -51,31 +47,9 @@ def _region(graph: Graph, mesh: Mesh, region: Region, around: Known) -> None:
             for inner in node.regions:
                 _region(graph, mesh, inner, known)
             continue
-        value = _value(graph, mesh, node, known)
+        value = on_devices(graph, mesh, node, known)
         if value is not None:
             known[node.results[0]] = value
-
-
-def _value(graph: Graph, mesh: Mesh, node: Node, known: Known) -> Array | None:
-    """What a scalar is on every device; None if it follows from more than the device's number."""
-    types = graph.types(node.results)
-    if len(types) != 1 or types[0].shape or is_float(types[0].dtype):
-        return None
-    if node.name == hlo.partition_id.name:
-        return np.arange(mesh.size, dtype=np.uint32)
-    if node.name == hlo.constant.name:
-        return np.full(mesh.size, cast(Dense, node.attrs["value"]).array())
-    op, computes = op_of(graph, node), meaning(node.name)
-    known_all = all(operand in known for operand in node.operands)
-    if computes is None or not known_all or not has(node.name, Trait.ELEMENTWISE):
-        return None
-    wide = replace(
-        op,
-        operands=tuple(type.with_shape((mesh.size,)) for type in op.operands),
-        results=tuple(type.with_shape((mesh.size,)) for type in op.results),
-    )
-    with np.errstate(all="ignore"):
-        return computes(wide, [known[operand] for operand in node.operands])[0]
 
 
 def _block(graph: Graph, mesh: Mesh, node: Node, known: Known) -> Node | None:

@@ -26,7 +26,7 @@ def _compiled(text: str) -> tuple[Graph, Graph]:
         return whole, snapshot(module).graph
 
 
-def _at_full_size(whole: Graph, local: Graph) -> Proof:
+def at_full_size(whole: Graph, local: Graph) -> Proof:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(proving, "reduced", lambda whole, local: Reduced(whole, local, (), ()))
         return prove(whole, local)
@@ -44,7 +44,7 @@ def _check(seed: int) -> tuple[int, int, int]:
     planted = faults(local)
     for fault in random.sample(planted, min(3, len(planted))):
         with fault.planted():
-            full, reduced = _at_full_size(whole, local), prove(whole, local)
+            full, reduced = at_full_size(whole, local), prove(whole, local)
         if full.verdict is Verdict.DIFFERS:
             assert reduced.verdict is not Verdict.PROVED, (str(fault), text)
             found += 1
