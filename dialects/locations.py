@@ -8,6 +8,7 @@ A Location's columns count from 1. In the text, those of a Python file count fro
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, NameLoc
@@ -92,4 +93,10 @@ def name_of(attr: NameLoc) -> str | None:
 
 def locate(target: Operation | BlockArgument[Attribute], loc: Location) -> None:
     """Set the location of an operation or of a block argument."""
-    cast(Any, target).location = SourceLoc(loc) if loc != UNKNOWN else UNKNOWN_SOURCE
+    cast(Any, target).location = source_of(loc)
+
+
+@lru_cache(maxsize=1 << 12)
+def source_of(loc: Location) -> SourceLoc:
+    """The attribute of a place; one object for a few that come close together."""
+    return SourceLoc(loc) if loc != UNKNOWN else UNKNOWN_SOURCE

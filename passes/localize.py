@@ -183,4 +183,3 @@ def _note_global(value: OpResult, text: str) -> None:
     texts[value.index] = text
     noted = text if len(texts) == 1 else tuple(texts)
     value.op.attributes[GLOBAL] = attribute_of(GLOBAL, noted)
-

@@ -29,7 +29,7 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.outline import Functions, inputs, manual_bodies, outputs
+from shardc.rewrite.outline import Functions, inputs, manual_bodies, nested, outputs
 
 LEAST = 24
 NAME = "layer"
@@ -141,8 +141,7 @@ def _flow(segment: _Segment) -> _Key:
         places[value] = (step, index)
     for number, value in enumerate(inputs(segment)):
         places[value] = _constant(value) or number
-    operands = (value for op in segment for inner in op.walk() for value in inner.operands)
-    return tuple(places.get(value) for value in operands)
+    return tuple([places.get(value) for op in nested(segment) for value in op.operands])
 
 
 def _places(segment: _Segment) -> dict[SSAValue, tuple[int, int]]:
@@ -159,8 +158,9 @@ def _constant(value: SSAValue) -> Attribute | None:
 
 def _constants(step: Operation) -> list[Operation]:
     """The constants that a step uses and that stand beside it."""
-    owners = (v.owner for op in step.walk() for v in op.operands if _constant(v) is not None)
-    return [op for op in dict.fromkeys(owners) if isinstance(op, Operation) and op.parent is step.parent]
+    owners = dict.fromkeys([v.owner for op in nested([step]) for v in op.operands])
+    parent = step.parent
+    return [o for o in owners if isinstance(o, Operation) and o.name == _CONSTANT and o.parent is parent]
 
 
 def _with_constants(segment: _Segment) -> _Segment:
@@ -177,10 +177,7 @@ def _own_constants(segment: _Segment) -> None:
                 copy = constant.clone()
                 Rewriter.insert_op(copy, InsertPoint.before(step))
                 own[constant] = copy.results[0]
-            constant.results[0].replace_uses_with_if(
-                own[constant], lambda use, step=step: _is_in(use.operation, step)
-            )
-
-
-def _is_in(op: Operation, step: Operation) -> bool:
-    return _step(op, {step: 0}) is not None
+        for op in nested([step]):
+            for index, value in enumerate(op.operands):
+                if isinstance(value, OpResult) and value.op in own:
+                    op.operands[index] = own[value.op]

@@ -158,14 +158,14 @@ def _has_effect(op: Operation) -> bool:
 def manual_bodies(module: ModuleOp) -> list[Block]:
     """The blocks of all per-device code, in program order."""
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
-    inner = (op for function in functions for op in function.body.walk())
+    inner = (op for function in functions for block in function.body.blocks for op in nested(block.ops))
     return [op.body.block for op in inner if isinstance(op, ManualComputationOp)]
 
 
 def _renumber_groups(ops: Iterable[Operation]) -> None:
     """Count the composite groups of a function from 0, so that equal functions have equal groups."""
     numbers: dict[str, str] = {}
-    for op in _all(ops):
+    for op in nested(ops):
         group = op.attributes.get(GROUP)
         if isinstance(group, StringAttr):
             name, _, rest = group.data.partition("#")
@@ -175,9 +175,11 @@ def _renumber_groups(ops: Iterable[Operation]) -> None:
 
 def inputs(ops: Sequence[Operation]) -> list[SSAValue]:
     """The values that operations use and don't make, in the order of their first use."""
-    inside = set(ops)
-    every = (value for op in _all(ops) for value in op.operands)
-    return list(dict.fromkeys(value for value in every if not _within(value, inside)))
+    every = nested(ops)
+    made = {id(result) for op in every for result in op.results}
+    made.update(id(arg) for op in every for region in op.regions for b in region.blocks for arg in b.args)
+    used = {id(value): value for op in every for value in op.operands}
+    return [value for key, value in used.items() if key not in made]
 
 
 def outputs(ops: Sequence[Operation]) -> list[SSAValue]:
@@ -186,15 +188,15 @@ def outputs(ops: Sequence[Operation]) -> list[SSAValue]:
     return [r for op in ops for r in op.results if any(_outside(use.operation, inside) for use in r.uses)]
 
 
-def _all(ops: Iterable[Operation]) -> list[Operation]:
-    return [inner for op in ops for inner in op.walk()]
-
-
-def _within(value: SSAValue, inside: set[Operation]) -> bool:
-    """Whether a value is made by the operations or inside one of them."""
-    owner = value.owner
-    op = owner if isinstance(owner, Operation) else owner.parent_op()
-    return op is not None and not _outside(op, inside)
+def nested(ops: Iterable[Operation]) -> list[Operation]:
+    """The operations and those in their bodies, in order."""
+    every: list[Operation] = []
+    for op in ops:
+        if op.regions:
+            every.extend(op.walk())
+        else:
+            every.append(op)
+    return every
 
 
 def _outside(op: Operation, inside: set[Operation]) -> bool:

@@ -13,15 +13,19 @@ from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Region as IRRegion
 
 from shardc.diagnostics import Location
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
 from shardc.forms.localize import Localizer
-from shardc.graph import Graph, Node, TensorType
+from shardc.graph import Graph, Node, Region, TensorType
 from shardc.graph.builder import Builder
 from shardc.layout import Mesh, Sharding
 from shardc.ops import Trait, has
+
+_BY_THEMSELVES = (Trait.REGION, Trait.GLOBAL_COLLECTIVE, Trait.ANNOTATION)
+"""Loops, branches and code per device have bodies to localize; each collective says why it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +36,20 @@ class _Recipe:
     types: tuple[Attribute, ...]
     properties: dict[str, Attribute]
     attributes: dict[str, Attribute]
+    regions: tuple[IRRegion, ...]
 
-    def make(self, operands: Sequence[SSAValue]) -> Operation:
+    def make(self, operands: Sequence[SSAValue], place: Location) -> Operation:
+        regions = [region.clone() for region in self.regions]
+        for region in regions:
+            for block in region.blocks:
+                for inner in (*block.args, *block.ops):
+                    locate(inner, place)
         return self.kind.create(
             operands=operands,
             result_types=self.types,
             properties=self.properties,
             attributes=self.attributes,
+            regions=regions,
         )
 
 
@@ -59,9 +70,9 @@ class RememberingLocalizer(Localizer):
 
     def step(self, builder: Builder[Any], node: Node, env: dict[int, Any]) -> list[Any]:
         """Build one node, by the recipe that there is for it."""
-        if node.regions or not isinstance(builder, IRBuilder) or builder.tags:
+        if not isinstance(builder, IRBuilder) or builder.tags or has(node.name, *_BY_THEMSELVES):
             return super().step(builder, node, env)
-        key = (node.name, id(node.attrs), *map(self._kind, node.operands), None, *map(self._kind, node.results))
+        key = self._key(node)
         if key not in self._recipes:
             before = builder.last
             values = super().step(builder, node, env)
@@ -71,10 +82,30 @@ class RememberingLocalizer(Localizer):
         if recipe is None:
             return super().step(builder, node, env)
         place = node.loc.named(None)
-        op = builder.insert(recipe.make([env[v] for v in node.operands]), place)
+        op = builder.insert(recipe.make([env[v] for v in node.operands], place), place)
         for result, value in zip(node.results, op.results, strict=True):
             name_result(value, place, self.graph.values[result].loc)
         return list(op.results)
+
+    def _key(self, node: Node) -> Hashable:
+        """Equal for nodes that become the same operation."""
+        kinds = tuple(map(self._kind, node.operands)), tuple(map(self._kind, node.results))
+        return (node.name, id(node.attrs), kinds, tuple([self._inside(region) for region in node.regions]))
+
+    def _inside(self, region: Region) -> Hashable:
+        """Equal for bodies that do the same to their arguments; values from around are those very values."""
+        inside: dict[int, int] = {}
+        keys: list[Hashable] = []
+        for value in region.args:
+            inside[value] = -1 - len(inside)
+            keys.append(self.graph.type(value))
+        for node in region.nodes:
+            bodies = tuple([self._inside(inner) for inner in node.regions])
+            operands = tuple([inside.get(value, value) for value in node.operands])
+            keys.append((node.name, id(node.attrs), operands, self.graph.types(node.results), bodies))
+            for value in node.results:
+                inside[value] = -1 - len(inside)
+        return tuple(keys)
 
     def _kind(self, value: int) -> int:
         """The same for values of one type and sharding."""
@@ -95,9 +126,13 @@ class RememberingLocalizer(Localizer):
         """How a node was built; None if it became more than an operation on its operands, or has names of
         its own."""
         op = builder.last
-        if op is None or op is before or op.prev_op is not before or has(node.name, Trait.GLOBAL_COLLECTIVE):
+        if op is None or op is before or op.prev_op is not before:
             return None
-        if op.regions or list(op.operands) != list(operands) or list(op.results) != list(values):
+        if (
+            list(op.operands) != list(operands)
+            or list(op.results) != list(values)
+            or not _is_closed(op, node.loc.named(None))
+        ):
             return None
         locs = [self.graph.values[result].loc for result in node.results]
         named = [loc.name if is_hint(loc.name) else None for loc in locs]
@@ -105,7 +140,24 @@ class RememberingLocalizer(Localizer):
         if [value.name_hint for value in values] != named or {location_of(op.location)} != {*placed}:
             return None
         types = tuple(result.type for result in op.results)
-        return _Recipe(type(op), types, dict(op.properties), dict(op.attributes))
+        return _Recipe(type(op), types, dict(op.properties), dict(op.attributes), op.regions)
+
+
+def _is_closed(op: Operation, place: Location) -> bool:
+    """Whether what is inside uses nothing from around, has no bodies in turn, no names and the one place."""
+    for region in op.regions:
+        for block in region.blocks:
+            inside = {*block.args, *(result for inner in block.ops for result in inner.results)}
+            for inner in block.ops:
+                if (
+                    inner.regions
+                    or not inside.issuperset(inner.operands)
+                    or location_of(inner.location) != place
+                ):
+                    return False
+            if any(value.name_hint for value in inside):
+                return False
+    return True
 
 
 def name_result(value: OpResult, place: Location, loc: Location) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import cast
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
@@ -19,6 +20,7 @@ from shardc.graph import Graph, Node, Op, Region
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.rates import OpWork, Rates
+from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 
 Total = tuple[int, int, int, int, int]
@@ -45,6 +47,13 @@ class Variable:
     size: int = 0  # elements of its operands and results
     work: OpWork | None = None  # what it takes, where that is counted
     touched: tuple[int, ...] = ()  # the values whose cost its choice may change
+    told: tuple[Wanted, ...] = field(default=(), init=False)  # who is told of another choice
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name == "choice":
+            for wanted in self.told:
+                wanted.change(self, cast(Choice, value))
+        object.__setattr__(self, name, value)
 
 
 @dataclass(eq=False)
@@ -88,6 +97,7 @@ class Problem:
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
     asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
+    wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
@@ -136,9 +146,18 @@ class Problem:
 
     def needs(self, value: int) -> list[Sharding]:
         """The distinct layouts its consumers need, in program order, without the given one."""
-        given = self.given(value)
-        wanted = [variable.choice.operands[index] for variable, index in self.consumers.get(value, [])]
+        given, consumers = self.given(value), self.consumers.get(value, [])
+        if len(consumers) >= MANY:
+            return [need for need in self._wanted(value).layouts() if need != given]
+        wanted = [variable.choice.operands[index] for variable, index in consumers]
         return [need for need in dict.fromkeys(wanted) if need != given]
+
+    def _wanted(self, value: int) -> Wanted:
+        """The layouts that many consumers need."""
+        known, consumers = self.wanted.get(value), self.consumers[value]
+        if known is None or known.count != len(consumers):
+            known = self.wanted[value] = Wanted(consumers)
+        return known
 
     def users(self, value: int, need: Sharding) -> list[Variable]:
         """The consumers that need the value in one layout, in program order."""

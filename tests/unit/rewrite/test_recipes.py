@@ -8,6 +8,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
 from shardc.compilation import lower
+from shardc.diagnostics import Location
 from shardc.dialects.context import make_context
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
@@ -19,8 +20,8 @@ LAYERS = """mesh pod[data=2, model=4]
 
 def main(x: f32[8@data, 16], w: f32[3, 16, 16@model], v: f32[3, 16@model, 16]) -> f32[8@data, 16]:
     h = tanh(x @ w[0]) @ v[0]
-    h = tanh(h @ w[1]) @ v[1]
-    h = tanh(h @ w[2]) @ v[2]
+    h = tanh(h @ w[1]) @ v[1] + sum(h, axis=0) + max(h, axis=0)
+    h = tanh(h @ w[2]) @ v[2] + sum(h, axis=0) + max(h, axis=0)
     return sort(softmax(h), axis=0)
 """
 EXAMPLES = ("megatron_mlp", "transformer_layer", "layers", "vocabulary", "weight_gathering")
@@ -52,12 +53,13 @@ def test_like_operations_are_made_by_a_recipe(monkeypatch: pytest.MonkeyPatch):
     made = list[type]()
     original = recipes._Recipe.make
 
-    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue]):
+    def told(recipe: recipes._Recipe, operands: Sequence[SSAValue], place: Location):
         made.append(recipe.kind)
-        return original(recipe, operands)
+        return original(recipe, operands, place)
 
     monkeypatch.setattr(recipes._Recipe, "make", told)
     localized(LAYERS, numbered=False)
     names = [kind.name for kind in made]
     assert names.count("stablehlo.tanh") == 2  # of three
+    assert "stablehlo.reduce" in names  # with its body
     assert "stablehlo.sort" not in names
