@@ -10,6 +10,7 @@ from shardc.graph.types import (
     identity,
     is_complex,
     is_float,
+    is_inexact,
     is_integer,
 )
 
@@ -33,6 +34,7 @@ __all__ = [
     "identity",
     "is_complex",
     "is_float",
+    "is_inexact",
     "is_integer",
     "walk",
 ]

@@ -75,6 +75,11 @@ def is_complex(dtype: str) -> bool:
     return dtype in ("c64", "c128")
 
 
+def is_inexact(dtype: str) -> bool:
+    """A float or a complex number."""
+    return is_float(dtype) or is_complex(dtype)
+
+
 def is_integer(dtype: str) -> bool:
     """Signed or unsigned, without bool."""
     return dtype[0] in "iu" and dtype[1:].isdigit()

@@ -1,13 +1,12 @@
-"""Sorting, general reductions, linear algebra and Fourier transforms in JAX."""
+"""Sorting, general reductions and linear algebra in JAX."""
 
 from __future__ import annotations
 
 from typing import cast
 
 from shardc.backend.jax.target import JAX
-from shardc.backend.python import idiom
+from shardc.backend.python import fourier, idiom
 from shardc.backend.python.expressions import Expr, attribute, call, integers, tuple_of
-from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
@@ -121,10 +120,7 @@ def triangular_solve(scope: Scope, node: Node) -> Expr:
     )
 
 
-@JAX.prints(hlo.fft)
-def fft(scope: Scope, node: Node) -> Expr:
-    kind = quoted(str(node.attrs["fft_type"]).lower())
-    return call("lax.fft", scope.expr(node.operands[0]), kind, integers(ints(node, "fft_length")))
+JAX.prints(hlo.fft)(fourier.fft)
 
 
 @JAX.prints(hlo.map_)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.backend.numpy.kernels import dtype_text, kernel_call, keywords
 from shardc.backend.numpy.target import NUMPY
-from shardc.backend.python import idiom
+from shardc.backend.python import fourier, idiom
 from shardc.backend.python.expressions import call, integers, list_of, tuple_of
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.regions import scalar_function
@@ -118,3 +118,6 @@ def identity(scope: Scope, node: Node) -> Printed:
     if len(node.operands) == 1:
         return scope.term(node.operands[0])
     return Several(tuple_of([scope.expr(value) for value in node.operands]))
+
+
+NUMPY.prints(hlo.fft)(fourier.fft)

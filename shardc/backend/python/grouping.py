@@ -57,7 +57,7 @@ class Group:
         if made is None or made.name != hlo.constant.name:
             return None
         data = cast(Dense, made.attrs["value"])
-        return float(data.data[()]) if data.is_splat else None
+        return float(data.data[()]) if data.is_splat and data.data.dtype.kind != "c" else None
 
 
 Attrs = dict[str, object]

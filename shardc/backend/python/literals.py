@@ -7,6 +7,7 @@ array is written out, a large one as base64.
 from __future__ import annotations
 
 import base64
+from math import copysign, isfinite
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +24,21 @@ def scalar(value: np.generic, dtype: str, target: Target) -> Expr:
     if dtype == "bool":
         return raw(str(bool(value)))
     if is_complex(dtype):
-        return call("complex", *(_real(part, target) for part in (value.real, value.imag)))
+        return _complex(value, target)
     if is_float(dtype):
         return _real(value, target)
     return _signed(str(int(value)))
+
+
+def _complex(value: np.generic, target: Target) -> Expr:
+    """2.0, 3j, complex(2.0, 3.0): a real number beside complex ones becomes one."""
+    real, imag = complex(value.item()).real, complex(value.item()).imag
+    parts = _real(value.real, target), _real(value.imag, target)
+    if imag == 0 and copysign(1, imag) > 0:
+        return parts[0]
+    if real == 0 and copysign(1, real) > 0 and isfinite(imag) and imag > 0:
+        return raw(f"{parts[1].text.removesuffix('.0')}j")
+    return call("complex", *parts)
 
 
 def _real(value: np.generic, target: Target) -> Expr:

@@ -5,9 +5,9 @@ The modules that `PRINTERS` lists attach the printers; a new one must be added t
 
 from types import ModuleType
 
-from shardc.backend.shard import collectives, control, elementwise, reductions, shapes
+from shardc.backend.shard import collectives, complex_numbers, control, elementwise, reductions, shapes
 from shardc.backend.shard.program import emit
 
-PRINTERS: tuple[ModuleType, ...] = (collectives, control, elementwise, reductions, shapes)
+PRINTERS: tuple[ModuleType, ...] = (collectives, complex_numbers, control, elementwise, reductions, shapes)
 
 __all__ = ["PRINTERS", "emit"]

@@ -10,8 +10,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.shard.raw import operation
 from shardc.backend.shard.spelling import function, is_signed, operands, operator
 from shardc.backend.shard.target import SHARD
-from shardc.backend.shard.text import check_dtype
-from shardc.graph import Node, is_float
+from shardc.graph import Node, is_complex, is_inexact
 from shardc.ops import hlo
 
 
@@ -28,7 +27,7 @@ def convert(scope: Scope, node: Node) -> Printed:
     target = scope.type(node.results[0]).dtype
     if target == "bool":
         return operation(scope, node)
-    return call("astype", scope.expr(node.operands[0]), check_dtype(target, node.loc))
+    return call("astype", scope.expr(node.operands[0]), target)
 
 
 @SHARD.prints(hlo.select)
@@ -39,10 +38,10 @@ def select(scope: Scope, node: Node) -> Printed:
     return call("where", *exprs)
 
 
-SHARD.prints(hlo.abs_)(function("abs", is_signed))
+SHARD.prints(hlo.abs_)(function("abs", lambda dtype: is_signed(dtype) or is_complex(dtype)))
 SHARD.prints(hlo.is_finite)(function("isfinite"))
 SHARD.prints(hlo.logistic)(function("sigmoid"))
-SHARD.prints(hlo.divide)(operator("/", is_float))
-SHARD.prints(hlo.power)(operator("**", is_float))
+SHARD.prints(hlo.divide)(operator("/", is_inexact))
+SHARD.prints(hlo.power)(operator("**", is_inexact))
 SHARD.prints(idiom.remainder)(operator("%", is_signed))
 SHARD.prints(idiom.floored)(operator("//", is_signed))

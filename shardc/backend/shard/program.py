@@ -17,7 +17,6 @@ from shardc.backend.shard.functions import definition, function_text, needs_grou
 from shardc.backend.shard.partial import declarations
 from shardc.backend.shard.scope import PLACE, ShardEmission
 from shardc.backend.shard.target import TARGET
-from shardc.backend.shard.text import check_dtype
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph
 
@@ -25,8 +24,6 @@ from shardc.graph import Graph
 def emit(graph: Graph) -> str:
     """The .shard program of a local module; ShardcError where the language cannot say something."""
     program = interface.read(graph)
-    for value in graph.values:
-        check_dtype(value.type.dtype, value.loc)
     callees = list(graph.called(program.body))
     declared = declarations(graph, [program.body, *(f.body for f in callees)], program.mesh)
     emission = ShardEmission(

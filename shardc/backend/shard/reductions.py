@@ -50,7 +50,7 @@ _REDUCTIONS: dict[str, tuple[str, Accepts]] = {
     "and": ("all", is_any),
     "or": ("any", is_any),
 }
-_WIDE = ("f64", "f32", "i64", "i32", "u64", "u32")
+_WIDE = ("c128", "c64", "f64", "f32", "i64", "i32", "u64", "u32")
 
 
 def is_named(scope: Scope, node: Node) -> bool:

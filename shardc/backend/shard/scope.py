@@ -11,8 +11,9 @@ from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call
 from shardc.backend.python.names import Names, identifier
 from shardc.backend.python.scope import Scope
-from shardc.backend.shard.text import DTYPES, filled, sizes
+from shardc.backend.shard.text import filled, sizes
 from shardc.backend.shard.vocabulary import VOCABULARY
+from shardc.graph import DTYPES
 
 PLACE = "<name>"
 """Stands for the name of a function while it is written; no program contains it."""
@@ -38,7 +39,7 @@ class ShardEmission(Emission):
     @cached_property
     def vocabulary(self) -> frozenset[str]:
         """What means something in every .shard program that is written here."""
-        return VOCABULARY | DTYPES
+        return VOCABULARY | DTYPES.keys()
 
     def helper(self, wish: str, write: Callable[[str], str]) -> str:
         """The name of the function that `write` writes under a name; equal functions are one."""

@@ -15,7 +15,7 @@ from shardc.backend.python.shapes import ints, is_plain_pad, sliced
 from shardc.backend.python.terms import Term
 from shardc.backend.shard.raw import operation
 from shardc.backend.shard.target import SHARD
-from shardc.backend.shard.text import array, axis, check_dtype, number, sizes
+from shardc.backend.shard.text import array, axis, number, sizes
 from shardc.graph import Dense, Node
 from shardc.ops import hlo
 
@@ -23,7 +23,6 @@ from shardc.ops import hlo
 @SHARD.prints(hlo.constant)
 def constant(scope: Scope, node: Node) -> Term:
     value, type = cast(Dense, node.attrs["value"]), scope.type(node.results[0])
-    check_dtype(type.dtype, node.loc)
     if not value.is_splat and value.data.size != 1:
         return Term(array(value, type.dtype), type.shape)
     literal = number(value.data.reshape(-1)[0], type.dtype)
@@ -91,7 +90,6 @@ def reverse(scope: Scope, node: Node) -> Printed:
 @SHARD.prints(hlo.iota)
 def iota(scope: Scope, node: Node) -> Expr:
     type = scope.type(node.results[0])
-    check_dtype(type.dtype, node.loc)
     if type.rank == 1 and type.size:
         dtype = keyword("dtype", type.dtype)
         return call("arange", raw(str(type.size)), *([dtype] if type.dtype != "i32" else []))

@@ -15,7 +15,7 @@ from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import common_shape
 from shardc.backend.shard.raw import operation
-from shardc.graph import Node, is_float, is_integer
+from shardc.graph import Node, is_float, is_inexact, is_integer
 from shardc.graph.program import own_attrs
 from shardc.ops import OpDef
 from shardc.ops.definition import Takes
@@ -28,7 +28,7 @@ def is_signed(dtype: str) -> bool:
 
 
 def is_number(dtype: str) -> bool:
-    return is_float(dtype) or is_integer(dtype)
+    return is_inexact(dtype) or is_integer(dtype)
 
 
 def is_logical(dtype: str) -> bool:
@@ -90,7 +90,7 @@ def spelled(definition: OpDef) -> Printer | None:
 
 _BITWISE = {"&", "|", "^", "~"}
 _ACCEPTS: dict[Takes, Accepts] = {
-    Takes.FLOATS: is_float,
+    Takes.FLOATS: is_inexact,
     Takes.ROUNDS: is_float,
     Takes.NUMBERS: is_number,
     Takes.ALIKE: is_any,

@@ -8,25 +8,26 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.backend.python.expressions import UNARY, Expr, call, keyword, list_of, raw, tuple_of
-from shardc.diagnostics import ShardcError
-from shardc.graph import Dense, Location, TensorType, is_float
-
-DTYPES = frozenset("f64 f32 bf16 f16 i64 i32 i16 i8 u64 u32 u16 u8 bool".split())
-
-
-def check_dtype(dtype: str, loc: Location) -> str:
-    """The dtype; ShardcError if the language has none of that name."""
-    if dtype not in DTYPES:
-        raise ShardcError(f"{dtype} is no dtype of the .shard language", loc)
-    return dtype
+from shardc.graph import Dense, TensorType, is_complex, is_float
 
 
 def number(value: np.generic, dtype: str) -> Expr:
     """An element as a number that, converted to the dtype, has the same bits."""
     if dtype == "bool":
         return raw(str(bool(value)))
+    if is_complex(dtype):
+        return _complex(value)
     if not is_float(dtype):
         return _signed(str(int(value)))
+    return _real(value)
+
+
+def _complex(value: np.generic) -> Expr:
+    """complex(1.0, 2.0)"""
+    return call("complex", _real(value.real), _real(value.imag))
+
+
+def _real(value: np.generic) -> Expr:
     wide = float(value)
     if np.isnan(wide):
         return raw("nan")
@@ -45,9 +46,9 @@ def filled(literal: Expr, type: TensorType) -> Expr:
     if type.rank == 0:
         return call(type.dtype, literal)
     shape, dtype = sizes(type.shape), keyword("dtype", type.dtype)
-    if literal.text in ("0", "0.0", "False"):
+    if literal.text in ("0", "0.0", "False", "complex(0.0, 0.0)"):
         return call("zeros", shape, dtype)
-    if literal.text in ("1", "1.0", "True"):
+    if literal.text in ("1", "1.0", "True", "complex(1.0, 0.0)"):
         return call("ones", shape, dtype)
     return call("full", shape, literal, dtype)
 

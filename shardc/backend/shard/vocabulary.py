@@ -5,11 +5,11 @@ from __future__ import annotations
 from shardc.ops import definitions
 
 _WRITTEN_BY_PRINTERS = """
-abs all all_gather all_to_all any arange argmax argmin array astype axis_index block broadcast_to concatenate
-cond einsum flip full gelu iota isfinite log_softmax max mean min ones op
+abs all all_gather all_to_all any arange argmax argmin array astype axis_index block broadcast_to complex
+concatenate cond conj einsum fft flip full gelu ifft imag iota irfft isfinite log_softmax max mean min ones op
     pad pbroadcast pcast pmax pmax_scatter pmin
 pmin_scatter ppermute prod psum psum_scatter relu reshape sigmoid silu softmax softplus sum switch to_partial
-top_k transpose where while_loop zeros
+real rfft top_k transpose where while_loop zeros
 """.split()
 _CONSTANTS = "inf nan pi range True False None".split()
 

@@ -16,7 +16,17 @@ from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Chosen, FunctionName, RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import (
+    Chosen,
+    FunctionName,
+    Number,
+    Operand,
+    RecordValue,
+    Tensor,
+    Value,
+    describe,
+    plural,
+)
 from shardc.graph.types import TensorType
 
 
@@ -66,7 +76,7 @@ def _call_value(scope: Scope, name: str, value: Value, expr: s.Call) -> Value:
 def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
     """i32(0): a number as a scalar of that dtype."""
     value = scope.value(expr.args[0]) if len(expr.args) == 1 and not expr.keywords else None
-    if not isinstance(value, bool | int | float):
+    if not isinstance(value, Number):
         hint = f"astype(x, {dtype}) converts"
         raise scope.e.error(f"{dtype}(…) takes one number known while compiling", hint, expr.pos)
     return as_type(scope, value, TensorType((), dtype), f"{dtype}(…)", expr.pos)
@@ -108,7 +118,7 @@ def _update(scope: Scope, chosen: Chosen, expr: s.Call, function: s.Attribute) -
         hint = f"x.at[i].{function.name}(value)"
         raise scope.e.error(f"{function.name} takes the value to be written", hint, function.pos)
     value = scope.value(expr.args[0]) if expr.args else 0
-    if not isinstance(value, Tensor | bool | int | float):
+    if not isinstance(value, Operand):
         raise scope.e.error(f"{describe(value)} cannot be written into a tensor", pos=expr.args[0].pos)
     with scope.e.at(function.pos):
         return update(scope.e, chosen.tensor, chosen.subscripts, function.name, value)

@@ -10,7 +10,7 @@ from shardc.frontend.text.reads import assigned_in, reads
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.stacks import COUNTER
 from shardc.frontend.text.trees import leaves, tensors_of
-from shardc.frontend.text.values import RecordValue, Tensor, Value, describe
+from shardc.frontend.text.values import Number, Operand, RecordValue, Tensor, Value, describe
 from shardc.ops import hlo
 
 
@@ -21,7 +21,7 @@ def start(scope: Scope, target: s.Target) -> Value:
             f"{target.name} is carried and has no value before the loop", "assign it above", target.pos
         )
     value = scope.value(s.Name(target.pos, target.name))
-    if not all(isinstance(leaf, Tensor | bool | int | float) for leaf in leaves(value)):
+    if not all(isinstance(leaf, Operand) for leaf in leaves(value)):
         raise scope.e.error(f"{target.name} is {describe(value)} and cannot be carried", pos=target.pos)
     with scope.e.at(target.pos):
         return _as_tensors(scope.e, value)
@@ -33,7 +33,7 @@ def _as_tensors(e: Emitter, value: Value) -> Value:
         return tuple(_as_tensors(e, item) for item in value)
     if isinstance(value, RecordValue):
         return RecordValue(value.name, tuple((name, _as_tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, bool | int | float) else value
+    return e.tensor(value) if isinstance(value, Number) else value
 
 
 def value_after(inner: Scope, target: s.Target, old: Value) -> Value:
@@ -60,7 +60,7 @@ def _kept(inner: Scope, target: s.Target, name: str, value: Value, old: Value) -
 
 
 def _kept_tensor(inner: Scope, target: s.Target, name: str, value: Value, old: Tensor) -> Tensor:
-    if isinstance(value, bool | int | float):
+    if isinstance(value, Number):
         with inner.e.at(target.pos):
             value = inner.e.tensor(value)
     if not isinstance(value, Tensor):
@@ -84,7 +84,7 @@ def yielded(inner: Scope, target: s.Target) -> Value:
             target.pos,
         )
     value = inner.value(s.Name(target.pos, target.name))
-    if not all(isinstance(leaf, Tensor | bool | int | float) for leaf in leaves(value)):
+    if not all(isinstance(leaf, Operand) for leaf in leaves(value)):
         raise inner.e.error(f"{target.name} is {describe(value)} and cannot be collected", pos=target.pos)
     with inner.e.at(target.pos):
         return _as_tensors(inner.e, value)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.frontend.text.values import Number, Tensor, Value, describe
 
 
 def known(scope: Scope, condition: s.Expr, word: str) -> bool:
@@ -17,7 +17,7 @@ def known(scope: Scope, condition: s.Expr, word: str) -> bool:
             None if word == "assert" else hint,
             condition.pos,
         )
-    if not isinstance(value, bool | int | float | None):
+    if not isinstance(value, Number | None):
         raise scope.e.error(f"{word} takes a condition, not {describe(value)}", pos=condition.pos)
     return bool(value)
 

@@ -19,9 +19,9 @@ from shardc.frontend.text.derivative_rules import DerivativeRules
 from shardc.frontend.text.device_code import DeviceCode
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.syntax import Pos
-from shardc.frontend.text.values import Operand, Scalar, Tensor, shape_text
+from shardc.frontend.text.values import Number, Operand, Tensor, shape_text
 from shardc.graph.attrs import Dense
-from shardc.graph.types import TensorType, is_float, is_integer
+from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
 from shardc.ops import ShapeError, hlo
 
 MAX_ELEMENTS = 2**48
@@ -189,23 +189,27 @@ class Emitter:
 
     # ---- constants and casts
 
-    def splat(self, value: Scalar, type: TensorType, weak: bool = False) -> Tensor:
+    def splat(self, value: Number, type: TensorType, weak: bool = False) -> Tensor:
         """A constant of one repeated value; an error if the dtype cannot hold it."""
         self.check_size(type)
         value = self._fit(value, type.dtype)
         with np.errstate(over="ignore"):
             data = np.array(value, dtype=type.numpy)
-        if isinstance(value, float) and not isinf(value) and np.isinf(data):
+        if isinstance(value, float | complex) and not np.isinf(value) and np.isinf(data):
             raise self.error(f"{value} does not fit into {type.dtype}")
         return self.op(hlo.constant.name, value=Dense(data, type.shape), result=type, weak=weak)
 
-    def constant(self, values: Sequence[Scalar], type: TensorType) -> Tensor:
+    def constant(self, values: Sequence[Number], type: TensorType) -> Tensor:
         """A constant from its elements in row-major order."""
         data = np.array([self._fit(value, type.dtype) for value in values], dtype=type.numpy)
         dense = Dense(data.reshape(type.shape), type.shape)
         return self.op(hlo.constant.name, value=dense, result=type, weak=False)
 
-    def _fit(self, value: Scalar, dtype: str) -> Scalar:
+    def _fit(self, value: Number, dtype: str) -> Number:
+        if is_complex(dtype):
+            return complex(value)
+        if isinstance(value, complex):
+            raise self.error(f"{value} is no value of {dtype}")
         if is_integer(dtype):
             if isinstance(value, float) and (isnan(value) or isinf(value)):
                 raise self.error(f"{value} is no value of {dtype}")
@@ -230,12 +234,14 @@ class Emitter:
         """The tensor in another dtype; nothing is emitted if it has it."""
         if tensor.dtype == dtype:
             return Tensor(tensor.value, tensor.type, weak, tensor.sharding)
+        if is_complex(tensor.dtype) and not is_complex(dtype):
+            raise self.error(f"{tensor.type} is complex, and {dtype} is not", "real(x) is its real part")
         return self.op(hlo.convert.name, tensor, result=tensor.type.with_dtype(dtype), weak=weak)
 
     def inexact(self, operand: Operand) -> Tensor:
-        """As a float: integers and bools become f32."""
+        """As a float or a complex number: integers and bools become f32."""
         dtype, weak = dtype_of(operand)
-        if is_float(dtype):
+        if is_inexact(dtype):
             return self.tensor(operand)
         if isinstance(operand, Tensor):
             return self.cast(operand, "f32", weak)
@@ -300,9 +306,11 @@ class Emitter:
 
 
 def dtype_of(operand: Operand) -> tuple[str, bool]:
-    """(dtype, weak) of an operand; Python ints and floats are weak i32 and f32."""
+    """(dtype, weak) of an operand; Python numbers are weak i32, f32 and c64."""
     if isinstance(operand, Tensor):
         return operand.dtype, operand.weak
     if isinstance(operand, bool):
         return "bool", False
+    if isinstance(operand, complex):
+        return "c64", True
     return ("i32", True) if isinstance(operand, int) else ("f32", True)

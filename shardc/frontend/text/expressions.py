@@ -8,6 +8,7 @@ from typing import Any, cast
 from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.complex_numbers import imag, real
 from shardc.frontend.text.builtins.indexing import Range, Subscript, bounds
 from shardc.frontend.text.builtins.operators import BINARY, UNARY
 from shardc.frontend.text.builtins.places import index
@@ -27,9 +28,9 @@ from shardc.frontend.text.values import (
     Dots,
     Dtype,
     Fields,
+    Number,
     Operand,
     RecordValue,
-    Scalar,
     Tensor,
     Value,
     describe,
@@ -100,7 +101,7 @@ def _unary(scope: Scope, expr: s.Unary) -> Value:
     with scope.e.at(expr.pos):
         if isinstance(operand, Tensor):
             return UNARY[expr.op](scope.e, operand)
-        if isinstance(operand, bool | int | float):
+        if isinstance(operand, Number):
             try:
                 return static.unary(expr.op, operand)
             except static.StaticError as error:
@@ -127,12 +128,12 @@ def _apply(scope: Scope, op: str, left: Value, right: Value) -> Value:
     if op == "+" and isinstance(left, tuple) and isinstance(right, tuple):
         return left + right
     for operand in (left, right):
-        if not isinstance(operand, Tensor | bool | int | float):
+        if not isinstance(operand, Operand):
             raise scope.e.error(f"{op} takes tensors and numbers, not {describe(operand)}")
     if isinstance(left, Tensor) or isinstance(right, Tensor):
         return BINARY[op](scope.e, cast(Operand, left), cast(Operand, right))
     try:
-        return static.binary(op, cast(Scalar, left), cast(Scalar, right))
+        return static.binary(op, cast(Number, left), cast(Number, right))
     except static.StaticError as error:
         raise scope.e.error(str(error)) from None
 
@@ -175,6 +176,8 @@ _ATTRIBUTES: dict[str, Callable[[Any, Tensor], Value]] = {
     "size": lambda e, x: x.type.size,
     "dtype": lambda e, x: Dtype(x.dtype),
     "at": lambda e, x: At(x),
+    "real": real,
+    "imag": imag,
 }
 
 

@@ -8,8 +8,8 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.typed import Fixed, Typed, TypedRecord, described
-from shardc.frontend.text.values import RecordValue, Tensor, Value, describe
-from shardc.graph.types import TensorType
+from shardc.frontend.text.values import Number, RecordValue, Tensor, Value, describe
+from shardc.graph.types import TensorType, is_complex, is_inexact
 
 Misfit = Callable[[TensorType], tuple[str, str | None]]
 """Of the type that a value has: why it should have another, and a hint."""
@@ -53,8 +53,8 @@ def as_type(
     """
     e = scope.e
     with e.at(pos):
-        if isinstance(value, bool | int | float):
-            if type.shape == () and (type.dtype[0] not in "iub" or not isinstance(value, float)):
+        if isinstance(value, Number):
+            if type.shape == () and _holds(type.dtype, value):
                 return e.splat(value, type)
             raise e.error(f"{what} is the number {value}, and should be {type}")
         if not isinstance(value, Tensor):
@@ -62,13 +62,22 @@ def as_type(
         if value.shape == type.shape and (value.dtype == type.dtype or _adapts(value, type.dtype)):
             return e.cast(value, type.dtype)
         reason, hint = "", f"astype(x, {type.dtype}) converts"
+        if is_complex(value.dtype) and not is_complex(type.dtype):
+            hint = "real(x) is its real part"
         if value.shape != type.shape:
             reason, hint = why(value.type) if why else ("", None)
         raise e.error(f"{what} is {value.type}, and should be {type}{reason}", hint)
 
 
+def _holds(dtype: str, value: Number) -> bool:
+    """Whether a number is one of the dtype's kind."""
+    if isinstance(value, complex):
+        return is_complex(dtype)
+    return is_inexact(dtype) or not isinstance(value, float)
+
+
 def _adapts(value: Tensor, dtype: str) -> bool:
-    """Whether a weak dtype may become this one: i32 any number, f32 any float."""
-    if not value.weak:
-        return False
-    return dtype in ("f64", "f32", "bf16", "f16") or (value.dtype == "i32" and dtype != "bool")
+    """Whether a weak dtype may become this one: i32 any number, f32 any float or complex, c64 complex."""
+    if not value.weak or is_complex(value.dtype):
+        return value.weak and is_complex(dtype)
+    return is_inexact(dtype) or (value.dtype == "i32" and dtype != "bool")

@@ -16,13 +16,22 @@ from shardc.frontend.text.derivative_rules import CustomRule
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves, filled
-from shardc.frontend.text.values import Dims, FunctionName, RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import (
+    Dims,
+    FunctionName,
+    Number,
+    RecordValue,
+    Tensor,
+    Value,
+    describe,
+    plural,
+)
 from shardc.gradients.differentiate import Pull
 from shardc.gradients.differentiate import jvp as built_jvp
 from shardc.gradients.differentiate import vjp as built_vjp
 from shardc.gradients.program import STOP, Custom, Program
 from shardc.graph import Graph, Region
-from shardc.graph.types import TensorType, is_complex, is_float
+from shardc.graph.types import TensorType, is_float, is_inexact
 from shardc.ops import hlo
 
 Build = Callable[..., Value]
@@ -174,7 +183,7 @@ def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequ
 
 
 def _is_differentiable(tensor: Tensor) -> bool:
-    return is_float(tensor.dtype) or is_complex(tensor.dtype)
+    return is_inexact(tensor.dtype)
 
 
 def _program(
@@ -308,7 +317,7 @@ def _tensors(e: Emitter, value: Value) -> Value:
         return tuple(_tensors(e, item) for item in value)
     if isinstance(value, RecordValue):
         return RecordValue(value.name, tuple((name, _tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, bool | int | float) else value
+    return e.tensor(value) if isinstance(value, Number) else value
 
 
 def _items(value: Value) -> tuple[Value, ...]:

@@ -9,7 +9,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.scope import Scope
 
-_OTHERWISE = {"block"}
+_OTHERWISE = {"block", "fft"}
 """Built-ins that mean something else in NumPy."""
 
 _RENAMED = {"repeat": "repeat_interleave"}
@@ -28,6 +28,8 @@ _LAX = frozenset(
 
 _NN = frozenset("gelu log_softmax logsumexp one_hot relu sigmoid silu softmax softplus tanh".split())
 
+_FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfftfreq".split())
+
 _RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
 
 _MODULES = {
@@ -41,6 +43,7 @@ _MODULES = {
     "jax.lax": _LAX,
     "jax.nn": _NN,
     "nn": _NN,
+    **{f"{module}.fft": _FFT for module in ("jnp", "jax.numpy", "np", "numpy")},
 }
 
 

@@ -9,7 +9,7 @@ from functools import cache
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Tensor, Value, describe
+from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Value, describe
 
 MESH_AXES = "MeshAxes"
 """The kind of an argument that is an axis or a tuple of them, of per-device code; it is never evaluated."""
@@ -78,17 +78,17 @@ _WRONG = object()
 
 
 def _operand(e: Emitter, value: Value) -> object:
-    return value if isinstance(value, Tensor | bool | int | float) else _WRONG
+    return value if isinstance(value, Operand) else _WRONG
 
 
 def _tensor(e: Emitter, value: Value) -> object:
-    return e.tensor(value) if isinstance(value, Tensor | bool | int | float) else _WRONG
+    return e.tensor(value) if isinstance(value, Operand) else _WRONG
 
 
 def _operands(e: Emitter, value: Value) -> object:
     if not isinstance(value, tuple):
         return _WRONG
-    operands: list[Operand] = [v for v in value if isinstance(v, Tensor | bool | int | float)]
+    operands: list[Operand] = [v for v in value if isinstance(v, Operand)]
     return tuple(operands) if len(operands) == len(value) else _WRONG
 
 

@@ -1,8 +1,9 @@
 """Which dtype an operation computes in: JAX's promotion lattice, with weak Python scalars.
 
 Going up the edges from each operand, the first dtype they share. A Python number has no dtype of its own: an
-int enters at int*, a float at float*, below every dtype of its kind, so `x * 2` keeps x's dtype. Where the
-answer is int* or float* itself it becomes i32 or f32 and stays weak.
+int enters at int*, a float at float*, a complex number at complex*, below every dtype of its kind, so `x * 2`
+keeps x's dtype. Where the answer is int*, float* or complex* itself it becomes i32, f32 or c64 and stays
+weak.
 (https://docs.jax.dev/en/latest/type_promotion.html)
 """
 
@@ -21,15 +22,18 @@ _ABOVE = {
     "u32": ("i64", "u64"),
     "i64": ("float*",),
     "u64": ("float*",),
-    "float*": ("bf16", "f16"),
+    "float*": ("bf16", "f16", "complex*"),
     "bf16": ("f32",),
     "f16": ("f32",),
-    "f32": ("f64",),
-    "f64": (),
+    "f32": ("f64", "c64"),
+    "f64": ("c128",),
+    "complex*": ("c64",),
+    "c64": ("c128",),
+    "c128": (),
 }
 
-WEAK = {"i32": "int*", "f32": "float*"}
-DEFAULT = {"int*": "i32", "float*": "f32"}
+WEAK = {"i32": "int*", "f32": "float*", "c64": "complex*"}
+DEFAULT = {"int*": "i32", "float*": "f32", "complex*": "c64"}
 
 DTYPES = tuple(name for name in _ABOVE if not name.endswith("*"))
 """The dtypes of the language."""

@@ -9,7 +9,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.modules import path_of
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.trees import names_of, tensors_of
-from shardc.frontend.text.values import Tensor, Value, describe
+from shardc.frontend.text.values import Number, Tensor, Value, describe
 from shardc.ops import spmd
 
 _STOPS = {"print": False, "breakpoint": True}
@@ -67,7 +67,7 @@ def _labelled(values: list[tuple[s.Expr, Value]], formatted: bool) -> list[tuple
         if i == 0 and formatted and isinstance(value, str):
             places = _PLACE.split(value)
             continue
-        if isinstance(value, str | bool | int | float):
+        if isinstance(value, str | Number):
             said.append(str(value))
             continue
         words = [*said, places.pop(0)] if len(places) > 1 else said

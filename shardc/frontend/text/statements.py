@@ -16,7 +16,7 @@ from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.shows import show
 from shardc.frontend.text.trees import names_of, tensors_of
 from shardc.frontend.text.typed import Typed, resolved
-from shardc.frontend.text.values import RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import Operand, RecordValue, Tensor, Value, describe, plural
 from shardc.layout import Sharding, text_of
 from shardc.ops import sdy, spmd
 
@@ -221,7 +221,7 @@ def _as_tensors(scope: Scope, function: s.Function, value: Value, pos: s.Pos) ->
     if isinstance(value, RecordValue):
         items = tuple((name, _as_tensors(scope, function, item, pos)) for name, item in value.fields)
         return RecordValue(value.name, items)
-    if not isinstance(value, Tensor | bool | int | float):
+    if not isinstance(value, Operand):
         raise scope.e.error(f"{function.name} returns {describe(value)}", pos=pos)
     with scope.e.at(pos):
         return scope.e.tensor(value)

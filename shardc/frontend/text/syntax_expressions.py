@@ -21,10 +21,10 @@ class Name:
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """`3`, `0.5`, `1e-6`."""
+    """`3`, `0.5`, `1e-6`, `2j`."""
 
     pos: Pos
-    value: int | float
+    value: int | float | complex
 
 
 @dataclass(frozen=True, slots=True)

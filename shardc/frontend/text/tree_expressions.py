@@ -78,7 +78,9 @@ class ExpressionBuilder(Transformer[Token, s.Program]):
         return s.Name(pos_of(token), str(token))
 
     def number(self, token: Token) -> s.Number:
-        return s.Number(pos_of(token), whole_number(token) if token.type == "INT" else float(token))
+        if token.type == "INT":
+            return s.Number(pos_of(token), whole_number(token))
+        return s.Number(pos_of(token), complex(token) if token.type == "IMAGINARY" else float(token))
 
     def string(self, token: Token) -> s.String:
         return s.String(pos_of(token), str(token)[1:-1])

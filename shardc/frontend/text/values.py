@@ -97,7 +97,10 @@ class Fields:
 
 
 Scalar: TypeAlias = bool | int | float
-Operand: TypeAlias = Tensor | bool | int | float
+Number: TypeAlias = bool | int | float | complex
+"""What a program may write as a number; Scalar has those with an order."""
+
+Operand: TypeAlias = Tensor | bool | int | float | complex
 MeshAxes: TypeAlias = tuple[Axis, ...]
 """An axis_name argument: mesh axes, major to minor."""
 
@@ -112,6 +115,7 @@ Known: TypeAlias = (
     | bool
     | int
     | float
+    | complex
     | str
     | Dtype
     | TensorType
@@ -147,7 +151,7 @@ def describe(value: Value) -> str:
             return str(value.type)
         case None:
             return "None"
-        case bool() | int() | float():
+        case bool() | int() | float() | complex():
             return f"the number {value}" if not isinstance(value, bool) else str(value)
         case str():
             return f'the text "{value}"'

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import pi, sqrt
 from typing import Any
 
-from shardc.graph.types import is_complex, is_float
+from shardc.graph.types import is_complex, is_inexact
 from shardc.ops import chlo, hlo, spmd
 from shardc.ops.definition import OpDef
 from shardc.ops.derivative import ZERO, Derivative, Step, bilinear, factors, linear, pulls
@@ -210,7 +210,7 @@ STEPS: tuple[OpDef, ...] = (
 
 def differentiable(dtype: str) -> bool:
     """Whether values of a dtype have cotangents."""
-    return is_float(dtype) or is_complex(dtype)
+    return is_inexact(dtype)
 
 
 TABLE: dict[OpDef, Any] = {**ELEMENTWISE, **dict.fromkeys(STEPS, ZERO)}

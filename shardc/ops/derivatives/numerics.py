@@ -1,14 +1,15 @@
-"""Derivatives of Cholesky's factor and of triangular systems, after Murray, arXiv:1602.07527."""
+"""Derivatives of Cholesky's factor and triangular systems (Murray, arXiv:1602.07527), and of transforms."""
 
 from __future__ import annotations
 
+from math import prod
 from typing import cast
 
 from shardc.graph.attrs import DotDims
 from shardc.graph.types import TensorType, is_complex
-from shardc.ops import hlo
+from shardc.ops import chlo, hlo
 from shardc.ops.definition import OpDef
-from shardc.ops.derivative import Derivative, Missing, Step, pulls
+from shardc.ops.derivative import Derivative, Missing, Step, linear, pulls
 from shardc.ops.derivatives.terms import Term
 
 
@@ -87,7 +88,33 @@ def _matrix(s: Step, ct: Term) -> Term:
     return -_triangle(product, lower=bool(attrs["lower"]), strict=cast(bool, attrs["unit_diagonal"]))
 
 
+def _fft(s: Step, ct: Term) -> Term:
+    """By the transpose, as JAX has it: that of FFT and IFFT is itself."""
+    kind, lengths = str(s.op.attrs["fft_type"]), cast("tuple[int, ...]", s.op.attrs["fft_length"])
+    if kind in ("FFT", "IFFT"):
+        return ct.op(hlo.fft, fft_type=kind, fft_length=lengths)
+    if kind == "RFFT":
+        zeros = (0,) * len(ct.shape)
+        behind = (*zeros[:-1], lengths[-1] - ct.shape[-1])
+        whole = ct.pad(zeros, behind, zeros)
+        return whole.op(hlo.fft, fft_type="FFT", fft_length=lengths).op(hlo.real)
+    waves = ct.op(hlo.fft, fft_type="RFFT", fft_length=lengths)
+    return (waves * _counted(waves, lengths)).op(chlo.conj)
+
+
+def _counted(waves: Term, lengths: tuple[int, ...]) -> Term:
+    """How often IRFFT counts each wave, divided by the number of elements: its last ones stand for two."""
+    last = len(waves.shape) - 1
+    place = waves.iota(TensorType(waves.shape, "i32"), last)
+    ends = place.compare("EQ", 0)
+    if lengths[-1] % 2 == 0:
+        ends = ends.op(hlo.or_, place.compare("EQ", lengths[-1] // 2))
+    size = prod(lengths)
+    return waves.filled(1 / size).where(ends, waves.filled(2 / size))
+
+
 NUMERICS: dict[OpDef, Derivative] = {
+    hlo.fft: linear(_fft),
     hlo.cholesky: pulls(_cholesky),
     hlo.triangular_solve: Derivative(pulls(_matrix, _right).vjp, singly=(1,)),
 }

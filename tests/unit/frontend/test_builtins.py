@@ -19,7 +19,7 @@ lax = jax.lax
 HEADER = """
 def main(x: f32[4, 8], y: f32[8], z: f32[4, 1], m: f32[8, 8], h: bf16[4, 8], s: f32[2, 3, 4], t: f32[2, 4, 5],
          i: i32[4, 8], j: i32[3], u: u8[4, 8], b: bool[4, 8], img: f32[2, 3, 8, 8], ker: f32[4, 3, 3, 3],
-         n: f32[], k: i32[]):
+         n: f32[], k: i32[], c: c64[4, 8], d: c64[3, 4, 5]):
     return """
 
 RNG = np.random.default_rng(0)
@@ -45,6 +45,8 @@ def inputs() -> dict[str, Any]:
         "ker": normal(4, 3, 3, 3),
         "n": np.float32(0.75),
         "k": np.int32(2),
+        "c": (normal(4, 8) + 1j * normal(4, 8)).astype(np.complex64),
+        "d": (normal(3, 4, 5) + 1j * normal(3, 4, 5)).astype(np.complex64),
     }
 
 
@@ -131,9 +133,12 @@ NAMESPACE = {
     "scatter_add": scatter_add,
     "astype": lambda x, dtype: jnp.asarray(x).astype(dtype),
     "iota": lax.broadcasted_iota,
+    **{name: getattr(jnp.fft, name) for name in BUILTINS if hasattr(jnp.fft, name)},
+    "complex": lambda x, y=0.0: lax.complex(*jnp.broadcast_arrays(x, jnp.asarray(y, x.dtype))),
     "inf": np.inf,
     "nan": np.nan,
     "pi": np.pi,
+    "c64": jnp.complex64,
     "f32": jnp.float32,
     "bf16": jnp.bfloat16,
     "f16": jnp.float16,
@@ -144,6 +149,94 @@ NAMESPACE = {
 }
 
 EXPRESSIONS = """
+c * 2j + 1
+c * x
+c + i
+h * 1j
+i * 1j
+n * (1 + 2j)
+c / 3
+2 / c
+c ** 2
+c ** -1
+c ** 0.5
+-c
+c == c * 1
+c != x
+c.real
+c.imag * 2
+x.real
+real(c)
+imag(c)
+imag(x)
+conj(c)
+conj(x)
+c.conj()
+abs(c)
+angle(c)
+angle(x)
+angle(c, deg=True)
+complex(x, 2.0)
+complex(x, y)
+complex(x)
+exp(1j * x)
+sqrt(c)
+log(c)
+sin(c)
+sum(c)
+sum(c, axis=1)
+mean(c, axis=0)
+prod(c, axis=1)
+var(c)
+std(c, axis=1)
+cumsum(c, axis=1)
+where(x > 0, c, 0)
+c @ m
+c @ c.T
+einsum("ij,kj->ik", c, x)
+astype(x, c64)
+astype(c, bool)
+concatenate((c, x))
+zeros((2, 3), dtype=c64)
+array([1, 2j, 3.5])
+c[1:, array([0, 3])]
+c.at[0].set(1j)
+fft(x)
+fft(c)
+fft(i)
+fft(h)
+fft(c, axis=0)
+fft(d, axis=1)
+fft(c, n=5)
+fft(c, n=11, axis=0)
+fft(c, norm="ortho")
+ifft(c)
+ifft(x, axis=0)
+ifft(c, norm="forward")
+rfft(x)
+rfft(i)
+rfft(x, axis=0)
+rfft(x, n=5)
+rfft(x, norm="ortho")
+irfft(c)
+irfft(c, n=9)
+irfft(c, n=6, axis=0)
+irfft(c, norm="ortho")
+irfft(rfft(x)) - x
+fft2(x)
+fft2(d, axes=(0, 1))
+ifft2(c)
+ifft2(fft2(d), norm="forward")
+fftfreq(8)
+fftfreq(5, d=0.1)
+rfftfreq(8)
+rfftfreq(5, 2.0)
+fftshift(x)
+fftshift(d, axes=1)
+fftshift(d, axes=(0, 2))
+ifftshift(d)
+ifftshift(x, axes=0)
+jnp.fft.fft(x)
 x + y
 x - z
 x * 2
@@ -554,7 +647,7 @@ def test_same_as_jax(expression: str) -> None:
     ):
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
-        wide = lambda a: a.astype(np.float64) if a.dtype.kind not in "biu" else a  # noqa: E731
+        wide = lambda a: a.astype(np.float64) if a.dtype.kind not in "biuc" else a  # noqa: E731
         tolerance = 2e-2 if want.dtype.itemsize == 2 else 1e-5
         np.testing.assert_allclose(wide(got), wide(want), rtol=tolerance, atol=tolerance)
 

@@ -325,7 +325,37 @@ KINKS = [
     Case("abs(stop_gradient(round(x) - x) + x)"),
     Case("(stop_gradient(round(x) - x) + x) ** 2"),
 ]
+WAVES = _each(
+    """
+    abs(fft(x))
+    real(fft(x) * 2j)
+    imag(fft(x, axis=0))
+    real(ifft(fft(x) * y))
+    abs(rfft(x, axis=1)) ** 2
+    angle(rfft(x + y) + 3)
+    irfft(rfft(x))
+    irfft(rfft(x), n=5) * 2
+    irfft(rfft(x, axis=0) * (1 + 2j), n=3, axis=0)
+    irfft(rfft(x) * rfft(y))
+    irfft(complex(x, y), n=9)
+    abs(fft2(x) + 1j * fft2(y))
+    real(fft(x, norm="ortho") * conj(fft(y)))
+    real(complex(x, y) / complex(y + 3, x))
+    abs(complex(x, y))
+    abs(exp(complex(x, y)))
+    imag(complex(x, y) ** 3)
+    real(sqrt(complex(x, y)))
+    real(log(complex(x, y)))
+    real(sum(complex(x, y) * conj(complex(y, x)), axis=0))
+    imag(complex(x, y) @ complex(y, x).T)
+    real(where(x > 0, complex(x, y), 1j))
+    angle(complex(x, y))
+    real(cumsum(complex(x, y), axis=1) * 1j)
+    """,
+    ((3, 4), (3, 4)),
+)
 ALL = [
+    *WAVES,
     *UNARY,
     *POSITIVE,
     *SMALL,
@@ -398,6 +428,8 @@ NAMES = {
             "logsumexp",
         )
     },
+    **{name: getattr(jnp.fft, name) for name in ("fft", "ifft", "rfft", "irfft", "fft2", "ifft2")},
+    "complex": lax.complex,
     "erf": lax.erf,
     "rsqrt": lax.rsqrt,
     "stop_gradient": lax.stop_gradient,

@@ -9,7 +9,16 @@ from collections.abc import Sequence
 
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
-from shardc.frontend.text.values import FunctionName, RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import (
+    FunctionName,
+    Number,
+    Operand,
+    RecordValue,
+    Tensor,
+    Value,
+    describe,
+    plural,
+)
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
@@ -58,7 +67,7 @@ def while_loop(e: Emitter, cond_fun: FunctionName, body_fun: FunctionName, init_
     """While cond_fun(*values) holds, values = body_fun(*values). `init_val` is a value or a tuple of them."""
     starts = init_val if isinstance(init_val, tuple) else (init_val,)
     for start in starts:
-        if not all(isinstance(leaf, Tensor | bool | int | float) for leaf in leaves(start)):
+        if not all(isinstance(leaf, Operand) for leaf in leaves(start)):
             raise e.error(f"while_loop: {describe(start)} is no value to start from")
     carried = tuple(_arguments(e, body_fun, starts))
     if None not in (cond_fun.parameters, body_fun.parameters) and cond_fun.parameters != body_fun.parameters:
@@ -97,7 +106,7 @@ def _arguments(e: Emitter, function: FunctionName, operands: Sequence[Value]) ->
         raise e.error(f"{function.name} takes {takes}, and is given {len(operands)}")
     tensors: list[Value] = []
     for operand, type in zip(operands, function.parameters, strict=True):
-        if not isinstance(operand, Tensor | bool | int | float):
+        if not isinstance(operand, Operand):
             raise e.error(f"{function.name} takes {type} here, not {describe(operand)}")
         tensor = e.tensor(operand, None if isinstance(operand, Tensor) else type.dtype)
         if tensor.type != type:
@@ -112,7 +121,7 @@ def _tensors(e: Emitter, value: Value) -> Value:
         return tuple(_tensors(e, item) for item in value)
     if isinstance(value, RecordValue):
         return RecordValue(value.name, tuple((name, _tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, bool | int | float) else value
+    return e.tensor(value) if isinstance(value, Number) else value
 
 
 def _types(value: Value) -> list[TensorType]:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache
 
-from shardc.frontend.text.builtins.elementwise import float_together, numeric, truth
+from shardc.frontend.text.builtins.elementwise import float_together, no_order, numeric, truth
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Operand, Tensor
-from shardc.graph.types import is_float
-from shardc.ops import OpDef
+from shardc.graph.types import is_complex, is_inexact
+from shardc.ops import OpDef, hlo
 from shardc.ops.definition import Takes
 
 
@@ -47,7 +47,9 @@ _BY_OPERANDS = {1: _unary, 2: _binary}
 def _build(e: Emitter, operation: OpDef, *operands: Operand) -> Tensor:
     takes = operation.spelling.takes
     tensors = _TAKEN[takes](e, *operands)
-    if takes is Takes.ROUNDS and not is_float(tensors[0].dtype):
+    if operation in (hlo.maximum, hlo.minimum) and is_complex(tensors[0].dtype):
+        raise no_order(e, tensors[0])
+    if takes is Takes.ROUNDS and not is_inexact(tensors[0].dtype):
         return tensors[0]
     return e.op(operation.name, *tensors)
 

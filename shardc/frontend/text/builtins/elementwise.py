@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from math import inf, log, pi, sqrt
 
+from shardc.diagnostics import ShardcError
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor
-from shardc.graph.types import is_float, is_integer
+from shardc.graph.types import is_complex, is_inexact, is_integer
 from shardc.ops import chlo, hlo
 
 UNSIGNED = tuple(dtype for dtype in DTYPES if dtype.startswith("u"))
@@ -50,7 +51,7 @@ def square(e: Emitter, x: Operand) -> Tensor:
 def float_together(e: Emitter, x: Operand, y: Operand) -> list[Tensor]:
     """Both operands as floats of one dtype and shape."""
     left, right = e.together(x, y)
-    if is_float(left.dtype):
+    if is_inexact(left.dtype):
         return [left, right]
     return [e.cast(left, "f32", left.weak), e.cast(right, "f32", right.weak)]
 
@@ -67,11 +68,26 @@ def compare(direction: str) -> Callable[[Emitter, Operand, Operand], Tensor]:
 
 def comparison(e: Emitter, left: Tensor, right: Tensor, direction: str, total: bool = False) -> Tensor:
     """Compare tensors of one type. `total` orders floats totally, -0 before 0 and NaN last."""
-    if is_float(left.dtype):
+    if is_complex(left.dtype) and direction not in ("EQ", "NE"):
+        raise no_order(e, left)
+    if is_inexact(left.dtype):
         kind = "TOTALORDER" if total else "FLOAT"
     else:
         kind = "UNSIGNED" if left.dtype in ("bool", *UNSIGNED) else "SIGNED"
     return e.op(hlo.compare.name, left, right, comparison_direction=direction, compare_type=kind, weak=False)
+
+
+def no_order(e: Emitter, x: Tensor) -> ShardcError:
+    """An error where something needs greater and less."""
+    return e.error(f"complex numbers have no order, and this is {x.type}", "abs(x) and real(x) have one")
+
+
+def ordered(e: Emitter, x: Operand, y: Operand) -> list[Tensor]:
+    """Both operands in their common dtype, which has an order, and shape."""
+    tensors = e.together(x, y)
+    if is_complex(tensors[0].dtype):
+        raise no_order(e, tensors[0])
+    return tensors
 
 
 def truth(e: Emitter, x: Operand) -> Tensor:
@@ -125,9 +141,9 @@ def clip(e: Emitter, x: Operand, min: Operand | None = None, max: Operand | None
     tensor = e.tensor(x)
     with e.group("clip"):
         if min is not None:
-            tensor = e.op(hlo.maximum.name, *e.together(min, tensor))
+            tensor = e.op(hlo.maximum.name, *ordered(e, min, tensor))
         if max is not None:
-            tensor = e.op(hlo.minimum.name, *e.together(max, tensor))
+            tensor = e.op(hlo.minimum.name, *ordered(e, max, tensor))
     return tensor
 
 
@@ -143,7 +159,7 @@ def astype(e: Emitter, x: Operand, dtype: Dtype) -> Tensor:
 
 def relu(e: Emitter, x: Operand) -> Tensor:
     with e.group("relu"):
-        return e.op(hlo.maximum.name, *e.together(numeric(e, x), 0))
+        return e.op(hlo.maximum.name, *ordered(e, numeric(e, x), 0))
 
 
 def silu(e: Emitter, x: Operand) -> Tensor:
@@ -173,7 +189,7 @@ def softplus(e: Emitter, x: Operand) -> Tensor:
         small = e.op(hlo.exponential.name, e.op(hlo.negate.name, e.op(hlo.abs_.name, tensor)))
         return e.op(
             hlo.add.name,
-            e.op(hlo.maximum.name, *e.together(tensor, 0.0)),
+            e.op(hlo.maximum.name, *ordered(e, tensor, 0.0)),
             e.op(hlo.log_plus_one.name, small),
         )
 
@@ -190,7 +206,7 @@ def elu(e: Emitter, x: Operand, alpha: Operand = 1.0) -> Tensor:
     """x where it is positive, alpha * (exp(x) - 1) elsewhere."""
     with e.group("elu"):
         tensor = e.inexact(x)
-        low = e.op(hlo.minimum.name, *e.together(tensor, 0.0))  # exp of what is not taken stays finite
+        low = e.op(hlo.minimum.name, *ordered(e, tensor, 0.0))  # exp of what is not taken stays finite
         curve = _times(e, e.op(hlo.exponential_minus_one.name, low), alpha)
         return where(e, comparison(e, *e.together(tensor, 0.0), direction="GT"), tensor, curve)
 

@@ -10,12 +10,13 @@ from shardc.frontend.text.builtins.elementwise import (
     bitwise_operands,
     compare,
     comparison,
+    no_order,
     numeric,
 )
 from shardc.frontend.text.builtins.products import matmul
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.values import Operand, Tensor
-from shardc.graph.types import is_float
+from shardc.graph.types import is_complex, is_float, is_inexact
 from shardc.ops import hlo
 
 MAX_UNROLLED_POWER = 64
@@ -45,7 +46,7 @@ divide = builtin_of(hlo.divide)
 def remainder(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """Python's %: the sign of the divisor."""
     with e.group("remainder"):
-        left, right = (numeric(e, tensor) for tensor in e.together(x, y))
+        left, right = _divided(e, x, y)
         rest = e.op(hlo.remainder.name, left, right)
         if left.dtype in UNSIGNED:
             return rest
@@ -55,7 +56,7 @@ def remainder(e: Emitter, x: Operand, y: Operand) -> Tensor:
 def floor_divide(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """Python's //: rounded down."""
     with e.group("floor_divide"):
-        left, right = (numeric(e, tensor) for tensor in e.together(x, y))
+        left, right = _divided(e, x, y)
         quotient = e.op(hlo.divide.name, left, right)
         if is_float(left.dtype):
             return e.op(hlo.floor.name, quotient)
@@ -65,6 +66,14 @@ def floor_divide(e: Emitter, x: Operand, y: Operand) -> Tensor:
         lower = e.op(hlo.subtract.name, quotient, one)
         rest = e.op(hlo.remainder.name, left, right)
         return e.op(hlo.select.name, _differ(e, rest, right), lower, quotient)
+
+
+def _divided(e: Emitter, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
+    """The operands of a division that leaves a rest."""
+    left, right = (numeric(e, tensor) for tensor in e.together(x, y))
+    if is_complex(left.dtype):
+        raise no_order(e, left)
+    return left, right
 
 
 def _differ(e: Emitter, rest: Tensor, divisor: Tensor) -> Tensor:
@@ -78,7 +87,7 @@ def power(e: Emitter, x: Operand, y: Operand) -> Tensor:
     """x ** y; a small integer exponent becomes multiplications, as in JAX."""
     if isinstance(y, int) and not isinstance(y, bool) and abs(y) <= MAX_UNROLLED_POWER:
         base = numeric(e, x)
-        if y < 0 and not is_float(base.dtype):
+        if y < 0 and not is_inexact(base.dtype):
             raise e.error(f"an integer to the power {y}", "astype(x, f32) makes it a float first")
         return _integer_power(e, base, y)
     left, right = (numeric(e, tensor) for tensor in e.together(x, y))

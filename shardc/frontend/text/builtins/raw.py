@@ -9,7 +9,7 @@ from shardc.diagnostics import did_you_mean
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.trees import tensors_of
-from shardc.frontend.text.values import Fields, FunctionName, Operand, Tensor, Value
+from shardc.frontend.text.values import Fields, FunctionName, Number, Operand, Tensor, Value
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import TensorType
 from shardc.ops import definitions, find, hlo, is_tensor_op
@@ -70,7 +70,7 @@ def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
     """The operands; numbers get the common dtype of the others."""
     numbers: list[Operand] = []
     for operand in operands:
-        if not isinstance(operand, Tensor | bool | int | float):
+        if not isinstance(operand, Operand):
             raise e.error(f"the operands of {name} are tensors, and the attributes stand last")
         numbers.append(operand)
     given = tuple((t.dtype, t.weak) for t in numbers if isinstance(t, Tensor))
@@ -101,6 +101,6 @@ def _attribute(e: Emitter, name: str, key: str, value: Value) -> object:
             raise e.error(f"these are not the fields of {key}", f"it has {names}") from None
     if isinstance(value, tuple):
         return tuple(_attribute(e, name, key, item) for item in value)
-    if isinstance(value, bool | int | float | str):
+    if isinstance(value, Number | str):
         return value
     raise e.error(f"attribute {key} of {name} is a number, a text, a tuple of them or a record")

@@ -9,11 +9,11 @@ from math import prod as product
 
 import numpy as np
 
-from shardc.frontend.text.builtins.elementwise import comparison, truth
+from shardc.frontend.text.builtins.elementwise import comparison, no_order, truth
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Dims, Scalar, Tensor
-from shardc.graph.types import TensorType, is_float
-from shardc.ops import hlo
+from shardc.graph.types import TensorType, is_complex, is_float
+from shardc.ops import chlo, hlo
 
 _OPS = {
     "sum": hlo.add.name,
@@ -46,6 +46,8 @@ def combined_by(kind: str) -> str:
 
 def reduce(e: Emitter, kind: str, tensor: Tensor, dims: tuple[int, ...], keepdims: bool = False) -> Tensor:
     """One stablehlo.reduce; no operation over no dimension."""
+    if kind in ("max", "min") and is_complex(tensor.dtype):
+        raise no_order(e, tensor)
     if dims:
         init = e.splat(identity(kind, tensor.dtype), TensorType((), tensor.dtype))
         (result,) = e.ops(
@@ -170,12 +172,19 @@ def var(e: Emitter, x: Tensor, axis: Dims = None, ddof: int = 0, keepdims: bool 
         floats = wide(e, e.inexact(x))
         center = stretch(e, mean_over(e, floats, dims, False), x.shape, dims)
         distance = e.op(hlo.subtract.name, floats, center)
-        total = reduce(e, "sum", e.op(hlo.multiply.name, distance, distance), dims, keepdims)
+        total = reduce(e, "sum", _square(e, distance), dims, keepdims)
         count = product(x.shape[dim] for dim in dims) - ddof
         if count <= 0:
             raise e.error(f"var of {count + ddof} elements with ddof={ddof}")
         result = e.op(hlo.divide.name, *e.together(total, float(count)))
         return e.cast(result, x.dtype) if is_float(x.dtype) else result
+
+
+def _square(e: Emitter, x: Tensor) -> Tensor:
+    """x * x, and of complex numbers the square of their size."""
+    if not is_complex(x.dtype):
+        return e.op(hlo.multiply.name, x, x)
+    return e.op(hlo.real.name, e.op(hlo.multiply.name, x, e.op(chlo.conj.name, x)))
 
 
 def std(e: Emitter, x: Tensor, axis: Dims = None, ddof: int = 0, keepdims: bool = False) -> Tensor:

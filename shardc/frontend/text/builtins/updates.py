@@ -13,7 +13,7 @@ from shardc.frontend.text.builtins.reductions import combiner
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Operand, Tensor
 from shardc.graph.attrs import ScatterDims
-from shardc.graph.types import TensorType, is_float
+from shardc.graph.types import TensorType, is_complex, is_float
 from shardc.ops import OpDef, hlo
 
 UPDATES: dict[str, OpDef | None] = {
@@ -37,7 +37,7 @@ def update(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...], how: str, v
     written = e.tensor(value)
     loses = not is_float(x.dtype) and is_float(written.dtype)
     if written.dtype != x.dtype and (loses or not (written.weak or isinstance(value, int))):
-        hint = f"astype(v, {x.dtype}) converts"
+        hint = "real(v) is its real part" if is_complex(written.dtype) else f"astype(v, {x.dtype}) converts"
         raise e.error(f"a value {written.type} is written into {x.type}", hint)
     written = e.tensor(value, x.dtype)
     if all(
