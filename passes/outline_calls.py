@@ -11,8 +11,8 @@ becomes
     %3 = func.call @layer(%1, %w2) …
 
 Runs on per-device code. A call whose operations no longer stand together stays inline, and so do functions of
-one operation, those whose results nobody uses, and small ones of JAX's own, as `_where`. Calls that were
-compiled differently get functions of their own: layer, layer_2, ….
+one operation, those whose results nobody uses, small ones of JAX's own, as `_where`, and calls more than a
+hundred deep. Calls that were compiled differently get functions of their own: layer, layer_2, ….
 """
 
 from __future__ import annotations
@@ -32,6 +32,8 @@ from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
 _FROM_JAX = "mhlo.num_partitions"
 """An attribute of modules that JAX lowered."""
+DEEPEST = 100
+"""Functions that are made inside each other; what is called from the innermost stands in it."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,8 @@ class OutlineCalls(GraphPass):
 
 def _outline(functions: Functions, block: Block, depth: int) -> None:
     """Make functions of the calls at `depth` of the call paths in a block, outermost first."""
+    if depth >= DEEPEST:
+        return
     *steps, _ = block.ops
     for op in steps:
         if has(op.name, Trait.REGION):
@@ -60,10 +64,10 @@ def _outline(functions: Functions, block: Block, depth: int) -> None:
             for region in op.regions:
                 _outline(functions, region.block, inner)
     runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
-    calls = [call for call, _ in runs]
+    calls = Counter(call for call, _ in runs)
     for call, ops in runs:
         visible = [op for op in ops if op.name != spmd.as_partial.name]  # which prints nothing
-        if call is not None and calls.count(call) == 1 and len(visible) > 1 and outputs(ops):
+        if call is not None and calls[call] == 1 and len(visible) > 1 and outputs(ops):
             name = call.rpartition("/")[2].partition("#")[0]
             functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))
 
