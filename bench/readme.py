@@ -29,7 +29,8 @@ _PROGRAMS = {
 
 _SUMMARY = re.compile(
     r"(?P<right>\d+) of (?P<count>\d+) correct;(?: (?P<theory>\d+) at theory [^;]*;)? "
-    r"(?P<fewer>\d+) with fewer bytes than the peer, (?P<more>\d+) with more\. Run time over XLA's: median (?P<time>[\d.]+)"
+    r"(?P<fewer>\d+) with fewer bytes than the peer, (?P<more>\d+) with more\. "
+    r"Run time over XLA's: median (?P<time>[\d.]+)"
 )
 _COMPILE = re.compile(r"CPU seconds over XLA's: median (?P<median>[\d.]+) of (?P<count>\d+) programs")
 
