@@ -42,6 +42,7 @@ bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theo
 	$(BIN)/python -m bench.bounds
 	$(BIN)/python -m bench.propagation
 	$(BIN)/python -m bench.read_speed
+	$(BIN)/python -m bench.readme --write
 
 FIRST ?= 0
 LAST ?= 10000

@@ -12,12 +12,16 @@ becomes
 
 Runs on per-device code. A call whose operations no longer stand together stays inline, and so do functions of
 one operation, those whose results nobody uses, small ones of JAX's own, as `_where`, and calls more than a
-hundred deep. Calls that were compiled differently get functions of their own: layer, layer_2, ….
+hundred deep. Calls that were compiled differently get functions of their own: layer, layer_2, …. A function
+that only calls another has that one's body, and JAX's numbers behind names (`tril_9` beside `tril`) go: equal
+functions are one.
 """
 
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Container, Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -29,6 +33,8 @@ from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
+
+Calls = Mapping[str, AbstractSet[str]]
 
 _FROM_JAX = "mhlo.num_partitions"
 """An attribute of modules that JAX lowered."""
@@ -47,14 +53,18 @@ class OutlineCalls(GraphPass):
         if opened:
             shared.drop()
         functions = Functions(shared)
+        calls = _calls(shared.module)
         for body in manual_bodies(shared.module):
-            _outline(functions, body, 0)
+            _outline(functions, body, 0, calls)
         marks = [op.attributes.pop(CALL, None) for op in shared.module.walk()]
         return opened or any(marks)
 
 
-def _outline(functions: Functions, block: Block, depth: int) -> None:
-    """Make functions of the calls at `depth` of the call paths in a block, outermost first."""
+def _outline(functions: Functions, block: Block, depth: int, calls: Calls) -> None:
+    """Make functions of the calls at `depth` of the call paths in a block, outermost first.
+
+    calls: the paths of all calls, by what they call.
+    """
     if depth >= DEEPEST:
         return
     *steps, _ = block.ops
@@ -62,14 +72,43 @@ def _outline(functions: Functions, block: Block, depth: int) -> None:
         if has(op.name, Trait.REGION):
             inner = depth if _call_at(op, depth) is None else depth + 1
             for region in op.regions:
-                _outline(functions, region.block, inner)
+                _outline(functions, region.block, inner, calls)
     runs = [(call, list(ops)) for call, ops in groupby(steps, lambda op: _call_at(op, depth))]
-    calls = Counter(call for call, _ in runs)
+    here = Counter(call for call, _ in runs)
     for call, ops in runs:
         visible = [op for op in ops if op.name != spmd.as_partial.name]  # which prints nothing
-        if call is not None and calls[call] == 1 and len(visible) > 1 and outputs(ops):
-            name = call.rpartition("/")[2].partition("#")[0]
-            functions.outline(name, ops, inner=lambda body: _outline(functions, body, depth + 1))
+        if call is not None and here[call] == 1 and len(visible) > 1 and outputs(ops):
+            inner = _below_wrappers(ops, depth)
+            name = _name(_call_at(visible[-1], inner) or call)
+            if all(path.startswith(f"{call}/") for path in calls[name]):
+                name = _name(call)
+            functions.outline(
+                name, ops, inner=lambda body, at=inner: _outline(functions, body, at + 1, calls)
+            )
+
+
+def _name(call: str) -> str:
+    return call.rpartition("/")[2].partition("#")[0]
+
+
+def _calls(module: ModuleOp) -> Calls:
+    """The paths of all calls, by the names of what they call."""
+    paths = {path.data for op in module.walk() if isinstance(path := _path(op), StringAttr)}
+    parts = [path.split("/") for path in paths]
+    found: dict[str, set[str]] = {}
+    for call in ("/".join(steps[: i + 1]) for steps in parts for i in range(len(steps))):
+        found.setdefault(_name(call), set()).add(call)
+    return found
+
+
+def _below_wrappers(ops: list[Operation], depth: int) -> int:
+    """The depth of the last of functions that only call another, of which the first is at `depth`."""
+    while len({_call_at(op, depth + 1) for op in ops}) == 1:
+        first = _call_at(ops[0], depth + 1)
+        if first is None or first.count("/") != depth + 1:
+            break
+        depth += 1
+    return depth
 
 
 def _open_library(module: ModuleOp) -> bool:
@@ -78,6 +117,7 @@ def _open_library(module: ModuleOp) -> bool:
     What they call keeps a number of its own.
     """
     paths = [(op, path.data.split("/")) for op in module.walk() if isinstance(path := _path(op), StringAttr)]
+    names = {step.partition("#")[0] for _, steps in paths for step in steps}
     sizes = Counter(tuple(steps[: i + 1]) for _, steps in paths for i in range(len(steps)))
     for op, steps in paths:
         kept: list[str] = []
@@ -87,13 +127,21 @@ def _open_library(module: ModuleOp) -> bool:
             if is_library(name, sizes[tuple(steps[: i + 1])]):
                 inside += f"{name}#{number}."
             else:
-                kept.append(f"{name}#{inside}{number}")
+                own = _without_number(name, names)
+                inside += f"{name}." * (own != name)
+                kept.append(f"{own}#{inside}{number}")
                 inside = ""
         if kept:
             op.attributes[CALL] = StringAttr("/".join(kept))
         else:
             op.attributes.pop(CALL)
     return bool(paths)
+
+
+def _without_number(name: str, names: Container[str]) -> str:
+    """tril_9 -> tril, if that is a function too: then the number is JAX's."""
+    base, _, number = name.rpartition("_")
+    return base if number.isdecimal() and base in names else name
 
 
 def _path(op: Operation) -> Attribute | None:

@@ -129,3 +129,52 @@ func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A function that only calls another has that one's body, under its own name, or under the other's where that is
+// called elsewhere too.
+// CHECK-LABEL: @main
+// CHECK: [[ONE:%.*]] = func.call @inner(%a)
+// CHECK-NEXT: [[TWO:%.*]] = func.call @inner([[ONE]])
+// CHECK-NEXT: func.call @model([[TWO]])
+// CHECK: func.func private @inner(
+// CHECK: func.func private @model(
+// CHECK-NEXT: stablehlo.tanh
+// CHECK-NEXT: stablehlo.negate
+// CHECK-NOT: func.func private
+sdy.mesh @ring = <["r"=2]>
+func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<4xf32>) {
+    %1 = stablehlo.sine %a {shardc.call = "outer#0/inner#0"} : tensor<4xf32>
+    %2 = stablehlo.negate %1 {shardc.call = "outer#0/inner#0"} : tensor<4xf32>
+    %3 = stablehlo.sine %2 {shardc.call = "inner#1"} : tensor<4xf32>
+    %4 = stablehlo.negate %3 {shardc.call = "inner#1"} : tensor<4xf32>
+    %5 = stablehlo.tanh %4 {shardc.call = "model#0/layer#0"} : tensor<4xf32>
+    %6 = stablehlo.negate %5 {shardc.call = "model#0/layer#0"} : tensor<4xf32>
+    sdy.return %6 : tensor<4xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// The numbers that JAX puts behind names that are taken go.
+// CHECK-LABEL: @main
+// CHECK: [[ONE:%.*]] = func.call @block(%a)
+// CHECK-NEXT: func.call @block([[ONE]])
+// CHECK: func.func private @block(
+// CHECK-NOT: func.func private
+module attributes {mhlo.num_partitions = 2 : i32} {
+  sdy.mesh @ring = <["r"=2]>
+  func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+    %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<4xf32>) {
+      %1 = stablehlo.sine %a {shardc.call = "block#0"} : tensor<4xf32>
+      %2 = stablehlo.negate %1 {shardc.call = "block#0"} : tensor<4xf32>
+      %3 = stablehlo.sine %2 {shardc.call = "block_9#0"} : tensor<4xf32>
+      %4 = stablehlo.negate %3 {shardc.call = "block_9#0"} : tensor<4xf32>
+      sdy.return %4 : tensor<4xf32>
+    } : (tensor<8xf32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>
+  }
+}
