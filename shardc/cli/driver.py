@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from shardc.diagnostics import Location, ShardcError
+from shardc.frontend.portable import is_portable, text_of
 from shardc.options import Options, SourceOptions
 
 if TYPE_CHECKING:
@@ -40,11 +41,16 @@ def source_of(path: str) -> SourceOptions:
 
 
 def read_text(path: str) -> str:
-    """The text of a file or of standard input. ShardcError if it can't be read or isn't UTF-8."""
+    """The text of a file or of standard input; of a portable artifact the text that it stands for.
+
+    ShardcError if it can't be read or isn't UTF-8.
+    """
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
         raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
+    if is_portable(data):
+        return text_of(data, "<stdin>" if path == "-" else path)
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
