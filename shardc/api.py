@@ -43,8 +43,9 @@ class Program:
     """A compiled program: its text, and the functions in it.
 
     `mesh` is None where no mesh is used; `warnings` are those of the compilation, in order. `arguments` and
-    `results` are the shardings of `main`'s, None for each where there is no mesh. The text is executed when
-    one of its functions is first asked for.
+    `results` are the shardings of `main`'s, None for each where there is no mesh. `proof` is what was proved,
+    or why nothing was, in a line; None where nobody asked. The text is executed when one of its functions is
+    first asked for.
     """
 
     source: str
@@ -53,6 +54,7 @@ class Program:
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
     arguments: tuple[Sharding | None, ...] = field(default=(), repr=False)
     results: tuple[Sharding | None, ...] = field(default=(), repr=False)
+    proof: str | None = field(default=None, repr=False, compare=False)
 
     @property
     def main(self) -> Callable[..., Any]:
@@ -87,30 +89,28 @@ class Trace:
 
 
 def compile(
-    text: str, options: Options | None = None, *, prove: bool = False, **named: Unpack[CompileOptions]
+    text: str, options: Options | None = None, *, prove: bool | None = False, **named: Unpack[CompileOptions]
 ) -> Program:
     """Compile a program's text. ShardcError, which points into the text, if it is wrong.
 
     prove: also prove that what it compiles to equals it in exact arithmetic (docs/proof.md). ShardcError with
     the first element that differs, if it does; where nothing can be proved, one of the warnings says why.
+    None: only where its work is small and SHARDC_PROVE is not off, and what is not proved is no warning.
     """
     from shardc.compilation import emit, lower
-    from shardc.dialects.snapshot import snapshot
     from shardc.frontend.read import read
     from shardc.planning.meshes import mesh_of
+    from shardc.proof.demand import ask
 
     chosen = options_of("compile", CompileOptions, options, named)
     with collecting() as warnings:
         module = read(text, chosen)
-        whole = snapshot(module.clone()).graph if prove else None
+        asked = ask(module, prove)
         graph = lower(module, chosen)
         source = emit(graph, chosen.target, chosen.process_data, chosen.comments)
-        if whole is not None:
-            from shardc.proof.demand import demand
-
-            demand(whole, graph, source, chosen.target)
+        proof = asked.answer(graph, source, chosen.target)
     mesh = mesh_of(graph) if graph.meshes else None
-    return Program(source, mesh, chosen.target, tuple(warnings), *_shardings(graph))
+    return Program(source, mesh, chosen.target, tuple(warnings), *_shardings(graph), proof)
 
 
 def _shardings(graph: Graph) -> tuple[tuple[Sharding | None, ...], tuple[Sharding | None, ...]]:
@@ -196,6 +196,7 @@ def from_onnx(
     dims: Mapping[str, int] | None = None,
     values: Mapping[str, Any] | None = None,
     configuration: str | None = None,
+    prove: bool | None = None,
     **named: Unpack[JaxOptions],
 ) -> Program:
     """Compile an ONNX model: its path, or a ModelProto.
@@ -203,11 +204,12 @@ def from_onnx(
     shardings: tensor name -> Sharding, or its text in any notation. dims: sizes of symbolic dimensions.
     values: inputs whose arrays are fixed while compiling. configuration: one of the model's own. `main` takes
     the other inputs, then the weights; `module.load_weights(path)` reads those by name, and on a mesh
-    `module.load_blocks(path)` the blocks of them that each process needs.
+    `module.load_blocks(path)` the blocks of them that each process needs. prove: as in `compile`.
     """
     from shardc.compilation import argument_specs, emit, lower
     from shardc.frontend.onnx.loader import with_loader
     from shardc.frontend.onnx.read import Wishes, lowered, open_model
+    from shardc.proof.demand import ask
 
     chosen = options_of("from_onnx", JaxOptions, None, named)
     wishes = Wishes(
@@ -219,7 +221,9 @@ def from_onnx(
     )
     with collecting() as warnings:
         model = lowered(open_model(model), wishes)
+        asked = ask(model.module, prove)
         graph = lower(model.module, chosen)
         text = emit(graph, chosen.target, chosen.process_data, chosen.comments)
+        proof = asked.answer(graph, text, chosen.target)
         source = with_loader(text, model.weights, model.constants.keys, chosen.target, argument_specs(graph))
-    return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph))
+    return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph), proof)

@@ -23,9 +23,7 @@ from shardc import cache
 from shardc.cli import driver
 from shardc.diagnostics import Location, collecting, register_source, warn
 from shardc.options import Options
-
-PROVE = "SHARDC_PROVE"
-"""Variable of the environment: off is --no-prove."""
+from shardc.proof import VARIABLE
 
 _IMPORT = re.compile(r"^[\ufeff\s]*(?:import|from)\b", re.MULTILINE)
 _PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
@@ -34,12 +32,12 @@ _PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
 def compile(given: argparse.Namespace, options: Options) -> int:
     """Write the compiled program, or the stage that --emit names."""
     stage = given.emit or options.target
+    proved = given.emit is None and not given.no_prove and os.environ.get(VARIABLE) != "off"
     if options.language == "onnx" or stage == "ast":
         from shardc.cli import actions
 
-        return actions.compile(given, options, stage)
+        return actions.compile(given, options, stage, proved)
     text = driver.read_text(given.program)
-    proved = given.emit is None and not given.no_prove and os.environ.get(PROVE) != "off"
     key = None if given.no_cache else _key(text, options, stage, proved)
     made, verdict = (_known(text, options, key) if key else None) or _made(text, options, stage, key, proved)
     driver.write_text(given.output, made)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,16 +35,25 @@ def lowered(given: argparse.Namespace, options: Options) -> Lowering:
     return lower_model(open_model(given.program), wishes)
 
 
-def compile(given: argparse.Namespace, options: Options, stage: str) -> int:
-    """Write the compiled model as a program with its loader, or --emit onnx: the model with its shardings."""
+def compile(given: argparse.Namespace, options: Options, stage: str, proved: bool) -> int:
+    """Write the compiled model as a program with its loader, or --emit onnx: the model with its shardings.
+
+    proved: where its work is small.
+    """
     if stage == "ast":
         raise ShardcError("--emit ast is for .shard programs; a model has no text")
     model = lowered(given, options)
     if stage == "onnx":
         return _annotated(given, options, model)
+    from shardc.proof.demand import ask
+
+    asked = ask(model.module, None if proved else False)
     graph = lower(model.module, options)
     text = emit(graph, stage, options.process_data, options.comments)
+    verdict = asked.answer(graph, text, stage, "--no-prove writes")
     driver.write_text(given.output, with_weights(text, model, stage, graph))
+    if verdict:
+        print(verdict, file=sys.stderr)
     return 0
 
 

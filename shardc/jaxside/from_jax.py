@@ -16,14 +16,15 @@ def from_jax(
     *avals: Any,
     in_shardings: Any = None,
     out_shardings: Any = None,
+    prove: bool | None = None,
     **named: Unpack[JaxOptions],
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
     `main` takes and returns flat lists: the leaves of the arguments' pytrees, in order. `shardc.jit` gives a
-    function of the trees. Without a sharding, the program is for one device.
+    function of the trees. Without a sharding, the program is for one device. prove: as in `shardc.compile`.
     """
     chosen = options_of("from_jax", JaxOptions, None, named)
     stages = staged(function, in_shardings=in_shardings, out_shardings=out_shardings)
     name = getattr(function, "__name__", "function")
-    return lowered(stages.trace(*avals), chosen, f"<{name}>").program
+    return lowered(stages.trace(*avals), chosen, f"<{name}>", prove=prove).program

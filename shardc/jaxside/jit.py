@@ -53,7 +53,9 @@ class JitOptions(TypedDict, total=False):
 
 
 class AllOptions(PassOptions, JitOptions, total=False):
-    """The options of shardc.jit: those of jax.jit, and those of a compilation."""
+    """The options of shardc.jit: those of jax.jit, and those of a compilation; prove is shardc.compile's."""
+
+    prove: bool | None
 
 
 _LOWERING = ("in_shardings", "out_shardings", "static_argnums", "static_argnames")
@@ -82,6 +84,7 @@ class Jitted:
         jax_knows = JitOptions.__annotations__
         ours = {key: value for key, value in options.items() if key not in jax_knows}
         theirs = {key: value for key, value in options.items() if key in jax_knows and value is not None}
+        self._prove: bool | None = ours.pop("prove", None)
         self._options: Options = options_of("jit", PassOptions, None, ours)
         self._jit_options = theirs
         self._stages = staged(function, **{key: theirs[key] for key in _LOWERING if key in theirs})
@@ -155,7 +158,7 @@ class Jitted:
         return self._programs[key]
 
     def _compile(self, traced: Any, known: tuple[Mesh, ...]) -> Lowered:
-        found = lowered(traced, self._options, f"<{self._name}>", known)
+        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove)
         if found.mesh is None:
             raise ShardcError(NO_SHARDINGS.format(name=self._name), hint=HINT)
         for warning in found.warnings:

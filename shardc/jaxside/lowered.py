@@ -134,10 +134,13 @@ def _entry(dim: Dim, mesh: Mesh) -> Any:
     return names[0] if len(names) == 1 else tuple(names)
 
 
-def lowered(traced: Any, options: Options, file: str, known: Iterable[JaxMesh] = ()) -> Lowered:
+def lowered(
+    traced: Any, options: Options, file: str, known: Iterable[JaxMesh] = (), prove: bool | None = None
+) -> Lowered:
     """Compile what JAX traced. ShardcError if shardc cannot; `file` is what errors call the text.
 
     known: meshes of the user's, whose devices the program may run on; those in the function are added.
+    prove: as in shardc.compile.
     """
     names = frozenset(str(equation.primitive.name) for equation in equations(traced.jaxpr))
     host = HostFunctions()
@@ -145,7 +148,7 @@ def lowered(traced: Any, options: Options, file: str, known: Iterable[JaxMesh] =
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    program = api.compile(text, chosen)
+    program = api.compile(text, chosen, prove=prove)
     if host.functions:
         program.module.host_functions.update(host.functions)
     return Lowered(text, program, traced.out_info, chosen, found, own_rules)

@@ -1,1 +1,4 @@
 """The proof that the per-device program equals the global one; docs/proof.md has the theory."""
+
+VARIABLE = "SHARDC_PROVE"
+"""Variable of the environment: with off nothing is proved that nobody asked for."""

@@ -8,9 +8,11 @@ program as --emit local prints it. At LIMIT a proof takes about half as long as 
 
 from __future__ import annotations
 
+from functools import partial
+
 from shardc.analysis.loops import Constants, counted
 from shardc.diagnostics import UNKNOWN, ShardcError
-from shardc.graph import Graph, Node, Region
+from shardc.graph import Graph, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import brief, lines
@@ -21,41 +23,54 @@ LIMIT = 1 << 22
 OPERATION, APART = 1000, 4
 """An operation takes as long as so many elements; so many devices compute it apart, others share it."""
 
+LEAST, EACH = 1 << 18, 1 << 12
+"""Within a process: the work that is always done, a tenth of a second, and how much for each operation."""
+
 TRIPS, SORT = 64, 2048
 """How often a loop is taken to run that does not count, and what an element of a sort is taken for."""
 
 
-def verdict(whole: Graph, local: Graph) -> str:
-    """One line. ShardcError where the programs differ."""
-    proof = prove(whole, local, beyond=_large)
+def verdict(whole: Graph, local: Graph, way_out: str, most: int) -> str:
+    """One line. ShardcError where the programs differ; `way_out` says how to have them all the same.
+
+    most: the work up to which they are proved.
+    """
+    proof = prove(whole, local, beyond=partial(_large, most))
     if proof.verdict is Verdict.DIFFERS:
-        raise _error(proof)
+        raise _error(proof, way_out)
     return brief(proof)
+
+
+def in_process(whole: Graph, local: Graph) -> int:
+    """The work that is done where a compilation is a call of Python, not a command that starts first: as long
+    as compiling about half so many operations takes.
+    """
+    functions = [function for graph in (whole, local) for function in graph.functions.values()]
+    operations = sum(1 for function in functions for _ in walk(function.body))
+    return min(LIMIT, max(LEAST, EACH * operations))
 
 
 def too_many(operations: int) -> str | None:
     """The line on a program of so many operations, where that alone says that it is not proved."""
     least = operations * OPERATION
-    return f"not proved: {_beyond(f'{least:,} elements or more')}" if least > LIMIT else None
+    return f"not proved: {_beyond(f'{least:,} elements or more', LIMIT)}" if least > LIMIT else None
 
 
-def _error(proof: Proof) -> ShardcError:
+def _error(proof: Proof, way_out: str) -> ShardcError:
     first, *path = lines(proof)
     loc = proof.difference.whole if proof.difference is not None else UNKNOWN
-    hint = "this is a fault of the compiler; --no-prove writes the program all the same"
+    hint = f"this is a fault of the compiler; {way_out} the program all the same"
     return ShardcError(f"the compiled program {first}", loc, "\n".join([*map(str.strip, path), hint]))
 
 
-def _large(whole: Graph, local: Graph) -> str | None:
+def _large(most: int, whole: Graph, local: Graph) -> str | None:
     """Why programs are not proved without being asked for, if they are not."""
     total = effort(whole) + effort(local)
-    if total <= LIMIT:
-        return None
-    return _beyond(f"{total:,} elements")
+    return None if total <= most else _beyond(f"{total:,} elements", most)
 
 
-def _beyond(size: str) -> str:
-    return f"its work is that of {size}, and up to {LIMIT:,} are proved without --prove"
+def _beyond(size: str, most: int) -> str:
+    return f"its work is that of {size}, and up to {most:,} are proved unasked"
 
 
 def effort(graph: Graph) -> int:

@@ -1,16 +1,60 @@
-"""shardc.compile(…, prove=True): a compilation that is refused where the per-device program differs."""
+"""What a compilation is asked to prove of what it makes: all, what is small, or nothing.
+
+    asked = ask(module, prove)                  before the module is compiled
+    asked.answer(local, source, target)         a line on what came out; ShardcError where the programs differ
+
+`prove` is that of shardc.compile, shardc.jit, shardc.from_jax and shardc.from_onnx; the command asks for what
+is small.
+"""
 
 from __future__ import annotations
 
+import os
+from dataclasses import dataclass
+
+from xdsl.dialects.builtin import ModuleOp
+
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
+from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
+from shardc.proof import VARIABLE, default
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reading.readers import READ
 from shardc.proof.reading.text import prove_text
-from shardc.proof.report import lines
+from shardc.proof.report import brief, lines
 
 
-def demand(whole: Graph, local: Graph, text: str, target: str) -> None:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The global program, as it was before it was compiled, and whether all is to be proved."""
+
+    whole: Graph | None = None
+    said: str | None = None
+    all: bool = False
+
+    def answer(self, local: Graph, text: str, target: str, way_out: str | None = None) -> str | None:
+        """What is claimed, in a line, or why nothing is; None if nothing was asked.
+
+        way_out: how the command has the program without a proof; in Python an argument says so. Raises
+        ShardcError where the programs differ.
+        """
+        if self.whole is None:
+            return self.said
+        if self.all:
+            return demand(self.whole, local, text, target)
+        most = default.LIMIT if way_out else default.in_process(self.whole, local)
+        return default.verdict(self.whole, local, way_out or "prove=False gives", most)
+
+
+def ask(module: ModuleOp, prove: bool | None) -> Asked:
+    """Keep a module of stage ir for a proof: of all, or with None of what is small, where VARIABLE allows."""
+    if prove is False or (prove is None and os.environ.get(VARIABLE) == "off"):
+        return Asked()
+    said = None if prove else default.too_many(sum(1 for _ in module.walk()))
+    return Asked(said=said) if said else Asked(snapshot(module.clone()).graph, all=prove is True)
+
+
+def demand(whole: Graph, local: Graph, text: str, target: str) -> str:
     """Prove the per-device program equal to the global one, and its text where that is read back.
 
     ShardcError where a text does not fit, and at the result that differs, with its first element that does
@@ -28,4 +72,5 @@ def demand(whole: Graph, local: Graph, text: str, target: str) -> None:
     for what, proof in proofs.items():
         if proof.verdict is Verdict.NOT_PROVED:
             warn(f"{what} is {lines(proof)[0]}")
-            return
+            return brief(proof)
+    return brief(next(iter(proofs.values())))
