@@ -6,10 +6,12 @@ Each compilation has a process of its own; CPU seconds are those of all its thre
 `jit(f).lower(…).compile()` on as many emulated CPU devices as the mesh has. The first column of each has the
 imports and the start of the process, the second has not: for shardc a third process imports the modules that
 the compilation had imported, and its seconds are taken off; for XLA they are those until the devices are
-there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecode before. The last column is
-memory at shardc's peak beyond the imports. Programs are those of the suites, every N-th with
---every N, then the training step with its layers written out. --profile says where shardc's time goes, for
-so many of the largest programs: a sample is taken every 2 ms of CPU time and counted for the innermost room.
+there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecode before, and shardc's cache
+folder has what any program needs (the grammar's tables, the code of dataclasses) but no compiled program;
+nothing is proved. The last column is memory at shardc's peak beyond the imports. Programs are those of the
+suites, every N-th with --every N, then the training step with its layers written out. --profile says where
+shardc's time goes, for so many of the largest programs: a sample is taken every 2 ms of CPU time and counted
+for the innermost room.
 With --rows FILE each row is kept in it as JSON once it is measured, and one that is there is not measured
 again, so that a run may be stopped and go on.
 """
@@ -69,7 +71,6 @@ def child(*command: str) -> tuple[str, float]:
     words = [sys.executable, "-m", "bench.compile_time_children", *command]
     environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    environment["SHARDC_CACHE"] = "off"
     environment["SHARDC_PROVE"] = "off"
     with subprocess.Popen(words, stdout=subprocess.PIPE, text=True, cwd=ROOT, env=environment) as process:
         assert process.stdout
@@ -142,6 +143,7 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help=f"into {RESULT.relative_to(ROOT)}")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
+        os.environ["SHARDC_CACHE"] = os.path.join(folder, "cache")
         measure("bench.ruler.programs:mlp_fwd_dp", folder)  # so that all modules are compiled to bytecode
         kept: dict[str, dict[str, float]] = {}
         if options.rows and options.rows.exists():

@@ -58,16 +58,19 @@ def lower(name: str, path: str) -> None:
 def ours(path: str, out: str, modules: str) -> None:
     from shardc.cli.shardc import main
 
-    code = main([path, "-o", out])
+    code = main([path, "-o", out, "--no-cache"])
     Path(modules).write_text(json.dumps(list(sys.modules)), encoding="utf-8")
     print(peak())
     sys.exit(code)
 
 
 def imports(modules: str) -> None:
-    for name in json.loads(Path(modules).read_text(encoding="utf-8")):
-        if name != "__main__":
-            import_module(name)
+    from shardc.cli.generated_code import kept_code
+
+    with kept_code():
+        for name in json.loads(Path(modules).read_text(encoding="utf-8")):
+            if name != "__main__":
+                import_module(name)
     print(peak())
 
 
@@ -93,7 +96,7 @@ def profile(path: str) -> None:
     signal.setitimer(signal.ITIMER_PROF, 0.002, 0.002)
     from shardc.cli.shardc import main
 
-    code = main([path, "-o", os.devnull])
+    code = main([path, "-o", os.devnull, "--no-cache"])
     signal.setitimer(signal.ITIMER_PROF, 0)
     print(json.dumps({"rooms": rooms, "passes": passes}))
     sys.exit(code)
