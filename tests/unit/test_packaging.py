@@ -106,7 +106,7 @@ def test_commands() -> None:
 def test_requirements_are_what_is_imported() -> None:
     required = {_name(text) for text in PROJECT["project"]["dependencies"]}
     optional = PROJECT["project"]["optional-dependencies"]
-    extra = {_name(text) for name in ("jax", "mpi", "onnx", "arrays") for text in optional[name]}
+    extra = {_name(text) for name in ("jax", "lsp", "mpi", "onnx", "arrays") for text in optional[name]}
     imported = {
         name for top in ("shardc", *TOP) for path in (ROOT / top).rglob("*.py") for name in _imports(path)
     }
