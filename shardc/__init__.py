@@ -31,6 +31,11 @@ _ROOMS = {
 }
 
 
+def load_ipython_extension(shell: object) -> None:
+    """`%load_ext shardc` in IPython and Jupyter: cells that begin with `%%shard` are programs."""
+    import_module("shardc.notebook").load(shell)
+
+
 def __getattr__(name: str) -> object:
     """The compiler is imported when it is first asked for; `import shardc` alone imports nothing."""
     if name not in __all__:

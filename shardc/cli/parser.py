@@ -51,7 +51,7 @@ def parser() -> argparse.ArgumentParser:
         prog="shardc",
         description="Compiles a sharded tensor program into the program each device runs.",
         epilog="shardc run --help, shardc reshard --help: programs on several processes, their checkpoints; "
-        "shardc fmt --help: the formatter.",
+        "shardc fmt --help: the formatter; shardc lsp --help: the language server.",
         allow_abbrev=False,
     )
     made.add_argument(

@@ -19,6 +19,7 @@ _SPELLED = {"shardings": "--shard"}
 """Options whose name in the arguments is another."""
 COMMANDS = {
     "fmt": "shardc.cli.fmt",
+    "lsp": "shardc.cli.lsp",
     "measure": "shardc.cli.measure",
     "reshard": "shardc.cli.reshard",
     "run": "shardc.cli.run",

@@ -28,6 +28,21 @@ def explain_module(module: ModuleOp, name: str | None = None, machine: Machine |
 
     ShardcError if no value has that name.
     """
+    explainer, found = explainer_of(module, machine)
+    if name is None:
+        return replace(explainer.overview(), plan=_report(found[1]) if found else None)
+    reports = explainer.named(name)
+    if not reports:
+        known = sorted({v.loc.name for v in explainer.graph.values if v.loc.name})
+        names = f"the names are: {', '.join(known[:20])}; a line's number works too"
+        raise ShardcError(f"there is no tensor {name}", hint=did_you_mean(name, known, names))
+    return Explanation(values=reports)
+
+
+def explainer_of(
+    module: ModuleOp, machine: Machine | None = None
+) -> tuple[Explainer, tuple[Snapshot, Plan] | None]:
+    """Propagate with a recorder, then plan: what answers questions, and the plan, if there is one."""
     context = make_context()
     for pass_name in STAGES["sharded"]:
         if pass_name == "propagate":
@@ -38,15 +53,8 @@ def explain_module(module: ModuleOp, name: str | None = None, machine: Machine |
     recorder = Recorder()
     result = propagate(snap.graph, on_change=recorder)
     found = _planned(snap, machine)
-    explainer = Explainer(snap.graph, Provenance(result, recorder), _layouts(snap, found) if found else {})
-    if name is None:
-        return replace(explainer.overview(), plan=_report(found[1]) if found else None)
-    reports = explainer.named(name)
-    if not reports:
-        known = sorted({v.loc.name for v in snap.graph.values if v.loc.name})
-        names = f"the names are: {', '.join(known[:20])}; a line's number works too"
-        raise ShardcError(f"there is no tensor {name}", hint=did_you_mean(name, known, names))
-    return Explanation(values=reports)
+    provenance = Provenance(result, recorder)
+    return Explainer(snap.graph, provenance, _layouts(snap, found) if found else {}), found
 
 
 def _planned(snap: Snapshot, machine: Machine | None) -> tuple[Snapshot, Plan] | None:

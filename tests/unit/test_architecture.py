@@ -36,7 +36,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("api", "universe"),
     ("jaxside",),
     ("shardc",),  # the package itself: its version, and what it re-exports from the API
-    ("launch",),
+    ("launch", "editor", "notebook"),
     ("cli",),
 )
 """Rooms, the ground floor first. Rooms of one floor do not import each other."""

@@ -106,7 +106,9 @@ def test_commands() -> None:
 def test_requirements_are_what_is_imported() -> None:
     required = {_name(text) for text in PROJECT["project"]["dependencies"]}
     optional = PROJECT["project"]["optional-dependencies"]
-    extra = {_name(text) for name in ("jax", "mpi", "onnx", "arrays") for text in optional[name]}
+    extra = {
+        _name(text) for name in ("jax", "lsp", "mpi", "notebook", "onnx", "arrays") for text in optional[name]
+    }
     imported = {
         name for top in ("shardc", *TOP) for path in (ROOT / top).rglob("*.py") for name in _imports(path)
     }
@@ -116,7 +118,7 @@ def test_requirements_are_what_is_imported() -> None:
 def _name(requirement: str) -> str:
     match = re.match(r"[\w-]+", requirement)
     assert match, requirement
-    return match[0].replace("-", "_")
+    return {"ipython": "IPython"}.get(match[0], match[0].replace("-", "_"))
 
 
 def _imports(path: Path) -> Iterator[str]:

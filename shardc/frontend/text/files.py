@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextvars import ContextVar
 from dataclasses import dataclass
 from os.path import isabs, join, normpath
 from pathlib import Path, PurePath
+from types import MappingProxyType
 
 from shardc.diagnostics import Location, ShardcError, did_you_mean
 from shardc.frontend.text import syntax as s
@@ -30,7 +32,16 @@ class SourceFile:
 
 def load(text: str, file: str) -> list[SourceFile]:
     """The files of a program, what is imported before what imports it, its own last. Raises ShardcError."""
-    return _Loader().load(parse(text, file))
+    return load_imports(parse(text, file))
+
+
+def load_imports(program: s.Program) -> list[SourceFile]:
+    """The same for a program that is read already."""
+    return _Loader().load(program)
+
+
+opened: ContextVar[Mapping[str, str]] = ContextVar("shardc_opened", default=MappingProxyType({}))
+"""Texts that an editor has open, by path: they count instead of what the disk has."""
 
 
 class _Loader:
@@ -65,6 +76,8 @@ class _Loader:
 
 def _text(path: str, loc: Location) -> str:
     """The text of an imported file. ShardcError at the import if it can't be read or is no text."""
+    if path in opened.get():
+        return opened.get()[path]
     try:
         if not Path(path).is_file():
             raise FileNotFoundError(0, "no such file")

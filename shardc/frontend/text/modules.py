@@ -32,7 +32,7 @@ _FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfft
 
 _RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
 
-_MODULES = {
+MODULES = {
     "random": _RANDOM,
     "jax.random": _RANDOM,
     "jnp": _NUMPY,
@@ -52,17 +52,17 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     module = path_of(function.value)
     if module is None or module.partition(".")[0] in scope.names:
         return None
-    if module not in _MODULES:
+    if module not in MODULES:
         return None
     name = function.name
-    if name in _MODULES[module] & BUILTINS.keys():
+    if name in MODULES[module] & BUILTINS.keys():
         return _RENAMED.get(name, name)
     if name in BUILTINS:
         raise scope.e.error(
             f"{module}.{name} is not {name} of this language", f"write {name}(…)", function.value.pos
         )
     raise scope.e.error(
-        f"unknown function {module}.{name}", did_you_mean(name, _MODULES[module]), function.value.pos
+        f"unknown function {module}.{name}", did_you_mean(name, MODULES[module]), function.value.pos
     )
 
 

@@ -41,14 +41,13 @@ def read(
     otherwise it is main, or the last one. Functions it doesn't need are checked and left out. Raises
     ShardcError with the place in `file`.
     """
-    sources = load(text, file)
-    readers = _readers(sources, dict(defines or {}))
+    readers = readers_of(load(text, file), dict(defines or {}))
     module = readers[-1].module(entry, readers)
     verify(module)
     return module
 
 
-def _readers(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[ProgramReader]:
+def readers_of(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> list[ProgramReader]:
     """A reader for each file, with what it declares; `defines` are for the last one, the program's own."""
     own = sources[-1].program
     builder = SourceBuilder()
