@@ -39,6 +39,7 @@ def image(width: int, *names: str) -> dict[str, int]:
 
 
 VAD = {"state": (2, 4, 128)}
+STATES = {"h": (1, 1, 128), "c": (1, 1, 128)}
 SIZES = {"input.0": 4, "input.1": 576, "state.1": 4}
 CLS = {"x.0": 4, "x.2": 48, "x.3": 192}
 MODELS = [
@@ -55,7 +56,7 @@ MODELS = [
         "faster_whisper/assets/silero_vad_v6.onnx",
         (4, 576),
         {"seq_len": 4},
-        {"h": (1, 1, 128), "c": (1, 1, 128)},
+        STATES,
     ),
     Real("livekit/plugins/silero/resources/silero_vad.onnx", (4, 576), SIZES, VAD, True),
     Real("magika/models/standard_v3_3/model.onnx", (4, 2048), {"unk__214": 4}),
@@ -80,7 +81,7 @@ MODELS = [
         "silero_vad/data/silero_vad_16k_sequence.onnx",
         (4, 576),
         {"sequence_length": 4},
-        {"h": (1, 1, 128), "c": (1, 1, 128)},
+        STATES,
     ),
     Real("silero_vad/data/silero_vad_half.onnx", (4, 576), {"batch": 4, "sequence": 576}, VAD),
     Real("silero_vad/data/silero_vad_openvino_16k.onnx", (1, 576), {}, {"state": (2, 1, 128)}),
