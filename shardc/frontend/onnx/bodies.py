@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING
 from onnx import GraphProto, TensorProto
 from xdsl.ir import Block
 
-from shardc.frontend.onnx.errors import Lost
+from shardc.frontend.onnx.errors import Dynamic, Lost
 from shardc.frontend.onnx.values import Scope, Value
 from shardc.frontend.text.values import Tensor
 
 if TYPE_CHECKING:
     from shardc.frontend.onnx.lowering import Lowering
+
+
+Made = Value | Tensor
 
 
 class NodeBodies:
@@ -33,15 +36,23 @@ class NodeBodies:
     def body(self, graph: GraphProto, inputs: Sequence[Value]) -> list[Value]:
         return self._lowering.body(graph, inputs, self._scope)
 
-    def tried(self, build: Callable[[], list[Tensor]]) -> list[Tensor] | None:
-        """What it builds; None if only shapes that depend on data were in its way, which are forgotten."""
+    def tried(self, build: Callable[[], list[Made]], otherwise: Callable[[], list[Made]]) -> list[Made]:
+        """What `build` makes; what `otherwise` makes if only shapes that depend on data were in the way.
+
+        If they are in the way of both, those of both are told.
+        """
         problems = self._lowering.problems
         mark = problems.mark()
         try:
             return build()
         except Lost:
-            if problems.dynamic_alone(mark):
-                return None
+            found = problems.forget(mark)
+            if not found:
+                raise
+        try:
+            return otherwise()
+        except (Dynamic, Lost):
+            problems.remember(found)
             raise
 
     def undoing(self) -> AbstractContextManager[None]:

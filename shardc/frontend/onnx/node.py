@@ -34,8 +34,10 @@ class Bodies(Protocol):
 
     def aside(self, block: Block) -> AbstractContextManager[None]: ...
 
-    def tried(self, build: Callable[[], list[Tensor]]) -> list[Tensor] | None:
-        """What it builds, or None if a shape in a body depends on data."""
+    def tried(
+        self, build: Callable[[], list[Value | Tensor]], otherwise: Callable[[], list[Value | Tensor]]
+    ) -> list[Value | Tensor]:
+        """What `build` makes, or what `otherwise` makes if a shape in a body depends on data."""
         ...
 
     def undoing(self) -> AbstractContextManager[None]:

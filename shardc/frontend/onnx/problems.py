@@ -38,6 +38,7 @@ class Problems:
         """`known` are the inputs whose values are given while compiling."""
         self._inputs = {info.name: single(info) for info in graph.input if info.name not in known}
         self._sources: dict[str, list[str]] = {}
+        self._turns: set[str] = set()
         self._index(graph)
         self._operators: Counter[str] = Counter()
         self._forms: Counter[str] = Counter()
@@ -48,6 +49,7 @@ class Problems:
         for node in graph.node:
             self.made(node)
             for body in subgraphs(node):
+                self._turns.update(info.name for info in body.input)
                 self._index(body)
 
     def made(self, node: NodeProto) -> None:
@@ -71,14 +73,19 @@ class Problems:
     def dynamic(self, node: NodeProto, error: Dynamic) -> None:
         self._dynamic.append((node, error))
 
-    def dynamic_alone(self, mark: tuple[int, int, int]) -> bool:
-        """Whether only shapes that depend on data were added since a mark; they are forgotten."""
+    def forget(self, mark: tuple[int, int, int]) -> list[tuple[NodeProto, Dynamic]]:
+        """The shapes that depend on data since a mark, forgotten; none if there are other problems too."""
         operators, dynamic, lost = self.mark()
         if operators != mark[0] or dynamic == mark[1]:
-            return False
+            return []
+        found = self._dynamic[mark[1] :]
         del self._dynamic[mark[1] :]
         del self._lost[mark[2] : lost]
-        return True
+        return found
+
+    def remember(self, found: list[tuple[NodeProto, Dynamic]]) -> None:
+        """What was forgotten is in the way after all."""
+        self._dynamic += found
 
     def mark(self) -> tuple[int, int, int]:
         """How many problems there are by now."""
@@ -122,18 +129,26 @@ class Problems:
         return "what is given while compiling settles it: " + " ".join(wanted)
 
     def _chain(self, name: str) -> tuple[str, str | None]:
-        """The shortest way from a value back to an input of the model, and that input."""
-        queue, before = deque([name]), {name: ""}
+        """The shortest way from a value back to an input of the model, and that input.
+
+        Where there is none, the way to an input of a body, such as the number of a turn.
+        """
+        queue, before, inner = deque([name]), {name: ""}, ""
         while queue:
             current = queue.popleft()
             if current in self._inputs:
-                root, steps = current, [current]
-                while before[current]:
-                    current = before[current]
-                    steps.append(current)
-                return " <- ".join(reversed(steps)), root
+                return self._way(current, before), current
+            if not inner and current in self._turns:
+                inner = current
             for source in self._sources.get(current, ()):
                 if source not in before:
                     before[source] = current
                     queue.append(source)
-        return name, None
+        return self._way(inner or name, before), None
+
+    @staticmethod
+    def _way(last: str, before: dict[str, str]) -> str:
+        steps = [last]
+        while before[steps[-1]]:
+            steps.append(before[steps[-1]])
+        return " <- ".join(reversed(steps))

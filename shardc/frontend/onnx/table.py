@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from shardc.frontend.onnx.node import Lower
 from shardc.frontend.onnx.operators import (
+    activations,
     casts,
     constants,
     control,
@@ -28,6 +29,7 @@ from shardc.frontend.onnx.operators import (
 
 FAMILIES = {
     "elementwise": elementwise,
+    "activations": activations,
     "casts": casts,
     "constants": constants,
     "reductions": reductions,

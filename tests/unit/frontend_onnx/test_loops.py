@@ -82,6 +82,18 @@ def test_a_condition_that_depends_on_data_is_told() -> None:
     np.testing.assert_array_equal(program.main(X), -X)
 
 
+def test_shapes_in_the_body_are_told_with_the_condition() -> None:
+    """The loop cannot be one, for a slice, and not be unrolled, for its condition: both are told."""
+    nodes = [
+        helper.make_node("ReduceSum", ["v"], ["sum"], keepdims=0),
+        helper.make_node("Less", ["sum", "limit"], ["on"]),
+        *SLICES[1:],
+    ]
+    text = refused(loop(nodes, [], most=3, stored={**ONE, "limit": np.float32(9)}))
+    assert "part = Slice: the result's shape depends on the value of end <- next <- i" in text
+    assert "y = Loop: the number of turns depends on the value of on <- sum <- v <- x" in text
+
+
 def test_turns_are_bounded() -> None:
     forever = [helper.make_node("Identity", ["go"], ["on"]), *SLICES[1:]]
     assert "more than 1024 turns" in refused(loop(forever, ["s"], most=None, stored=ONE))

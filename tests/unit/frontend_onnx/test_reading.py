@@ -124,6 +124,26 @@ def test_a_branch_of_integers_that_does_not_fit_is_an_error() -> None:
     assert "what is given while compiling settles it: -D rate=…" in text
 
 
+def test_branches_may_differ_in_dimensions_of_one() -> None:
+    """As Paddle's exporter writes them: both state [], one gives [1]."""
+
+    def branch(name: str, array: np.ndarray) -> GraphProto:
+        node = helper.make_node("Constant", [], [name], value=numpy_helper.from_array(array))
+        out = helper.make_tensor_value_info(name, TensorProto.FLOAT, [])
+        return helper.make_graph([node], "b", [], [out])
+
+    bodies: dict[str, Any] = {
+        "then_branch": branch("t", np.array([2], np.float32)),
+        "else_branch": branch("e", np.array(3, np.float32)),
+    }
+    nodes = [helper.make_node("If", ["c"], ["k"], **bodies), helper.make_node("Mul", ["x", "k"], ["y"])]
+    proto = model(nodes, {"x": [2]}, ["y"])
+    proto.graph.input.append(helper.make_tensor_value_info("c", TensorProto.BOOL, []))
+    program = shardc.from_onnx(proto, target="numpy")
+    for condition, factor in ((True, 2), (False, 3)):
+        np.testing.assert_array_equal(program.main(np.ones(2, np.float32), np.array(condition)), [factor] * 2)
+
+
 def test_branches_may_call_their_constants_the_same(tmp_path: Path) -> None:
     weights = [np.full(20, number, np.float32) + np.arange(20, dtype=np.float32) for number in (1, 2)]
 

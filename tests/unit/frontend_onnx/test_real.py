@@ -39,6 +39,8 @@ def image(width: int, *names: str) -> dict[str, int]:
 
 
 VAD = {"state": (2, 4, 128)}
+STATES = {"h": (1, 1, 128), "c": (1, 1, 128)}
+SIZES = {"input.0": 4, "input.1": 576, "state.1": 4}
 CLS = {"x.0": 4, "x.2": 48, "x.3": 192}
 MODELS = [
     Real("basic_pitch/saved_models/icassp_2022/nmp.onnx", (1, 43844, 1), {"unk__749": 1}),
@@ -50,6 +52,13 @@ MODELS = [
         {"image_width": 128},
         refused="com.microsoft:DynamicQuantizeLSTM",
     ),
+    Real(
+        "faster_whisper/assets/silero_vad_v6.onnx",
+        (4, 576),
+        {"seq_len": 4},
+        STATES,
+    ),
+    Real("livekit/plugins/silero/resources/silero_vad.onnx", (4, 576), SIZES, VAD, True),
     Real("magika/models/standard_v3_3/model.onnx", (4, 2048), {"unk__214": 4}),
     Real("nudenet/320n.onnx", (4, 3, 320, 320), {"batch": 4, "height": 320, "width": 320}),
     Real("rapidocr/models/PP-OCRv6_det_small.onnx", (4, 3, SIZE, SIZE), image(SIZE, "x.0", "x.2", "x.3")),
@@ -66,19 +75,13 @@ MODELS = [
         {"x.0": 4, "x.2": 48, "x.3": 160},
     ),
     Real("rapidocr_onnxruntime/models/ch_ppocr_mobile_v2.0_cls_infer.onnx", (4, 3, 48, 192), CLS),
-    Real(
-        "silero_vad/data/silero_vad.onnx",
-        (4, 576),
-        {"input.0": 4, "input.1": 576, "state.1": 4},
-        VAD,
-        True,
-    ),
+    Real("silero_vad/data/silero_vad.onnx", (4, 576), SIZES, VAD, True),
     Real("silero_vad/data/silero_vad_16k_op15.onnx", (4, 576), {"batch": 4, "sequence": 576}, VAD, True),
     Real(
         "silero_vad/data/silero_vad_16k_sequence.onnx",
         (4, 576),
         {"sequence_length": 4},
-        {"h": (1, 1, 128), "c": (1, 1, 128)},
+        STATES,
     ),
     Real("silero_vad/data/silero_vad_half.onnx", (4, 576), {"batch": 4, "sequence": 576}, VAD),
     Real("silero_vad/data/silero_vad_openvino_16k.onnx", (1, 576), {}, {"state": (2, 1, 128)}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -32,33 +33,68 @@ class _Unfit(Exception):
         self.error = error
 
 
+class _Differ(Exception):
+    """The branches give other types."""
+
+
 def _if(n: Node) -> list[Value | Tensor]:
     condition = n.value(0)
     if condition.array is not None:
         return list(n.bodies.body(n.attributes[_BRANCHES[not condition.array.reshape(-1)[0]]], []))
     pred = n.e.reshape(n.x(0), ())
+    for results in (_as_made, _as_declared):
+        try:
+            with n.bodies.undoing():
+                return _branches(n, pred, results)
+        except _Differ:
+            continue
+        except _Unfit as unfit:
+            return _one_branch(n, pred, unfit)
+    n.known(0, "the branches differ in shape, and which one runs depends on the value of")
+    raise Invalid("the branches differ in shape")
+
+
+def _branches(
+    n: Node, pred: Tensor, results: Callable[[Node, GraphProto], list[Tensor]]
+) -> list[Value | Tensor]:
+    """Both branches; _Differ or _Unfit if they do not fit each other, or their own shapes."""
     first: list[TensorType] = []
 
     def region(branch: str) -> list[Tensor]:
         try:
-            results = [value.tensor() for value in n.bodies.body(n.attributes[branch], [])]
+            made = results(n, n.attributes[branch])
         except ShardcError as error:
             if error.diagnostic.loc.file is None:
                 raise  # what the user said is wrong
             raise _Unfit(branch, error) from None
-        types = [result.type for result in results]
+        types = [result.type for result in made]
         if branch == _BRANCHES[0]:
             first[:] = types
         elif types != first:
-            n.known(0, "the branches differ in shape, and which one runs depends on the value of")
-        return results
+            raise _Differ
+        return made
 
     bodies: list[NewRegion] = [((), partial(region, branch)) for branch in _BRANCHES]
-    try:
-        with n.bodies.undoing():
-            return list(n.e.ops(hlo.if_.name, pred, regions=bodies, weak=False))
-    except _Unfit as unfit:
-        return _one_branch(n, pred, unfit)
+    return list(n.e.ops(hlo.if_.name, pred, regions=bodies, weak=False))
+
+
+def _as_made(n: Node, graph: GraphProto) -> list[Tensor]:
+    return [value.tensor() for value in n.bodies.body(graph, [])]
+
+
+def _as_declared(n: Node, graph: GraphProto) -> list[Tensor]:
+    """A branch's results in the shapes that it states, where only dimensions of size 1 are more or fewer."""
+    found: list[Tensor] = []
+    for tensor, info in zip(_as_made(n, graph), graph.output, strict=True):
+        known = info.type.tensor_type
+        shape = tuple(int(dim.dim_value) for dim in known.shape.dim)
+        same = known.HasField("shape") and _wide(shape) == _wide(tensor.shape)
+        found.append(n.e.reshape(tensor, shape) if same else tensor)
+    return found
+
+
+def _wide(shape: Sequence[int]) -> list[int]:
+    return [size for size in shape if size != 1]
 
 
 def _one_branch(n: Node, pred: Tensor, unfit: _Unfit) -> list[Value | Tensor]:
@@ -104,14 +140,16 @@ def _loop(n: Node) -> list[Value | Tensor]:
     if stacked and turns is None and n.has(0) and always:
         n.known(0, "the number of turns depends on the value of")
     tensors = [value.tensor() for value in start]
+
+    def turn_by_turn() -> list[Value | Tensor]:
+        return unrolled(n, graph, start, turns, stacked)
+
     if not stacked and (turns is None or not always):
-        made = n.bodies.tried(lambda: _while(n, graph, tensors))
-    elif turns is not None and (always or not turns):
+        return n.bodies.tried(lambda: list(_while(n, graph, tensors)), turn_by_turn)
+    if turns is not None and (always or not turns):
         counts = turns
-        made = n.bodies.tried(lambda: _stacking(n, graph, tensors, counts))
-    else:
-        made = None
-    return list(made) if made is not None else unrolled(n, graph, start, turns, stacked)
+        return n.bodies.tried(lambda: list(_stacking(n, graph, tensors, counts)), turn_by_turn)
+    return turn_by_turn()
 
 
 def _stacking(n: Node, graph: GraphProto, start: list[Tensor], turns: int) -> list[Tensor]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators import elementwise
+from shardc.frontend.onnx.operators import activations
 from shardc.frontend.onnx.operators.loops import counted
 from shardc.frontend.onnx.operators.maths import (
     add,
@@ -46,15 +46,15 @@ def _scaled_tanh(alpha: float, beta: float) -> Activation:
 _ACTIVATIONS: dict[str, tuple[Callable[[float, float], Activation], float, float]] = {
     "sigmoid": (_plain(hlo.logistic.name), 0, 0),
     "tanh": (_plain(hlo.tanh.name), 0, 0),
-    "relu": (lambda a, b: elementwise.relu, 0, 0),
+    "relu": (lambda a, b: activations.relu, 0, 0),
     "affine": (lambda a, b: lambda e, x: add(e, mul(e, x, a), b), 1, 0),
-    "leakyrelu": (lambda a, b: lambda e, x: elementwise.leaky_relu(e, x, a), 0.01, 0),
-    "thresholdedrelu": (lambda a, b: lambda e, x: elementwise.thresholded_relu(e, x, a), 1, 0),
+    "leakyrelu": (lambda a, b: lambda e, x: activations.leaky_relu(e, x, a), 0.01, 0),
+    "thresholdedrelu": (lambda a, b: lambda e, x: activations.thresholded_relu(e, x, a), 1, 0),
     "scaledtanh": (_scaled_tanh, 1, 1),
-    "hardsigmoid": (lambda a, b: lambda e, x: elementwise.hard_sigmoid(e, x, a, b), 0.2, 0.5),
-    "elu": (lambda a, b: lambda e, x: elementwise.elu(e, x, a), 1, 0),
-    "softsign": (lambda a, b: elementwise.softsign, 0, 0),
-    "softplus": (lambda a, b: elementwise.softplus, 0, 0),
+    "hardsigmoid": (lambda a, b: lambda e, x: activations.hard_sigmoid(e, x, a, b), 0.2, 0.5),
+    "elu": (lambda a, b: lambda e, x: activations.elu(e, x, a), 1, 0),
+    "softsign": (lambda a, b: activations.softsign, 0, 0),
+    "softplus": (lambda a, b: activations.softplus, 0, 0),
 }
 
 
