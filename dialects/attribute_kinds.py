@@ -39,7 +39,7 @@ from shardc.dialects import chlo_attributes, sdy_attributes
 from shardc.dialects.dense import DenseAttr, pairs_attr
 from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.stablehlo import attributes
-from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr
+from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr, TextAttr
 from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 
 Write = Callable[[Any], Attribute]
@@ -92,7 +92,11 @@ KINDS: dict[str, AttributeKind] = {
         _name(cls): AttributeKind(cls)
         for cls in (chlo_attributes.RaggedDotAttr, *sdy_attributes.ATTRIBUTES, *attributes.ATTRIBUTES)
     },
-    **{_name(cls): AttributeKind(cls, cls) for cls in attributes.ATTRIBUTES if issubclass(cls, EnumAttr)},
+    **{
+        _name(cls): AttributeKind(cls, cls)
+        for cls in attributes.ATTRIBUTES
+        if issubclass(cls, EnumAttr | TextAttr)
+    },
     "int": AttributeKind(IntegerAttr[I64], lambda value: _integer(int(value), i64)),
     "i32": AttributeKind(IntegerAttr[I32], lambda value: _integer(int(value), i32)),
     "direction": AttributeKind(IntegerAttr[I32], lambda value: _integer(DIRECTIONS.index(value), i32)),

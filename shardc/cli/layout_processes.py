@@ -106,7 +106,7 @@ def _verdicts(sharding: Sharding, shape: Sequence[int]) -> list[str]:
 def _masks(sharding: Sharding, held: Sequence[Holding]) -> list[str]:
     """Per process the blocks that it holds, as x; blocks of others are dots."""
     grid = grid_of(held)
-    if grid is None or len(grid[0]) * sharding.mesh.processes > 150:
+    if not grid or len(grid[0]) * sharding.mesh.processes > 150:
         return []
     owners = [{holding.device for holding in mine} for mine in _by_process(sharding, held)]
     width = max(len(grid[0]), len(f"process {len(owners) - 1}"))

@@ -1,13 +1,15 @@
-"""Products, division and powers in JAX."""
+"""Products, division, powers and comparisons in JAX."""
 
 from __future__ import annotations
 
 from typing import cast
 
+from shardc.backend.jax.exactness import algorithm
 from shardc.backend.jax.target import JAX
+from shardc.backend.python import elementwise as arrays
 from shardc.backend.python import idiom
 from shardc.backend.python.elementwise import by_kind, exactness, function, operator, strict
-from shardc.backend.python.expressions import call
+from shardc.backend.python.expressions import Expr, binary, call, method, unary
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.products import contraction
@@ -32,7 +34,29 @@ def einsum(scope: Scope, node: Node) -> Printed:
     return call("jnp.einsum", letters, *arrays, preferred_element_type=wider)
 
 
+@JAX.prints(hlo.compare)
+def compare(scope: Scope, node: Node) -> Printed:
+    if not arrays.in_total_order(scope, node):
+        return arrays.compare(scope, node)
+    simple = arrays.compare_canonical(scope, node)
+    if simple is not None:
+        return simple
+    symbol = arrays.COMPARISONS[str(node.attrs["comparison_direction"])]
+    return binary(symbol, *(total_order(scope, value) for value in node.operands))
+
+
+def total_order(scope: Scope, value: int) -> Expr:
+    """Integers in the order of the floats, -NaN first: the bits of |x|, inverted where the sign is set."""
+    x = scope.variable(value)
+    dtype = f"jnp.int{8 * scope.type(value).numpy.itemsize}"
+    bits = call("lax.bitcast_convert_type", call("abs", x), dtype)
+    return binary("^", bits, unary("-", method(call("jnp.signbit", x), "astype", dtype)))
+
+
 def _precision(node: Node) -> str | None:
+    name = algorithm(node)
+    if name is not None:
+        return quoted(name)
     given = cast("tuple[str, ...]", node.attrs.get("precision_config") or ())
     return next((f'"{p.lower()}"' for p in ("HIGHEST", "HIGH") if p in given), None)
 

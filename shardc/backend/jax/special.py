@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import cast
 
+from shardc.backend.jax.arithmetic import total_order
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import fourier, idiom
-from shardc.backend.python.expressions import Expr, attribute, call, integers, tuple_of
+from shardc.backend.python.expressions import Expr, attribute, call, index, integers, tuple_of, unary
+from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
@@ -44,12 +46,14 @@ def argmax(scope: Scope, node: Node) -> Expr:
 @JAX.prints(hlo.sort)
 def sort(scope: Scope, node: Node) -> Printed:
     """Descending is ascending order of the reversed arrays, reversed, so equal ones keep their order."""
-    order = order_of(node)
+    order = order_of(node, scope.graph, scope.emission.made)
     if order is None:
         raise ShardcError(
             "JAX sorts only by the first operands, all ascending or the first descending", node.loc
         )
     dim = str(node.attrs.get("dimension", scope.type(node.operands[0]).rank - 1))
+    if order.total:
+        return _sort_totally(scope, node, order.descending, dim)
     values = [scope.expr(value) for value in node.operands]
     if order.descending:
         values = [call("jnp.flip", value, axis=dim) for value in values]
@@ -63,6 +67,14 @@ def sort(scope: Scope, node: Node) -> Printed:
         return call("jnp.flip", done, axis=dim)
     flipped = f"[jnp.flip(x, axis={dim}) for x in {done}]"
     return Several(Expr(flipped, reads=done.reads, weight=done.weight + 1))
+
+
+def _sort_totally(scope: Scope, node: Node, descending: bool, dim: str) -> Several:
+    """By integers in the total order of the first operand, which lax.sort does not know."""
+    key = total_order(scope, node.operands[0])
+    values = [unary("~", key) if descending else key, *(scope.expr(value) for value in node.operands)]
+    done = call("lax.sort", tuple_of(values), dimension=dim, num_keys="1")
+    return Several(index(done, ["1:"]))
 
 
 @JAX.prints(chlo.top_k)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from shardc.backend.numpy.functions import convert_call, reduce_call, reduce_window_call, sort_call
-from shardc.backend.numpy.kernels import kernel_call
+from shardc.backend.numpy.kernels import kernel_call, keywords
 from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python import elementwise as arrays
 from shardc.backend.python import idiom, shapes
@@ -47,10 +47,21 @@ def convert(scope: Scope, node: Node) -> Printed:
     return arrays.convert(scope, node)
 
 
+@NUMPY.prints(hlo.compare)
+def compare(scope: Scope, node: Node) -> Printed:
+    if not arrays.in_total_order(scope, node):
+        return arrays.compare(scope, node)
+    simple = arrays.compare_canonical(scope, node)
+    if simple is not None:
+        return simple
+    given = keywords(node, "comparison_direction", "compare_type")
+    return call("ops.compare", *(scope.expr(value) for value in node.operands), **given)
+
+
 @NUMPY.prints(hlo.sort)
 def sort(scope: Scope, node: Node) -> Printed:
-    order = order_of(node)
-    plain = order is not None and not order.descending
+    order = order_of(node, scope.graph, scope.emission.made)
+    plain = order is not None and not order.descending and not order.total
     if len(node.operands) != 1 or not plain:
         return sort_call(scope, node)
     dim = str(node.attrs.get("dimension", scope.type(node.operands[0]).rank - 1))

@@ -14,6 +14,7 @@ from shardc.backend.python.printers import ARRAYS, Printed, Printer
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.template import is_template, templated
 from shardc.backend.python.terms import Term, common_shape
+from shardc.backend.python.total_order import Canonical
 from shardc.graph import Node, is_complex, is_float, is_integer
 from shardc.ops import hlo
 
@@ -107,6 +108,30 @@ COMPARISONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": "
 def compare(scope: Scope, node: Node) -> Term:
     exprs, shape = broadcast(scope, node.operands)
     return Term(binary(COMPARISONS[str(node.attrs["comparison_direction"])], *exprs), shape)
+
+
+def in_total_order(scope: Scope, node: Node) -> bool:
+    """Whether floats are compared so that -NaN < -inf < … < -0 < 0 < … < NaN, which no operator does."""
+    return node.attrs.get("compare_type") == "TOTALORDER" and is_float(scope.type(node.operands[0]).dtype)
+
+
+def compare_canonical(scope: Scope, node: Node) -> Printed:
+    """In the total order values with equal zeros and equal NaNs: NaNs come last. None for other values."""
+    canonical = Canonical(scope.emission.made)
+    if any(canonical.source(value) is None for value in node.operands):
+        return None
+    direction = str(node.attrs["comparison_direction"])
+    values = node.operands[::-1] if direction in ("GT", "GE") else node.operands
+    a, b = (scope.variable(value) for value in values)
+    nan_a, nan_b = (call(f"{scope.target.xp}.isnan", side) for side in (a, b))
+    match direction:
+        case "LT" | "GT":
+            return binary("|", binary("<", a, b), binary("&", nan_b, unary("~", nan_a)))
+        case "LE" | "GE":
+            return binary("|", binary("<=", a, b), nan_b)
+        case _:
+            same = binary("|", binary("==", a, b), binary("&", nan_a, nan_b))
+            return same if direction == "EQ" else unary("~", same)
 
 
 @ARRAYS.prints(hlo.convert)

@@ -9,9 +9,10 @@ from functools import cached_property
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.loops import Constants
 from shardc.backend.python.printers import Printer, Printers
+from shardc.backend.python.total_order import makers
 from shardc.backend.python.trace import Trace
 from shardc.backend.python.writer import Writer
-from shardc.graph import Graph
+from shardc.graph import Graph, Node
 
 
 @dataclass(frozen=True)
@@ -78,6 +79,11 @@ class Emission:
     def leading_of(self, callee: str | None = None) -> tuple[str, ...]:
         """What a function takes before its arrays; None is device_main."""
         return () if callee in self.silent else self.leading
+
+    @cached_property
+    def made(self) -> dict[int, Node]:
+        """What makes each value, as the program has it."""
+        return makers(self.graph)
 
     @cached_property
     def constants(self) -> Constants:

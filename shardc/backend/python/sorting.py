@@ -2,62 +2,112 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from shardc.graph import Node, Region
+from shardc.backend.python.total_order import Canonical
+from shardc.graph import Graph, Node, Region, is_float
 from shardc.ops import hlo
-
-_LOGIC = {hlo.compare.name, hlo.select.name, hlo.and_.name, hlo.or_.name, hlo.constant.name}
 
 
 @dataclass(frozen=True)
 class Order:
-    """By the first `keys` operands, ascending or descending."""
+    """By the first `keys` operands, ascending or descending. `total`: the first is compared in the total
+    order of floats, which tells -0 from 0 and puts NaNs with a sign first.
+    """
 
     keys: int
     descending: bool
+    total: bool
 
 
-def order_of(node: Node) -> Order | None:
+@dataclass(frozen=True)
+class _Key:
+    """The comparison of one operand's elements: its number, LT or GT, in the total order or not."""
+
+    operand: int
+    direction: str
+    total: bool
+
+
+def order_of(node: Node, graph: Graph, made: Mapping[int, Node]) -> Order | None:
     """The order of a sort; None if its comparator is no comparison of leading operands.
 
-    One key may be compared as it is or after its zeros and NaNs are made equal, as JAX does; several keys
-    are compared LT as long as the earlier ones are EQ.
+    `made` says what makes each value. A key is compared as it is, or after its zeros and NaNs are made equal,
+    as JAX does; several keys are compared as long as the earlier ones are equal.
     """
     region = node.regions[0]
-    if any(inner.name not in _LOGIC for inner in region.nodes[:-1]):
-        return None
-    sources = _sources(region)
-    keys: dict[int, set[str]] = {}
-    for inner in region.nodes:
-        if inner.name == hlo.compare.name:
-            pair = [sources.get(v, set[int]()) for v in inner.operands]  # constants may come from outside
-            if all(len(p) == 1 for p in pair) and pair[0] != pair[1]:
-                left, right = min(pair[0]), min(pair[1])
-                direction = str(inner.attrs["comparison_direction"])
-                swapped = {"LT": "GT", "GT": "LT"}.get(direction, direction)
-                if left // 2 != right // 2:
-                    return None
-                keys.setdefault(left // 2, set()).add(direction if left < right else swapped)
-    if sorted(keys) != list(range(len(keys))) or not keys:
+    comparator = _Comparator(graph, region, made)
+    keys = comparator.keys(region.results[0])
+    if keys is None or [key.operand for key in keys] != list(range(len(keys))):
         return None
     if len(keys) == 1:
-        simple = keys[0] in ({"LT"}, {"GT"}) and _is_result(region)
-        return Order(1, keys[0] == {"GT"}) if simple else None
-    lexicographic = all(found in ({"LT", "EQ"}, {"LT"}) for found in keys.values())
-    return Order(len(keys), False) if lexicographic else None
+        return Order(1, keys[0].direction == "GT", keys[0].total)
+    plain = all(key.direction == "LT" and not key.total for key in keys)
+    return Order(len(keys), False, False) if plain else None
 
 
-def _is_result(region: Region) -> bool:
-    """Whether the region returns a comparison itself."""
-    last = next((n for n in region.nodes if region.results[0] in n.results), None)
-    return last is not None and last.name == hlo.compare.name
+_SWAPPED = {"LT": "GT", "GT": "LT", "EQ": "EQ"}
 
 
-def _sources(region: Region) -> dict[int, set[int]]:
-    """Which arguments each value is computed from."""
-    sources = {value: {i} for i, value in enumerate(region.args)}
-    for inner in region.nodes:
-        read = set[int]().union(*(sources.get(v, set()) for v in inner.operands))
-        sources.update((value, read) for value in inner.results)
-    return sources
+class _Comparator:
+    """A body that compares elements, two of each operand."""
+
+    def __init__(self, graph: Graph, region: Region, made: Mapping[int, Node]) -> None:
+        self._graph = graph
+        self._args = {value: at for at, value in enumerate(region.args)}
+        self._made = made
+        self._canonical = Canonical(made)
+
+    def keys(self, value: int) -> list[_Key] | None:
+        """What a value compares: a < b, or a < b or (a == b and the rest), major to minor."""
+        node = self._made.get(value)
+        if node is None:
+            return None
+        if node.name == hlo.compare.name:
+            key = self._key(value)
+            return None if key is None or key.direction == "EQ" else [key]
+        if node.name == hlo.select.name:
+            equal, rest, first = node.operands
+            return self._first(first, equal, rest)
+        if node.name != hlo.or_.name:
+            return None
+        for first, other in (node.operands, reversed(node.operands)):
+            both = self._made.get(other)
+            if both is not None and both.name == hlo.and_.name:
+                for equal, rest in (both.operands, reversed(both.operands)):
+                    found = self._first(first, equal, rest)
+                    if found is not None:
+                        return found
+        return None
+
+    def _first(self, first: int, equal: int, rest: int) -> list[_Key] | None:
+        """The key that decides, and what decides where it is equal."""
+        major, tie, minor = self._key(first), self._key(equal), self.keys(rest)
+        if major is None or tie is None or minor is None or major.direction == "EQ":
+            return None
+        if tie != _Key(major.operand, "EQ", major.total):
+            return None
+        return [major, *minor]
+
+    def _key(self, value: int) -> _Key | None:
+        """A comparison of the two elements of one operand."""
+        node = self._made.get(value)
+        if node is None or node.name != hlo.compare.name:
+            return None
+        left, right = (self._element(side) for side in node.operands)
+        direction = str(node.attrs["comparison_direction"])
+        if left is None or right is None or left[1] != right[1] or direction not in _SWAPPED:
+            return None
+        if left[0] // 2 != right[0] // 2 or left[0] == right[0]:
+            return None
+        float_ = is_float(self._graph.type(node.operands[0]).dtype)
+        total = float_ and node.attrs.get("compare_type") == "TOTALORDER" and not left[1]
+        return _Key(left[0] // 2, direction if left[0] < right[0] else _SWAPPED[direction], total)
+
+    def _element(self, value: int) -> tuple[int, bool] | None:
+        """The argument that a value is, and whether its zeros and NaNs were made equal."""
+        if value in self._args:
+            return self._args[value], False
+        source = self._canonical.source(value)
+        return (self._args[source], True) if source in self._args else None

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.layout.notations.mindspore_layout import Layout
+from shardc.layout.notations.ranks import count_of
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def steps(layout: Layout) -> Steps:
     """The derivation for a layout with a tensor map."""
     sizes = dict(zip(layout.alias_name, layout.device_matrix, strict=True))
     used = tuple(alias for entry in layout.entries for alias in entry)
-    count = prod(layout.device_matrix)
+    count = count_of(layout.device_matrix)
     places = np.unravel_index(np.arange(count), layout.device_matrix)
     numbering = np.stack(places, axis=-1).astype(np.int64)
     columns = [layout.alias_name.index(alias) for alias in used]

@@ -28,7 +28,7 @@ def _dot(which: int) -> Callable[[Step, Term], Term]:
         start = len(batch[0]) + (len(free[0]) if which == 0 else 0)
         rest = tuple(range(start, start + len(free[other])))
         term = s.value(other).cast(ct.type.dtype)
-        kept: dict[str, Any] = {k: v for k, v in s.op.attrs.items() if k == "precision_config"}
+        kept: dict[str, Any] = {k: v for k, v in s.op.attrs.items() if k in ("precision_config", "algorithm")}
         stacked = tuple(range(len(batch[0])))
         summed = sorted(range(len(contracted[other])), key=contracted[other].__getitem__)
         back = [contracted[which][i] for i in summed]

@@ -313,3 +313,15 @@ def test_which_global_shapes_fit_a_local_shape(capsys: pytest.CaptureFixture[str
     assert as_json(capsys, *words, "2,2")["global_shapes"] == [[2, 4], [4, 4]]
     with pytest.raises(SystemExit):
         main(["jax", "--mesh", "x=2", "--spec", "P()", "--shape", "4", "--local-shape", "4"])
+
+
+def test_nothing_is_held_of_an_empty_array(capsys: pytest.CaptureFixture[str]) -> None:
+    """No block, so no picture of the processes."""
+    words = ("jax", "--mesh", "x=4,y=2", "--spec", "P('x', 'y')", "--processes", "4", "--shape", "0,4")
+    assert "process 0 " not in said(capsys, *words).split("\n\n")[-1]
+
+
+def test_a_matrix_of_too_many_devices_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    words = ["--device-matrix", "2,147483648,2", "--alias", "a,b,c", "--tensor-map", "a,b", "--shape", "0,4"]
+    assert main(["mindspore", *words]) == 1
+    assert "a mesh of 589934592 devices; at most 16777216" in capsys.readouterr().err

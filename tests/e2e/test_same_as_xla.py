@@ -1,0 +1,189 @@
+"""Attributes that change what an operation means: programs on four devices equal XLA's of the same text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from jax._src.interpreters import mlir
+from jax._src.lib.mlir import ir  # pyright: ignore[reportPrivateImportUsage]
+from jax.extend import backend
+from jaxlib import xla_client
+
+import shardc
+from shardc.diagnostics import ShardcError, collecting
+from shardc.options import Options
+
+ODD = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0], np.float32)
+SQUARE = np.resize(ODD, (8, 8))
+TIES = np.random.default_rng(0).integers(0, 3, (8, 8)).astype(np.float32)
+NUMBERS = np.arange(64, dtype=np.int32).reshape(8, 8)
+WAVES = np.sin(np.arange(64, dtype=np.float32)).reshape(8, 8)
+
+
+def whole(text: str) -> str:
+    """The program without mesh and shardings."""
+    text = re.sub(r"sdy\.mesh[^\n]*\n", "", text)
+    return re.sub(r" \{sdy\.sharding = #sdy\.sharding<@m, \[.*?\]>\}", "", text)
+
+
+def by_xla(text: str, arrays: list[np.ndarray]) -> list[np.ndarray]:
+    device = jax.devices()[0]
+    with mlir.make_ir_context():
+        module = ir.Module.parse(whole(text))
+        devices = xla_client.DeviceList((device,))
+        done = backend.get_backend("cpu").compile_and_load(module, devices, xla_client.CompileOptions())
+    results = done.execute_sharded([jax.device_put(array, device) for array in arrays])
+    return [np.asarray(blocks[0]) for blocks in results.disassemble_into_single_device_arrays()]
+
+
+def by_shardc(text: str, arrays: list[np.ndarray], target: str) -> list[np.ndarray]:
+    with collecting():
+        source = shardc.compile(text, Options(target=target)).source
+    names: dict[str, Any] = {"__name__": "emitted"}
+    exec(compile(source, "emitted", "exec"), names)
+    results = names["main"](*arrays)
+    return [np.asarray(array) for array in (results if isinstance(results, (tuple, list)) else [results])]
+
+
+def program(body: str, results: str, types: str = "8x8xf32 8x8xf32") -> str:
+    shardings = ('[{"a"}, {"b"}]', '[{}, {"a"}]')
+    params = ", ".join(
+        f"%{name}: tensor<{type}> {{sdy.sharding = #sdy.sharding<@m, {sharding}>}}"
+        for name, type, sharding in zip("xy", types.split(), shardings, strict=False)
+    )
+    return f'sdy.mesh @m = <["a"=2, "b"=2]>\nfunc.func @main({params}) -> ({results}) {{\n{body}\n}}\n'
+
+
+def sorting(comparator: str, dimension: int) -> str:
+    types = "tensor<8x8xf32>, tensor<8x8xi32>"
+    body = f"""%0:2 = "stablehlo.sort"(%x, %y) ({{
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>):
+      {comparator}
+      stablehlo.return %p : tensor<i1>
+    }}) {{dimension = {dimension} : i64, is_stable = true}} : ({types}) -> ({types})
+    return %0#0, %0#1 : {types}"""
+    return program(body, types, "8x8xf32 8x8xi32")
+
+
+def compared(name: str, direction: str, a: str, b: str, kind: str = "FLOAT", type: str = "f32") -> str:
+    pair = f"(tensor<{type}>, tensor<{type}>) -> tensor<i1>"
+    return f"%{name} = stablehlo.compare {direction}, %{a}, %{b}, {kind} : {pair}\n"
+
+
+COMPARATORS = {
+    "total": compared("p", "LT", "a", "b", "TOTALORDER"),
+    "total, falling": compared("p", "GT", "a", "b", "TOTALORDER"),
+    "swapped": compared("p", "LT", "b", "a"),
+    "two keys": compared("l", "LT", "a", "b")
+    + compared("e", "EQ", "a", "b")
+    + compared("m", "LT", "c", "d", "SIGNED", "i32")
+    + "%n = stablehlo.and %e, %m : tensor<i1>\n%p = stablehlo.or %n, %l : tensor<i1>",
+    "two keys by select": compared("l", "LT", "a", "b")
+    + compared("e", "EQ", "a", "b")
+    + compared("m", "LT", "c", "d", "SIGNED", "i32")
+    + "%p = stablehlo.select %e, %m, %l : tensor<i1>, tensor<i1>",
+}
+REFUSED_BY_JAX = {
+    "other key": "%c1 = stablehlo.constant dense<1.0> : tensor<f32>\n"
+    "%c9 = stablehlo.constant dense<9.0> : tensor<f32>\n"
+    + compared("i", "EQ", "a", "c1")
+    + compared("j", "EQ", "b", "c1")
+    + "%k = stablehlo.select %i, %c9, %a : tensor<i1>, tensor<f32>\n"
+    "%l = stablehlo.select %j, %c9, %b : tensor<i1>, tensor<f32>\n" + compared("p", "LT", "k", "l"),
+    "only of equals": compared("l", "LT", "a", "b")
+    + compared("m", "LT", "c", "d", "SIGNED", "i32")
+    + "%p = stablehlo.and %l, %m : tensor<i1>",
+    "second": compared("p", "LT", "c", "d", "SIGNED", "i32"),
+}
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("dimension", [0, 1])
+@pytest.mark.parametrize("name", COMPARATORS)
+def test_sorts(name: str, dimension: int, target: str) -> None:
+    text = sorting(COMPARATORS[name], dimension)
+    arrays = [SQUARE if name.startswith("total") else TIES, -NUMBERS]
+    for got, wanted in zip(by_shardc(text, arrays, target), by_xla(text, arrays), strict=True):
+        np.testing.assert_array_equal(got.view(np.int32), wanted.view(np.int32))
+
+
+@pytest.mark.parametrize("name", REFUSED_BY_JAX)
+def test_sorts_by_something_else(name: str) -> None:
+    """No order of the operands: NumPy runs the comparator, JAX has no sort that could."""
+    text = sorting(REFUSED_BY_JAX[name], 1)
+    with pytest.raises(ShardcError, match="JAX sorts only by the first operands"):
+        by_shardc(text, [TIES, -NUMBERS], "jax")
+    if name != "only of equals":  # which is no order
+        found = by_shardc(text, [TIES, -NUMBERS], "numpy")
+        for got, wanted in zip(found, by_xla(text, [TIES, -NUMBERS]), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("kind", ["FLOAT", "TOTALORDER"])
+@pytest.mark.parametrize("direction", ["EQ", "NE", "LT", "LE", "GT", "GE"])
+def test_comparisons(direction: str, kind: str, target: str) -> None:
+    body = f"%0 = stablehlo.compare {direction}, %x, %y, {kind} : "
+    body += "(tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xi1>\nreturn %0 : tensor<8x8xi1>"
+    text = program(body, "tensor<8x8xi1>")
+    arrays = [SQUARE, SQUARE.T.copy()]
+    np.testing.assert_array_equal(by_shardc(text, arrays, target)[0], by_xla(text, arrays)[0])
+
+
+ALGORITHM = (
+    "<lhs_precision_type = {0}, rhs_precision_type = {0}, accumulation_type = f32, lhs_component_count = 1, "
+    "rhs_component_count = 1, num_primitive_operations = {1}, allow_imprecise_accumulation = false>"
+)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "parts", "name"),
+    [("bf16", 1, "BF16_BF16_F32"), ("bf16", 6, "BF16_BF16_F32_X6"), ("tf32", 3, "TF32_TF32_F32_X3")],
+)
+def test_the_algorithm_of_a_product_is_passed_on(dtype: str, parts: int, name: str) -> None:
+    body = "%0 = stablehlo.dot_general %x, %y, contracting_dims = [1] x [0], algorithm = "
+    body += ALGORITHM.format(dtype, parts)
+    body += " : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>\nreturn %0 : tensor<8x8xf32>"
+    text = program(body, "tensor<8x8xf32>")
+    with collecting():
+        assert f'precision="{name}"' in shardc.compile(text, Options()).source
+    if dtype == "bf16":  # XLA's CPU has no tf32
+        got, wanted = by_shardc(text, [WAVES, WAVES], "jax")[0], by_xla(text, [WAVES, WAVES])[0]
+        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ShardcError, match="JAX has no algorithm of products <lhs_precision_type = bf16"):
+        by_shardc(text.replace(f"= {dtype}", "= bf16").replace("count = 1", "count = 3"), [], "jax")
+
+
+@pytest.mark.parametrize(
+    ("said", "written"),
+    [
+        ("mode = #stablehlo.result_accuracy_mode<HIGHEST>", "lax.tanh(x, accuracy=lax.AccuracyMode.HIGHEST)"),
+        ("mode = #stablehlo.result_accuracy_mode<DEFAULT>", "jnp.tanh(x)"),
+        (
+            "atol = 1.000000e-03, rtol = 0.000000e+00, ulps = 10, "
+            "mode = #stablehlo.result_accuracy_mode<TOLERANCE>",
+            "lax.tanh(x, accuracy=lax.Tolerance(atol=0.001, rtol=0.0, ulps=10))",
+        ),
+    ],
+)
+def test_the_accuracy_of_a_function_is_passed_on(said: str, written: str) -> None:
+    attribute = f"{{result_accuracy = #stablehlo.result_accuracy<{said}>}}"
+    body = f"%0 = stablehlo.tanh %x {attribute} : tensor<8x8xf32>\nreturn %0 : tensor<8x8xf32>"
+    text = program(body, "tensor<8x8xf32>", "8x8xf32")
+    with collecting():
+        assert written in shardc.compile(text, Options()).source
+    np.testing.assert_allclose(by_shardc(text, [WAVES], "jax")[0], np.tanh(WAVES), rtol=1e-5)
+
+
+def test_searches_among_nans() -> None:
+    """JAX compares in the total order after it has made NaNs equal."""
+    edges = np.array([-1.0, 0.0, 2.0, np.nan], np.float32)
+    values = np.array([-5.0, -0.0, 1.0, np.nan, -np.nan, 7.0, 0.0, 2.0], np.float32)
+    text = "mesh m[a=4]\ndef main(e: f32[4@a], v: f32[8]) -> i32[8]:\n    return searchsorted(e, v)\n"
+    for target in ("jax", "numpy"):
+        found = by_shardc(text, [edges, values], target)[0]
+        np.testing.assert_array_equal(found, np.searchsorted(edges, np.abs(values) * np.sign(values)))
