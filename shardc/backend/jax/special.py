@@ -8,7 +8,6 @@ from shardc.backend.jax.arithmetic import total_order
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import fourier, idiom
 from shardc.backend.python.expressions import Expr, attribute, call, index, integers, tuple_of, unary
-from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.reductions import is_named, keepdims, reduction
 from shardc.backend.python.regions import scalar_function
