@@ -2,74 +2,22 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
 pytest.importorskip("jax")
 
 from shardc.backend.jax import emit
-from shardc.dialects.context import make_context
-from shardc.dialects.snapshot import snapshot
-from shardc.frontend.text import read
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
-from shardc.passes.pipeline import run_to
 from shardc.proof.prove import Verdict
 from shardc.proof.reading.jax_text import read_back
 from shardc.proof.reading.text import prove_text
 from shardc.proof.values import Beyond
-
-LAYER = """
-mesh pod[data=2, model=4]
-size B = 64, D = 128, F = 256
-def layer(x: f32[B@data, D], w1: f32[D, F@model], w2: f32[F@model, D]) -> f32[B@data, D]:
-    y = relu(x @ w1) @ w2
-    return softmax(y * rsqrt(mean(y * y, axis=-1, keepdims=True) + 1e-6) - x)
-"""
-HALO = """
-mesh m[x=4]
-def f(x: f32[32@x, 12]) -> f32[32@x, 12]:
-    return concatenate([x[1:], x[:1]], 0) - 2.0 * x + cumsum(x, 0)
-"""
-MOVED = """
-mesh m[x=2, y=4]
-def f(x: f32[64@(x, y), 128], w: f32[64@y, 16]) -> (f32[64, 128@(y, x)], f32[16@x]):
-    return x * 2.0, sum(sigmoid(w), 0)
-"""
-UNEVEN = """
-mesh m[x=4]
-def f(x: f32[30@x, 128], m: f32[128]) -> f32[128]:
-    return max(x, 0) + sum(where(x > m, x, m), 0)
-"""
-TAKE = """
-mesh m[x=4]
-def f(t: f32[64@x, 128], i: i32[8]) -> f32[8, 128]:
-    return take(t, i, 0)
-"""
-LOOP = """
-mesh m[x=4]
-def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
-    for w in ws carrying x:
-        x = tanh(x @ w) + x
-    return x
-"""
-WIDE = """
-mesh m[x=4]
-def f(x: f64[16@x, 32], i: i64[16@x]) -> (f64[32], i64[]):
-    return sum(x, 0), max(i)
-"""
-PROGRAMS = {
-    "layer": LAYER, "halo": HALO, "moved": MOVED, "uneven": UNEVEN, "take": TAKE, "loop": LOOP, "wide": WIDE,
-}  # fmt: skip
+from tests.unit.proof.programs import HALO, LAYER, LOOP, MASKED, MOVED, PROGRAMS, TAKE, WIDE, emitted
 
 
-@cache
 def _emitted(program: str) -> tuple[Graph, str]:
-    module = read(program, "test.shard", {}, None)
-    whole = snapshot(module.clone()).graph
-    run_to(make_context(), module, "local")
-    return whole, emit(snapshot(module).graph)
+    return emitted(program, emit)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -102,8 +50,8 @@ FAULTS = {
     "pieces swapped": (HALO, "[x[1:], received]", "[received, x[1:]]"),
     "halves swapped": (MOVED, "transpose(1, 0, 2, 3)", "reshape(2, 4, 8, 16)"),
     "axes in the other order": (MOVED, 'P(None, ("y", "x"))', 'P(None, ("x", "y"))'),
-    "padding that counts": (UNEVEN, "-jnp.inf", "jnp.inf"),
-    "a mask that is missing": (UNEVEN, "< 30", "< 32"),
+    "padding that counts": (MASKED, "-jnp.inf", "jnp.inf"),
+    "a mask that is missing": (MASKED, "< 30", "< 32"),
     "other rows": (TAKE, "* 16", "* 15"),
     "a loop too short": (LOOP, "fori_loop(0, 6", "fori_loop(0, 5"),
     "another layer": (LOOP, "ws[i]", "ws[0]"),

@@ -5,60 +5,17 @@ from __future__ import annotations
 import pytest
 
 from shardc.backend.numpy import emit
-from shardc.dialects.context import make_context
-from shardc.dialects.snapshot import snapshot
-from shardc.frontend.text import read
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
-from shardc.passes.pipeline import run_to
 from shardc.proof.prove import Verdict
 from shardc.proof.reading.numpy_text import read_back
 from shardc.proof.reading.text import prove_text
 from shardc.proof.values import Beyond
-
-LAYER = """
-mesh pod[data=2, model=4]
-size B = 64, D = 128, F = 256
-def layer(x: f32[B@data, D], w1: f32[D, F@model], w2: f32[F@model, D]) -> f32[B@data, D]:
-    y = relu(x @ w1) @ w2
-    return softmax(y * rsqrt(mean(y * y, axis=-1, keepdims=True) + 1e-6) - x)
-"""
-MOVES = """
-mesh m[x=4]
-def f(x: f32[32@x, 12], w: f32[12, 16@x]) -> f32[32@x, 10]:
-    y = (x @ w)[:, 2:12]
-    return concatenate([y[:, 5:], y[:, :5]], 1) - cumsum(y, 0)
-"""
-UNEVEN = """
-mesh m[x=4]
-def f(x: f32[30@x, 128]) -> f32[128]:
-    return max(x, 0) + sum(x, 0)
-"""
-TAKE = """
-mesh m[x=4]
-def f(t: f32[64@x, 128], i: i32[8]) -> f32[8, 128]:
-    return take(t, i, 0)
-"""
-LOOP = """
-mesh m[x=4]
-def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
-    for w in ws carrying x:
-        x = tanh(x @ w) + x
-    return x
-"""
-STACKED = """
-mesh m[x=4]
-def f(x: f32[8@x, 6, 32], w: f32[32, 16], v: f32[16]) -> f32[8@x, 6]:
-    return (x @ w) @ v
-"""
-PROGRAMS = {"stacked": STACKED, "layer": LAYER, "moves": MOVES, "uneven": UNEVEN, "take": TAKE, "loop": LOOP}
+from tests.unit.proof.programs import LAYER, LOOP, MOVES, PROGRAMS, TAKE, UNEVEN, emitted
 
 
 def _emitted(program: str) -> tuple[Graph, str]:
-    module = read(program, "test.shard", {}, None)
-    whole = snapshot(module.clone()).graph
-    run_to(make_context(), module, "local")
-    return whole, emit(snapshot(module).graph)
+    return emitted(program, emit)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
