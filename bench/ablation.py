@@ -29,7 +29,7 @@ from shardc.layout import LayoutError
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import Machine, load
-from shardc.planning.program import descent, improve, plan_program
+from shardc.planning.program import improve, plan_program
 from tests.golden.programs import every
 
 KEPT = Path(__file__).parent / "results" / "ablation.jsonl"
@@ -40,13 +40,11 @@ Figures = dict[str, tuple[int, int, float]]
 """For each move that is left out: ticks of communication and repeated work, collectives, CPU seconds."""
 
 MOVES: dict[str, tuple[ModuleType, str, Callable[..., object]]] = {
-    "meet": (descent, "_meet", lambda problem, value: False),
-    "flow": (descent, "_flow", lambda problem, region: False),
-    "carry": (descent, "_carry", lambda problem, slot: False),
-    "region": (descent, "change_regions", lambda problem: False),
+    "single operations": (improve, "settle", lambda problem: None),
+    "own layouts first": (improve, "_stay", lambda problem: None),
+    "integer program": (improve, "perfect", lambda problem: False),
     "second start": (improve, "_start_again", lambda problem: None),
     "results like arguments": (improve, "argument_layouts", lambda problem: {}),
-    "integer program": (improve, "perfect", lambda problem: None),
 }
 """Move -> where it is, and what stands in for it when it is left out."""
 

@@ -97,9 +97,15 @@ def _left(plan: Plan) -> Iterator[str]:
             f"a plan of {least} in {collectives} collectives is left: more collectives are taken for a "
             "quarter of communication and repeated work, no less"
         )
-    if time is not None and time.repeated_fs:
-        part = time.repeated_fs / time.total_fs
-        yield f"work that every device does takes {seconds_text(time.repeated_fs)}, {part:.0%} of the time"
+    if time is not None and time.twice_fs:
+        part = time.twice_fs / time.total_fs
+        yield f"work that several devices do takes {seconds_text(time.twice_fs)}, {part:.0%} of the time"
+    if time is not None and time.apart_fs:
+        part = time.apart_fs / time.total_fs
+        yield (
+            "partial sums, and operands that devices need whole for their part, take "
+            f"{seconds_text(time.apart_fs)} more than an even share, {part:.0%} of the time"
+        )
     if less is not None:
         worst = title(less.operations[0].variable.node)
         saves = f"saves {seconds_text(less.saved_fs)}" if less.weighed else "saves bytes"

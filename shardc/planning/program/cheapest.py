@@ -37,5 +37,6 @@ def _cost_alone(problem: Problem, variable: Variable, known: KnownCosts) -> Tota
         if cost is None:
             cost = known[key] = problem.value_cost(value)
         ticks, collectives, steps = ticks + cost[0], collectives + cost[1], steps + cost[2]
+    ticks += problem.toll * collectives
     late = sum(len(result.unreduced) for result in choice.results)
-    return (ticks, collectives, steps, variable.trips * work_of(variable, variable.choice), -late)
+    return (ticks, collectives, steps, variable.trips * work_of(variable, variable.choice), -late, 0)

@@ -17,8 +17,8 @@ from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.ops import Trait, has
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import Wish, made, wishes
-from shardc.planning.program.problem import Problem, Slot, Variable
-from shardc.rules.assign import Assignment
+from shardc.planning.program.problem import Problem, Slot, Variable, kept
+from shardc.rules.assign import Assignment, project
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
 """For each value the atoms over which it could come out as a partial result, with its kind."""
@@ -42,10 +42,9 @@ def every(problem: Problem, atoms: tuple[Axis, ...], most: int) -> Every:
     """What there is to choose from. TooMany if it is more than `most` assignments."""
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
     found = _found(problem, atoms, waiting, most)
-    if problem.slots:  # the body may return a partial result, and so carry one
-        for slot in problem.slots:
-            returned = slot.end.node.operands[slot.index]
-            waiting.update((value, waiting[value] | waiting[returned]) for value in slot.args)
+    if problem.made:  # operations that stand for several may use what a later one makes
+        found = _found(problem, atoms, waiting, most)
+    while _carried(problem, waiting):
         found = _found(problem, atoms, waiting, most)
     for variable in reversed(problem.variables):
         if problem.open(variable) and has(variable.node.name, Trait.SOURCE):
@@ -65,14 +64,32 @@ def _found(
         if problem.open(variable) and variable.rule is not None:
             found[variable] = options = _all(problem, variable, atoms, waiting, most - listed)
             listed += len(options)
+            if listed > most:
+                raise TooMany
         for index, value in enumerate(variable.node.results):
-            waiting[value] = _waiting([choice.results[index] for choice in options], atoms)
+            made = _waiting([choice.results[index] for choice in options], atoms)
+            waiting[value] = waiting.get(value, frozenset()) | made
     return found
+
+
+def _carried(problem: Problem, waiting: Waiting) -> bool:
+    """Let loops carry what their bodies return as partial results; whether that is more than was known.
+
+    What an inner loop carries so, the outer one may find to carry next.
+    """
+    more = False
+    for slot in problem.slots:
+        returned = waiting[slot.end.node.operands[slot.index]]
+        for value in (*slot.args, slot.loop.node.results[slot.index]):
+            more = more or not returned <= waiting[value]
+            waiting[value] |= returned
+    return more
 
 
 def _held(problem: Problem, slot: Slot, found: dict[Variable, list[Choice]]) -> list[Sharding]:
     """The layouts in which the body could use or return what a loop carries, the current one first."""
-    layouts = [slot.layout()]
+    now = slot.layout()
+    layouts = [now]
     for value in slot.args:
         for user, index in problem.consumers.get(value, []):
             layouts += [choice.operands[index] for choice in found.get(user, [])]
@@ -80,7 +97,9 @@ def _held(problem: Problem, slot: Slot, found: dict[Variable, list[Choice]]) -> 
     if returned in problem.producer:
         maker, index = problem.producer[returned]
         layouts += [choice.results[index] for choice in found.get(maker, [])]
-    return list(dict.fromkeys(layouts))
+    return [
+        each for each in dict.fromkeys(layouts) if not problem.expected or kept(now, each, problem.strict)
+    ]
 
 
 def _waiting(layouts: list[Sharding], atoms: tuple[Axis, ...]) -> frozenset[tuple[Axis, str]]:
@@ -112,7 +131,7 @@ def _all(
         return (*problem.own_cost(variable, choice), -float(choice.parts))
 
     for choice in (variable.choice, *_choices(problem, variable, atoms, waiting, most)):
-        if choice.parts < variable.least_parts:
+        if choice is not variable.choice and not problem.admits(variable, choice):
             continue
         key = (choice.operands, choice.results)
         known = best.get(key)
@@ -123,24 +142,47 @@ def _all(
 
 def _choices(
     problem: Problem, variable: Variable, atoms: tuple[Axis, ...], waiting: Waiting, most: int
-) -> Iterator[Choice]:
-    rule = variable.rule
-    assert rule is not None
+) -> list[Choice]:
+    """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
     atoms = tuple(atom for atom in atoms if atom.name not in manual)
-    uneven = _laid_out(problem, variable)
-    usable = [_factors(variable, atom, uneven) for atom in atoms]
-    flows = [
+    operands = variable.node.operands
+    flows = tuple(
         (
             kind,
             group,
-            [any((atom, kind) in waiting[variable.node.operands[i]] for i in group) for atom in atoms],
+            tuple(any((atom, kind) in waiting.get(operands[i], ()) for i in group) for atom in atoms),
         )
         for kind, group in variable.flows
-    ]
+    )
+    results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
+    key = (variable.signature, atoms, flows, _laid_out(problem, variable), results)
+    if key not in problem.listed:
+        problem.listed[key] = [*_listed(problem, variable, atoms, flows, results, most)]
+    return problem.listed[key]
+
+
+Flows = tuple[tuple[str, frozenset[int], tuple[bool, ...]], ...]
+"""Kinds of partial results, the operands they pass, and over which atoms they may."""
+
+
+def _listed(
+    problem: Problem,
+    variable: Variable,
+    atoms: tuple[Axis, ...],
+    flows: Flows,
+    results: tuple[Sharding, ...] | None,
+    most: int,
+) -> Iterator[Choice]:
+    rule = variable.rule
+    assert rule is not None
+    uneven = _laid_out(problem, variable)
+    usable = [_factors(variable, atom, uneven) for atom in atoms]
+    if results is not None:
+        usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
     ways = [form.name for form in forms_of(variable.node.name)]
     seen: dict[tuple[Assignment, Carried | None], None] = {}
-    for kind, group, through in [("sum", frozenset[int](), [False] * len(atoms)), *flows]:
+    for kind, group, through in [("sum", frozenset[int](), (False,) * len(atoms)), *flows]:
         places = [
             [None, *factors, *(["flow"] if flow else [])]
             for factors, flow in zip(usable, through, strict=True)
@@ -190,6 +232,19 @@ def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[in
         index
         for index, factor in enumerate(rule.factors)
         if (factor.is_plain or index in special) and (factor.size % atom.size == 0 or index in known)
+    ]
+
+
+def _keeping(rule: FactorRule, results: tuple[Sharding, ...], atom: Axis, factors: list[int]) -> list[int]:
+    """Those of the factors over which an atom leaves results split as they are."""
+    found = [project(dims, layout, rule) for dims, layout in zip(rule.results, results, strict=True)]
+    if any(projection.overflow for projection in found):
+        return factors
+    held = [projection.axes for projection in found]
+    return [
+        factor
+        for factor in factors
+        if all(any(axis.contains(atom) for axis in axes.get(factor, (atom,))) for axes in held)
     ]
 
 

@@ -19,7 +19,7 @@ from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
 from shardc.planning.program.choices import TooMany, every
 from shardc.planning.program.descent import settle
-from shardc.planning.program.highs import Row, Vector, minimum
+from shardc.planning.program.highs import COLUMNS, Row, Vector, minimum
 from shardc.planning.program.network import Network, again, network
 from shardc.planning.program.nothing_cheaper import nothing_cheaper
 from shardc.planning.program.prices import Prices
@@ -152,11 +152,12 @@ def _take_cheapest(net: Network, kept: Chosen, before: Total) -> Optimum | None:
     problem, bound, whole = net.problem, 0, False
     best: tuple[Total, Chosen] | None = None
     enough = before[0] if len(net.integral) > SMALL else inf
+    most = SMALL if problem.expected else COLUMNS
     solved = 0
     while len(net.integral) <= RELAXED - solved:
         solved += len(net.integral)
         moved, count = net.costs()
-        least = minimum(moved, net.rows, net.integral, enough=enough)
+        least = minimum(moved, net.rows, net.integral, enough=enough, most=most)
         if least is None:
             break
         bound, whole = max(bound, least.whole_bound), least.whole

@@ -14,7 +14,7 @@ from shardc.planning.solvers import Vector, milp, sparse
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
 
-COLUMNS = 20_000  # of an integer program that is solved: seconds
+COLUMNS = 10_000  # of an integer program that is solved: a second
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
 SECONDS = 120.0  # only against a solver that hangs
 NEAR = 1e-6  # what is so near to a limit keeps to it
@@ -47,12 +47,13 @@ def minimum(
     integral: Sequence[bool],
     known: Vector | None = None,
     enough: float = inf,
+    most: int = COLUMNS,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, and in programs of more than COLUMNS.
+    it shows that none is below `enough`, and in programs of more than `most` columns.
     """
     matrix, low, high = _matrix(rows, len(costs))
     scale = float(costs.max()) or 1.0
@@ -78,7 +79,7 @@ def minimum(
         feasible = np.all(placed >= low - NEAR) and np.all(placed <= high + NEAR)
         if feasible and best.whole_bound >= best.value - NEAR:
             return best
-    if len(costs) > COLUMNS:
+    if len(costs) > most:
         return relaxed
     result = solved(whole=True)
     if result.x is None:

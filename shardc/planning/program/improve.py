@@ -1,18 +1,21 @@
-"""Good choices for a whole program: from two starts, repeats planned once, small programs proved best.
+"""Good choices for a whole program: in propagation's own layouts first, then in any.
 
-The first start is what propagation found. Where the plan it leads to is not proved best, the second is what
-propagation would find if data came before state (data_first.py).
+The first integer program has few ways to run an operation, since results stay as propagation lays them out
+or are partial sums of that: it is solved for programs of a thousand operations. From its plan the second one
+goes on, of all layouts, or single operations where that is too large. Where the plan is not proved best, the
+first is solved again from what propagation would find if data came before state (data_first.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.candidates import build, wishes
 from shardc.planning.program.data_first import data_first
-from shardc.planning.program.descent import descend, follow, settle
+from shardc.planning.program.descent import follow, settle
 from shardc.planning.program.exact import perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
 from shardc.planning.program.problem import Problem, Variable
@@ -23,67 +26,70 @@ def improve(problem: Problem) -> None:
     """Change the problem's choices for cheaper ones."""
     repeats = repeats_of(problem)
     if repeats is None:
-        _improve(problem, perfect)
+        _improve(problem)
     else:
-        _improve(repeats.problem, lambda problem: False)
+        _improve(repeats.problem)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-Prove = Callable[[Problem], bool]
-"""Takes the best plan; whether there is nothing left to search."""
-
-
-def _improve(problem: Problem, prove: Prove) -> None:
-    expected = _expected(problem) if problem.rates.flat and not problem.rates.free else None
-    _search(problem, prove)
+def _improve(problem: Problem) -> None:
+    search(problem)
     _start_again(problem)
     layouts = argument_layouts(problem)
     if layouts:
         first = _SavedChoices(problem)
         split_results(problem, layouts)
-        _search(problem, prove)
+        search(problem)
         if not problem.worth(first.cost, problem.total()):
             first.restore()
-    if expected is not None:
-        _keep_expected(problem, expected)
 
 
-def _keep_expected(problem: Problem, expected: _SavedChoices) -> None:
-    """Take the plan in propagation's own layouts unless another is quicker, or as quick in fewer collectives,
-    and by enough for those that it has more."""
-    found = problem.total()
-    if found[:2] >= expected.cost[:2] or not problem.pays(expected.cost, found):
-        problem.refuse(found)
-        expected.proof = problem.proof
-        expected.restore()
+def search(problem: Problem) -> None:
+    """The best plan in propagation's own layouts, then the best one, or one that single operations find.
 
-
-def _search(problem: Problem, prove: Prove) -> None:
-    """The local search, which goes on where the program is too large to be solved.
-
-    Where work is free its plan is the one that others with more collectives are compared with.
+    Where work is free, others with more collectives are compared with what single operations find.
     """
+    with _frugal(problem):
+        _stay(problem)
     if problem.rates.free:
-        descend(problem)
-        problem.modest = problem.total()
-        prove(problem)
-        return
+        settle(problem)
+    if problem.rates.flat:
+        problem.modest = problem.modest or problem.total()
+    own = _SavedChoices(problem)
+    if not perfect(problem):
+        with _frugal(problem):
+            settle(problem)
+        if not problem.takes(problem.total()):
+            problem.refuse(problem.total())
+            own.restore()
+    if not problem.rates.free and problem.total()[:2] >= own.cost[:2]:
+        own.proof = problem.proof
+        own.restore()  # what else tells plans apart is no reason to leave propagation's layouts
+
+
+@contextmanager
+def _frugal(problem: Problem) -> Generator[None]:
+    """On `balanced` a collective more has to save what one takes on average."""
+    total, rates = problem.total(), problem.rates
+    if rates.flat and not rates.free:
+        problem.toll = (total[0] - total[5]) // max(1, total[1])
+    yield
+    problem.toll = 0
+
+
+def _stay(problem: Problem) -> None:
+    """Take the best plan in propagation's own layouts."""
+    modest, problem.modest, problem.proof, problem.expected = problem.modest, None, None, True
+    problem.strict = problem.rates.free
     settle(problem)
-    if not prove(problem):
-        descend(problem)
-
-
-def _expected(problem: Problem) -> _SavedChoices:
-    """The best plan in propagation's own layouts: no other has more collectives for little."""
-    start = _SavedChoices(problem)
-    problem.expected = True
-    descend(problem)
-    problem.expected, problem.modest = False, problem.total()
-    found = _SavedChoices(problem)
-    start.restore()
-    return found
+    perfect(problem)
+    if problem.proof is None and not problem.strict:  # there are too many such plans
+        problem.strict = True
+        perfect(problem)
+    problem.strict = False
+    problem.modest, problem.expected, problem.proof = modest, False, None
 
 
 def _proved_best(problem: Problem) -> bool:
@@ -96,7 +102,11 @@ def _start_again(problem: Problem) -> None:
     if layouts:
         first = _SavedChoices(problem)
         _restart(problem, layouts)
-        descend(problem)
+        with _frugal(problem):
+            settle(problem)
+            _stay(problem)
+            settle(problem)
+        problem.layouts = {}
         if first.cost <= problem.total() or not problem.takes(problem.total()):
             first.restore()
 

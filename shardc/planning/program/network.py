@@ -88,7 +88,7 @@ class Network:
         for column, arc in self.arcs.items():
             cost = self.price(arc)
             ticks[column], count[column] = arc[0].trips * cost[0], arc[0].trips * cost[1]
-        return ticks, count
+        return ticks + self.problem.toll * count, count
 
     def layouts(self, columns: Vector) -> dict[int, Sharding]:
         """What a solution says of the values that loops carry, by the body's argument."""
@@ -245,18 +245,21 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
                 _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
         return
     places = list(dict.fromkeys([*given, *need]))
-    ways = {arc: net.column() for arc in _direct(net, made, places)}
+    ways = {arc: net.column() for arc in _direct(net, made, places, len(places))}
     net.arcs.update((column, (made, *arc)) for arc, column in ways.items())
     _conserve(net, ways, places, given, need)
 
 
-def _direct(net: Network, made: Produced, places: list[Sharding]) -> list[tuple[Sharding, Sharding]]:
-    """The copies that may be made, without those that two others do as well in turn.
+def _direct(
+    net: Network, made: Produced, places: list[Sharding], middle: int
+) -> list[tuple[Sharding, Sharding]]:
+    """The copies that may be made, without those that two others do as well in turn, over one of the first
+    `middle` places.
 
     These are looked for among what is cheaper, or stands later in a list, so that none is left out for
     another that is left out for it.
     """
-    key = (made.type, made.manual, *places)
+    key = (made.type, made.manual, middle, *places)
     if key not in net.prices.direct:
         pairs = [(source, target) for source in places for target in places if source != target]
         size = len(places)
@@ -272,7 +275,7 @@ def _direct(net: Network, made: Produced, places: list[Sharding]) -> list[tuple[
             over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
             over &= (count[start, :, None] + count <= count[start]) & (rank < rank[start])
             over &= rank[start, :, None] < rank[start]
-            over[start] = False
+            over[start] = over[middle:] = False
             np.fill_diagonal(over, False)
             kept += [
                 (places[start], places[end]) for end in range(size) if end != start and not over[:, end].any()
@@ -309,19 +312,20 @@ def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
     """Several users: flows over copies that are made once."""
-    wanted = list(dict.fromkeys(layout for need in needs for layout in need))
-    places = list(dict.fromkeys([*given, *wanted]))
+    wanted = dict.fromkeys(layout for need in needs for layout in need)
+    places = list(dict.fromkeys([*wanted, *given]))
     copies: dict[tuple[Sharding, Sharding], int] = {}
-    for target in wanted:
-        arcs: list[int] = []
-        for source in places:
-            if source != target and net.arc((made, source, target)):
-                column = net.column(integral=True)
-                copies[source, target] = column
-                net.arcs[column] = (made, source, target)
-                arcs.append(column)
-        users = [(column, -1.0) for need in needs for column in need.get(target, [])]
-        net.row([*_sum(arcs), *users], -inf, 0)
+    into: dict[Sharding, list[int]] = {target: [] for target in wanted}
+    out: dict[Sharding, list[int]] = {target: [] for target in places}
+    for source, target in _direct(net, made, places, len(wanted)):
+        if target in wanted:
+            column = copies[source, target] = net.column(integral=True)
+            net.arcs[column] = (made, source, target)
+            into[target].append(column)
+            out[source].append(column)
+    for target, arcs in into.items():
+        users = [column for need in needs for column in need.get(target, [])]
+        net.row([*_sum(arcs), *_sum([*users, *out[target]], -1)], -inf, 0)
         net.row([*_sum(arcs), *_sum(given.get(target, []))], -inf, 1)
     for need in needs:
         flows = {arc: net.column() for arc in copies}

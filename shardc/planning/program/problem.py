@@ -3,8 +3,8 @@
 Every operation has one current Choice. A value is laid out as its producer gives it; each consumer names the
 layout it needs; the difference is paid in reshards, each distinct copy once, times the trips of the loops
 around the definition. Costs are tuples that compare lexicographically: ticks on the machine (rates.py) of
-communication and repeated work, collectives, steps (collectives and local ones), elements of work on one
-device, and last a preference for reducing late.
+communication and uneven work, collectives, steps (collectives and local ones), elements of work on one
+device, a preference for reducing late, and last how many of the ticks are work that no device does again.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from shardc.planning.program.rates import OpWork, Rates
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 
-Total = tuple[int, int, int, int, int]
+Total = tuple[int, int, int, int, int, int]
 
 End = tuple[int, list[int], list[int]]
 """A value, the operands of one operation that it is, and the results."""
@@ -95,7 +95,11 @@ class Problem:
         default_factory=dict[object, tuple[tuple[int, Axis], ...]]
     )
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    own: dict[tuple[Variable, int], tuple[Choice, int]] = field(
+        default_factory=dict["tuple[Variable, int]", "tuple[Choice, int]"], init=False
+    )
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
     slots: list[Slot] = field(default_factory=list[Slot])
@@ -105,6 +109,8 @@ class Problem:
     copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
     proof: Proof | None = None
     expected: bool = False  # whether results are left as propagation lays them out, or as partial sums of it
+    strict: bool = False  # and then no axis of that layout is one over which it is a partial sum
+    toll: int = 0  # ticks that a collective takes beyond its own, while plans with few are looked for
     modest: Total | None = None  # the best such plan, where more collectives than its must pay
     refused: Total | None = None  # the cheapest plan found that was left for its collectives
     layouts: dict[int, Sharding] = field(default_factory=dict[int, Sharding])  # not those of propagation
@@ -184,16 +190,19 @@ class Problem:
         if choice.parts < variable.least_parts:
             return False
         return not self.expected or all(
-            found.dims == self.layout(value).dims
+            kept(self.layout(value), found, self.strict)
             for value, found in zip(variable.node.results, choice.results, strict=True)
         )
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
-        ticks = self.rates.form(choice)
-        if variable.work is not None:
-            ticks += self.rates.repeated(variable.work, choice)
-        return variable.trips * ticks, variable.trips * choice.collectives
+        known = self.own.get((variable, id(choice)))
+        if known is None or known[0] is not choice:
+            ticks = self.rates.form(choice)
+            if variable.work is not None:
+                ticks += self.rates.repeated(variable.work, choice)
+            known = self.own[variable, id(choice)] = choice, ticks
+        return variable.trips * known[1], variable.trips * choice.collectives
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -252,7 +261,14 @@ class Problem:
         ticks, collectives, steps = (
             (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
         )
-        return (ticks, collectives, steps, work, -late)
+        ticks += self.toll * collectives
+        return (ticks, collectives, steps, work, -late, sum(map(self._apart, variables)))
+
+    def _apart(self, variable: Variable) -> int:
+        """Ticks of an operation beyond an even share that are no work done twice."""
+        if variable.work is None:
+            return 0
+        return variable.trips * self.rates.apart(variable.work, variable.choice)
 
     def total(self) -> Total:
         """The cost of the program."""
@@ -264,8 +280,11 @@ class Problem:
 
     def pays(self, before: Total, after: Total) -> bool:
         """Whether a plan that takes more collectives on a machine without latency takes three quarters of the
-        time at most: a plan that a person expects is not given up for a small gain."""
-        return not self.rates.flat or after[1] <= before[1] or 4 * after[0] <= 3 * before[0]
+        time at most, for communication and for work that is done twice: a plan that a person expects is not
+        given up for a small gain."""
+        if not self.rates.flat or after[1] <= before[1]:
+            return True
+        return 4 * (after[0] - after[5]) <= 3 * (before[0] - before[5])
 
     def takes(self, plan: Total) -> bool:
         """Whether a plan pays for having more collectives than the best one in propagation's own layouts."""
@@ -279,6 +298,20 @@ class Problem:
 @lru_cache(maxsize=65536)
 def _closed(sharding: Sharding) -> Sharding:
     return shared(sharding.layout())
+
+
+def kept(layout: Sharding, found: Sharding, strict: bool) -> bool:
+    """Whether a tensor is split as `layout` has it; if not `strict`, but for axes over which it is a partial
+    sum."""
+    if found.dims == layout.dims:
+        return True
+    if strict or not found.unreduced:
+        return False
+    waiting = found.unreduced
+    return all(
+        dim.axes == tuple(axis for axis in stated.axes if not any(axis.overlaps(other) for other in waiting))
+        for dim, stated in zip(found.dims, layout.dims, strict=True)
+    )
 
 
 def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:

@@ -133,6 +133,13 @@ class Rates:
         even = self.machine.work(work.operations, work.dtype, work.bytes()) / self.mesh.size
         return _counted(self.tick * (self._alone(work, choice) - even))
 
+    def apart(self, work: OpWork, choice: Choice) -> int:
+        """Those ticks of `repeated` in which devices do different things: each its own part of a partial sum,
+        or its own rows with all of the weights."""
+        parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
+        twice = self._alone(work, choice) * max(0.0, 1 - parts / self.mesh.size)
+        return max(0, self.repeated(work, choice) - _counted(self.tick * twice))
+
     def alone(self, work: OpWork, choice: Choice) -> int:
         """Ticks of one run on one device."""
         return round(self.tick * self._alone(work, choice))
@@ -203,6 +210,12 @@ def _groups(before: Sharding, step: ReshardStep) -> list[tuple[Axis, ...]]:
 def _counted(ticks: float) -> int:
     """Whole grains."""
     return max(0, int(ticks / GRAIN + 1e-6)) * GRAIN
+
+
+@lru_cache(maxsize=65536)
+def _different(layout: Sharding) -> int:
+    """How many devices hold different things."""
+    return size_of((*(axis for dim in layout.dims for axis in dim.axes), *layout.unreduced))
 
 
 @lru_cache(maxsize=65536)

@@ -24,14 +24,21 @@ LONG = 10**9  # femtoseconds of repeated work that are worth a warning then
 @dataclass(frozen=True)
 class PlanTime:
     """Modelled femtoseconds on a machine, nothing overlapped: `work_fs` as evenly shared out as can be,
-    communication, and work that devices repeat for a nanosecond or longer. No plan takes fewer than
-    `least_fs` for the last two; None where that is not known."""
+    communication, and work of a nanosecond or longer beyond that share. No plan takes fewer than `least_fs`
+    for the last two; None where that is not known. Of the last `apart_fs` are no work done twice: each device
+    holds a partial sum of its own, or needs all of the weights for its rows."""
 
     machine: str
     work_fs: int
     communication_fs: int
     repeated_fs: int
     least_fs: int | None = None
+    apart_fs: int = 0
+
+    @property
+    def twice_fs(self) -> int:
+        """Of work that several devices do."""
+        return self.repeated_fs - self.apart_fs
 
     @property
     def total_fs(self) -> int:
@@ -71,7 +78,8 @@ def time_of(problem: Problem) -> PlanTime | None:
     counted = [(v, v.work) for v in problem.variables if v.work is not None]
     repeated = sum(v.trips * rates.repeated(work, v.choice) for v, work in counted)
     work = sum(v.trips * rates.alone(work, v.choice) for v, work in counted)
-    return PlanTime(rates.machine.name, work - repeated, problem.total()[0] - repeated, repeated)
+    ticks, apart = problem.total()[0], problem.total()[5]
+    return PlanTime(rates.machine.name, work - repeated, ticks - repeated, repeated, apart_fs=apart)
 
 
 def less_divided(problem: Problem) -> LessDivided | None:

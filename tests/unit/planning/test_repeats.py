@@ -7,7 +7,7 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, STAGES
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
-from shardc.planning.program.descent import descend
+from shardc.planning.program.improve import search
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.repeats import Repeats, repeats_of
@@ -48,7 +48,7 @@ def test_classes_cost_what_their_members_do() -> None:
     repeats = Repeats(problem)
     assert len(repeats.problem.variables) < len(problem.variables) // 2
     assert repeats.problem.total()[:4] == problem.total()[:4]
-    descend(repeats.problem)
+    search(repeats.problem)
     repeats.write_back()
     assert repeats.problem.total()[:4] == problem.total()[:4]
     assert problem.total()[1] == LAYERS  # one all-reduce in each

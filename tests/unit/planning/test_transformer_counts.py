@@ -26,6 +26,18 @@ def test_counts(transformer: ModuleType, model: str, schedule: str, layers: int)
     assert counts == transformer.expected(model, schedule, layers)
 
 
+@pytest.mark.parametrize(("model", "schedule", "layers"), CASES[:4])
+def test_counts_of_the_quickest_plan(transformer: ModuleType, model: str, schedule: str, layers: int) -> None:
+    size = transformer.Size(layers)
+    counts, _, _ = transformer.measure(model, schedule, size, machine="balanced")
+    assert counts == transformer.expected(model, schedule, layers)
+
+
+def test_the_quickest_plan_of_a_language_model_takes_no_more_collectives(transformer: ModuleType) -> None:
+    counts, _, _ = transformer.measure("lm", "z3", transformer.Size(1), machine="balanced")
+    assert sum(counts) <= sum(transformer.expected("lm", "z3", 1))
+
+
 @pytest.mark.parametrize(("model", "layers"), [("block", 2), ("lm", 1)])
 def test_gathered_again(transformer: ModuleType, model: str, layers: int) -> None:
     counts, _, _ = transformer.measure(model, "z3", transformer.Size(layers), regather=True)
