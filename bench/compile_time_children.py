@@ -65,12 +65,9 @@ def ours(path: str, out: str, modules: str) -> None:
 
 
 def imports(modules: str) -> None:
-    from shardc.cli.generated_code import kept_code
-
-    with kept_code():
-        for name in json.loads(Path(modules).read_text(encoding="utf-8")):
-            if name != "__main__":
-                import_module(name)
+    for name in json.loads(Path(modules).read_text(encoding="utf-8")):
+        if name != "__main__":
+            import_module(name)
     print(peak())
 
 

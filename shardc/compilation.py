@@ -16,7 +16,6 @@ from shardc.graph import Graph
 from shardc.options import Options
 from shardc.passes.pipeline import by_option, run_to
 from shardc.planning.machines import Machine, load, with_axes
-from shardc.report.overlap import pass_options
 
 
 def machine_of(options: Options) -> Machine | None:
@@ -31,9 +30,18 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         "require-rules": {"fallback": options.fallback},
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "insert-reshards": {"machine": machine},
-        "overlap": pass_options(options.overlap, machine),
+        **_overlap(options, machine),
         **by_option(options.regather, options.combine),
     }
+
+
+def _overlap(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to the pass overlap, if it is to run."""
+    if options.overlap == "off":
+        return {}
+    from shardc.report.overlap import pass_options
+
+    return {"overlap": pass_options(options.overlap, machine)}
 
 
 def by_memory(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, Any]]:

@@ -14,8 +14,6 @@ from collections.abc import Callable, Iterator
 
 from shardc.frontend.text import syntax as s
 from shardc.layout import LayoutError, Mesh, Sharding
-from shardc.layout.notations import dtensor, jax, mindspore, sbp
-from shardc.layout.notations.mindspore_layout import Layout
 
 _Reader = Callable[[str, Mesh, int], Sharding]
 
@@ -59,7 +57,31 @@ def text_of(expr: s.Expr) -> str:
             raise LayoutError("an annotation consists of names, numbers, strings, calls and tuples")
 
 
+# Each notation is imported where a program has it.
+
+
+def _jax(text: str, mesh: Mesh, rank: int) -> Sharding:
+    from shardc.layout.notations import jax
+
+    return jax.read(text, mesh, rank)
+
+
+def _sbp(text: str, mesh: Mesh, rank: int) -> Sharding:
+    from shardc.layout.notations import sbp
+
+    return sbp.read(text, mesh, rank)
+
+
+def _dtensor(text: str, mesh: Mesh, rank: int) -> Sharding:
+    from shardc.layout.notations import dtensor
+
+    return dtensor.read(text, mesh, rank)
+
+
 def _layout(text: str, mesh: Mesh, rank: int) -> Sharding:
+    from shardc.layout.notations import mindspore
+    from shardc.layout.notations.mindspore_layout import Layout
+
     names = tuple(name for name, _ in mesh.axes)
     entries = mindspore.read_entries(text, names, rank)
     found = Layout(tuple(size for _, size in mesh.axes), names)(*entries).sharding()
@@ -69,9 +91,9 @@ def _layout(text: str, mesh: Mesh, rank: int) -> Sharding:
 
 _READERS: dict[str, _Reader] = {
     "layout": _layout,
-    **dict.fromkeys(("P", "PartitionSpec"), jax.read),
-    **dict.fromkeys(("S", "B", "split", "broadcast", "partial_sum", "partial_max", "partial_min"), sbp.read),
-    **dict.fromkeys(("Shard", "Replicate", "Partial", "_StridedShard"), dtensor.read),
+    **dict.fromkeys(("P", "PartitionSpec"), _jax),
+    **dict.fromkeys(("S", "B", "split", "broadcast", "partial_sum", "partial_max", "partial_min"), _sbp),
+    **dict.fromkeys(("Shard", "Replicate", "Partial", "_StridedShard"), _dtensor),
 }
 """The word that a notation is known by -> its reader."""
 
