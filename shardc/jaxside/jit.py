@@ -17,7 +17,9 @@ from __future__ import annotations
 
 import functools
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, TypedDict, Unpack, overload
 
 from jax.sharding import Mesh
@@ -25,6 +27,7 @@ from jax.sharding import Mesh
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.derivative import differentiable
+from shardc.jaxside.leaves import as_weak
 from shardc.jaxside.lowered import Lowered, ShardcWarning, lowered
 from shardc.jaxside.placement import Path, Placement, abstract, meshes, placement
 from shardc.jaxside.untyped import jax
@@ -57,6 +60,9 @@ class AllOptions(PassOptions, JitOptions, total=False):
 
     prove: bool | None
 
+
+_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
+"""Whether JAX traces a function that shardc is to compile."""
 
 _LOWERING = ("in_shardings", "out_shardings", "static_argnums", "static_argnames")
 
@@ -96,7 +102,14 @@ class Jitted:
         self._name = getattr(function, "__name__", "function")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if _INSIDE.get():
+            return self._plain(*args, **kwargs)
         return self._call(args, kwargs)(*args, **kwargs)
+
+    @functools.cached_property
+    def _plain(self) -> Any:
+        """The function for calls in one that shardc compiles: a part of that."""
+        return jax.jit(self._function, **self._jit_options)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """A method, where a class has it."""
@@ -109,6 +122,10 @@ class Jitted:
         """The program for arguments like these: arrays or jax.ShapeDtypeStructs, in trees."""
         found = self._lowered(args, kwargs, _ambient())
         return found.compiled_by(lambda: self._call(args, kwargs).lower(*args, **kwargs).compile())
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """The tree of the results' types; nothing is compiled."""
+        return self._plain.eval_shape(*args, **kwargs)
 
     def clear_cache(self) -> None:
         """Forget all compilations."""
@@ -139,16 +156,20 @@ class Jitted:
                 return jax.tree.leaves(self._function(*args, **kwargs))
 
             run = differentiable(flat, program, functools.partial(self._derived, program.known))
-            return jax.tree.unflatten(jax.tree.structure(program.results), run(*traced))
+            types, results = jax.tree.flatten(program.results)
+            return jax.tree.unflatten(results, map(as_weak, run(*traced), types))
 
         return functools.wraps(self._function)(call)
 
     def _derived(self, known: tuple[Mesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
         """A derivative of the function, compiled."""
-        return self._compile(staged(function).trace(*types), known)
+        with _inside():
+            traced = staged(function).trace(*types)
+        return self._compile(traced, known)
 
     def _lowered(self, args: Any, kwargs: Any, ambient: Mesh | None) -> Lowered:
-        traced = self._stages.trace(*args, **kwargs)
+        with _inside():
+            traced = self._stages.trace(*args, **kwargs)
         key = traced.jaxpr, placement((args, kwargs)), ambient
         if key not in self._programs:
             if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
@@ -164,6 +185,15 @@ class Jitted:
         for warning in found.warnings:
             warnings.warn(str(warning), ShardcWarning, stacklevel=2)
         return found
+
+
+@contextmanager
+def _inside() -> Generator[None]:
+    token = _INSIDE.set(True)
+    try:
+        yield
+    finally:
+        _INSIDE.reset(token)
 
 
 def _abstract(known: dict[Path, Any], path: Path, leaf: Any) -> Any:

@@ -6,6 +6,7 @@ The program has plain arrays: a typed PRNG key is its data there, and a float0 t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,11 @@ def _typed(array: Any, type: Any) -> Any:
     if type.dtype == jax.dtypes.float0:
         return np.zeros(type.shape, type.dtype)
     return array
+
+
+def as_weak(array: Any, type: Any) -> Any:
+    """A result as weakly typed as the function's own, so that promotion goes on in the same way."""
+    if not getattr(type, "weak_type", False):
+        return array
+    lax = import_module("jax._src.lax.lax")
+    return lax._convert_element_type(array, type.dtype, weak_type=True)

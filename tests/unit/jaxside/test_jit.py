@@ -366,3 +366,32 @@ def test_values_of_an_outer_trace_are_refused(pod, draw):
 
     with pytest.raises(ShardcError, match="uses a value of the function around it"):
         jax.jit(outer)(draw(8, 4), draw(8, 4))
+
+
+def test_weak_types_go_on(pod, draw):
+    def function(x):
+        return 2.0, x.sum(), x.sum() * 3
+
+    x = pod.put(draw(8, 4), "data")
+    compiled = shardc.jit(function)
+    found, want = compiled(x), jax.jit(function)(x)
+    assert [leaf.weak_type for leaf in found] == [leaf.weak_type for leaf in want]
+    assert (jnp.ones(3, jnp.bfloat16) * found[0]).dtype == jnp.bfloat16
+    same(jax.jvp(compiled, (x,), (x,)), jax.jvp(jax.jit(function), (x,), (x,)))
+
+
+def test_one_in_another_is_a_part_of_it(pod, draw):
+    layer = shardc.jit(lambda x, power: jnp.tanh(x) ** power, static_argnums=1)
+
+    @shardc.jit
+    def model(x):
+        return jax.lax.scan(lambda x, _: (layer(x, 2), None), layer(x, 3), None, length=2)[0]
+
+    x = pod.put(draw(8, 4), "data")
+    same(model(x), jnp.tanh(jnp.tanh(jnp.tanh(x) ** 3) ** 2) ** 2)
+    assert model.lower(x).source.count("def main(") == 1
+
+
+def test_shapes_without_a_compilation(pod, draw):
+    found = shardc.jit(lambda x, n: {"y": x[:n]}, static_argnums=1).eval_shape(draw(8, 4), 3)
+    assert found["y"].shape == (3, 4)
