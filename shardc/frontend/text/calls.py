@@ -148,6 +148,29 @@ def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -
         return function(scope.e, *bound.args, **bound.kwargs)
 
 
+def builtin_value(scope: Scope, name: str) -> FunctionName:
+    """A built-in function as a value: associative_scan(add, x)."""
+    function = BUILTINS[name]
+
+    def apply(*args: Value) -> Value:
+        bound = bind(scope.e, name, function, args, {})
+        for parameter in signature(function).parameters.values():
+            given: object = bound.arguments.get(parameter.name)
+            if parameter.name not in bound.arguments:
+                continue
+            if kind_of(parameter) in (MESH_AXES, NAMED_AXES):
+                raise scope.e.error(f"{name} names axes of the mesh", f"lambda x: {name}(x, axis)")
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                items = cast(tuple[Value, ...], given)
+                converted: object = tuple(convert(scope.e, name, parameter, item) for item in items)
+            else:
+                converted = convert(scope.e, name, parameter, cast(Value, given))
+            bound.arguments[parameter.name] = converted
+        return function(scope.e, *bound.args, **bound.kwargs)
+
+    return FunctionName(name, None, apply)
+
+
 def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> object:
     """One argument: axes unevaluated, everything else as a value of the parameter's kind."""
     if isinstance(given, Tensor):

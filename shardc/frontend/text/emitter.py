@@ -22,6 +22,7 @@ from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Number, Operand, Tensor, shape_text
 from shardc.graph.attrs import Dense
 from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
+from shardc.layout import Mesh
 from shardc.ops import ShapeError, hlo
 
 MAX_ELEMENTS = 2**48
@@ -42,6 +43,7 @@ class Emitter:
         self.loc: Location = Location(file)
         self._in_group = False
         self.devices = DeviceCode(builder)
+        self.meshes: Mapping[str, Mesh] = {}
         self.rules = DerivativeRules()
         self.helpers: dict[tuple[str, *tuple[TensorType, ...]], str] = {}
         self.reserved: frozenset[str] = frozenset()

@@ -14,7 +14,7 @@ from shardc.frontend.text.builtins.operators import BINARY, UNARY
 from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.builtins.shapes import transpose
 from shardc.frontend.text.builtins.table import BUILTINS
-from shardc.frontend.text.calls import call
+from shardc.frontend.text.calls import builtin_value, call
 from shardc.frontend.text.choices import choice
 from shardc.frontend.text.comprehensions import comprehension
 from shardc.frontend.text.gradients import DERIVATIVES
@@ -28,6 +28,7 @@ from shardc.frontend.text.values import (
     Dots,
     Dtype,
     Fields,
+    FunctionName,
     Number,
     Operand,
     RecordValue,
@@ -65,7 +66,7 @@ def _name(scope: Scope, expr: s.Name) -> Value:
             f"{name} is a mesh axis, and no value", "axes stand in types and in collectives", expr.pos
         )
     if name in BUILTINS:
-        raise scope.e.error(f"{name} is a function; call it: {name}(…)", pos=expr.pos)
+        return builtin_value(scope, name)
     if name in scope.program.modules:
         hint = f"one of what it declares is {name}.…"
         raise scope.e.error(f"{name} is the file {scope.program.modules[name]}, and no value", hint, expr.pos)
@@ -114,11 +115,19 @@ def _binary(scope: Scope, expr: s.Binary) -> Value:
     chain = [expr]
     while isinstance(chain[-1].left, s.Binary):
         chain.append(chain[-1].left)
-    value = evaluate(scope, chain[-1].left)
+    value = _operand(scope, chain[-1].left)
     for node in reversed(chain):
-        right = evaluate(scope, node.right)
+        right = _operand(scope, node.right)
         with scope.e.at(node.op_pos):
             value = _apply(scope, node.op, value, right)
+    return value
+
+
+def _operand(scope: Scope, expr: s.Expr) -> Value:
+    """The value of an operand, which is no function."""
+    value = evaluate(scope, expr)
+    if isinstance(value, FunctionName) and isinstance(expr, s.Name):
+        raise scope.e.error(f"{expr.id} is a function; call it: {expr.id}(…)", pos=expr.pos)
     return value
 
 

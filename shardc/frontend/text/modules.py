@@ -19,9 +19,9 @@ _NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
 
 _LAX = frozenset(
     """
-    abs all_gather all_to_all axis_index axis_size cbrt ceil cond cos erf exp exp2 expm1 floor log log1p
-    pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter pswapaxes reciprocal
-    rsqrt sign sin sqrt square switch tan tanh top_k while_loop
+    abs all_gather all_to_all associative_scan axis_index axis_size cbrt ceil complex cond conj cos erf exp
+    exp2 expm1 floor imag log log1p pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter
+    pswapaxes real reciprocal rsqrt sign sin sqrt square switch tan tanh top_k while_loop
     """.split()
 )
 """Others (max, argmax, sort, pad, concatenate) have other parameters in jax.lax."""

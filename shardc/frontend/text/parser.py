@@ -100,6 +100,7 @@ _WORDS = {
     "NAME": "a name",
     "INT": "a number",
     "FLOAT": "a number",
+    "IMAGINARY": "a number",
     "STRING": "a text in quotes",
     "LONG_STRING": "a text in quotes",
     "COMPARE": "a comparison",
@@ -137,7 +138,9 @@ _PUNCTUATION = {
 
 _AFTER_TARGET = frozenset(("COMMA", "COLON", "EQUAL"))
 
-_EXPRESSION = frozenset(("NAME", "INT", "FLOAT", "STRING", "LPAR", "LSQB", "LBRACE", "DOTS", "MINUS"))
+_EXPRESSION = frozenset(
+    ("NAME", "INT", "FLOAT", "IMAGINARY", "STRING", "LPAR", "LSQB", "LBRACE", "DOTS", "MINUS")
+)
 
 
 _BROKEN_SIZE = re.compile(r"\s*size\b.*?=\s*(?=[0-9]*\.|[0-9]+[eE]|[\"'-])")

@@ -53,6 +53,7 @@ def readers_of(sources: Sequence[SourceFile], defines: Mapping[str, int]) -> lis
     builder = SourceBuilder()
     reserved = frozenset(function.name for function in own.functions) | record_names(own)
     shared = Shared(builder, Emitter(builder, own.file), reserved)
+    shared.e.meshes = shared.meshes
     shared.e.reserved = frozenset(name for source in sources for name in _names(source.program))
     readers: dict[str, ProgramReader] = {}
     for source in sources:

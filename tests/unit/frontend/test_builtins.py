@@ -149,6 +149,20 @@ NAMESPACE = {
 }
 
 EXPRESSIONS = """
+nonzero(x > 0, size=40)
+nonzero(x > 0, size=5)
+nonzero(s > 0, size=30, fill_value=-1)
+x[nonzero(x > 0.5, size=6)]
+x.at[nonzero(x > 0.5, size=6)].set(9)
+flatnonzero(i, size=12)
+flatnonzero(y > 0, size=9, fill_value=8)
+compress(y > 0, m, axis=0, size=6)
+compress(y > 0, m, axis=1, size=3, fill_value=7)
+compress(y > 0, y, size=8)
+compress(array([True, False, True]), m, 0, size=2)
+extract(x > 0, x, size=10)
+extract(b, i, size=32, fill_value=-1)
+y[flatnonzero(y > 0, size=4)]
 c * 2j + 1
 c * x
 c + i
@@ -656,7 +670,7 @@ def test_every_builtin_is_covered() -> None:
     """A new function needs a line in EXPRESSIONS, unless it is per-device code or op()."""
     elsewhere = {"all_gather", "all_to_all", "axis_index", "axis_size", "pmax", "pmean", "pmin", "ppermute"}
     elsewhere |= {"psum", "psum_scatter", "pmax_scatter", "pmin_scatter", "pvary", "pcast", "block", "op"}
-    elsewhere |= {"pbroadcast", "to_partial", "cond", "switch", "while_loop"}
+    elsewhere |= {"pbroadcast", "to_partial", "cond", "switch", "while_loop", "associative_scan"}
     elsewhere |= {"key", "fold_in", "uniform", "normal", "bernoulli", "categorical", "dropout"}  # test_random
     elsewhere |= {"grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "pshuffle", "pswapaxes"}
     text = "\n".join(EXPRESSIONS)

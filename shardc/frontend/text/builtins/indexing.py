@@ -69,6 +69,9 @@ def basic(e: Emitter, x: Tensor, items: Sequence[Subscript]) -> Tensor:
 
 def filled(e: Emitter, x: Tensor, subscripts: tuple[Subscript, ...]) -> list[Subscript]:
     """One subscript per dimension, besides Nones; `...` and missing ones become full slices."""
+    if len(subscripts) == 1 and isinstance(subscripts[0], tuple):
+        inner = subscripts[0]  # x[nonzero(m, size=8)] is x[i, j]
+        subscripts = inner if any(isinstance(one, Tensor) for one in inner) else subscripts
     if sum(isinstance(item, Dots) for item in subscripts) > 1:
         raise e.error("... stands twice in one subscript")
     used = sum(item is not None and not isinstance(item, Dots) for item in subscripts)

@@ -115,7 +115,10 @@ def with_tensors(e: Emitter, items: Sequence[Subscript]) -> list[Subscript]:
                 raise e.error("a list of indices is one of whole numbers")
             item = e.constant(numbers, TensorType((len(numbers),), "i32"))
         if isinstance(item, Tensor) and item.dtype == "bool":
-            hint = "where(mask, x, y) keeps the shape; how many a mask chooses is not known while compiling"
+            hint = (
+                "how many it chooses is not known while compiling: x[nonzero(mask, size=8)] says so, and"
+                " where(mask, x, y) keeps the shape"
+            )
             raise e.error(f"a mask {item.type} is no subscript", hint)
         if isinstance(item, Tensor) and not is_integer(item.dtype):
             raise e.error(f"a subscript is a number, a slice or integers, not {item.type}")

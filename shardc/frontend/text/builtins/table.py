@@ -22,6 +22,7 @@ from shardc.frontend.text.builtins import (
     elementwise,
     fourier,
     gathers,
+    masks,
     norms,
     operators,
     pooling,
@@ -30,6 +31,7 @@ from shardc.frontend.text.builtins import (
     raw,
     reductions,
     running,
+    scans,
     shapes,
     sorting,
 )
@@ -149,7 +151,13 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "take_along_axis": gathers.take_along_axis,
     "top_k": sorting.top_k,
     "trace": diagonals.trace,
+    # what a mask chooses
+    "compress": masks.compress,
+    "extract": masks.extract,
+    "flatnonzero": masks.flatnonzero,
+    "nonzero": masks.nonzero,
     # choices and loops
+    "associative_scan": scans.associative_scan,
     "cond": control.cond,
     "switch": control.switch,
     "while_loop": control.while_loop,
