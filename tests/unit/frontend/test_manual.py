@@ -11,6 +11,7 @@ import pytest
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import parse, read
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.generic import is_generic
 
 MANUAL = Path(str(files("shardc.grammar"))) / "README.md"
 TEXT = MANUAL.read_text(encoding="utf-8")
@@ -21,10 +22,14 @@ WRONG = re.findall(r"```shard error\n(.*?)```\n+```\n(.*?)```", TEXT, re.DOTALL)
 @pytest.mark.parametrize("source", RIGHT)
 def test_example(source: str) -> None:
     """A right example compiles, with each of its functions that can be as the entry, and verifies."""
-    for function in parse(source, "f.shard").functions:
-        if function.decorator is not None and function.decorator.name == "per_device":
-            continue
-        read(source, "f.shard", entry=function.name).verify()
+    program = parse(source, "f.shard")
+    records = {record.name: record for record in program.records}
+    sizes = {declared.name: declared for declared in (*program.sizes, *program.constants)}
+    read(source, "f.shard").verify()
+    for function in program.functions:
+        per_device = function.decorator is not None and function.decorator.name == "per_device"
+        if not per_device and not is_generic(function, records, sizes):
+            read(source, "f.shard", entry=function.name).verify()
 
 
 @pytest.mark.parametrize(("source", "expected"), WRONG)
