@@ -215,7 +215,10 @@ def test_a_branch_that_is_not_taken_has_specifications_too() -> None:
         specs = {spec.tensor_name: spec for spec in node.device_configurations[0].sharding_spec}
         assert set(specs) == {"x", node.op_type}
         assert len(specs[node.op_type].sharded_dim) == (node.op_type == "Abs")
-    assert lowering(written).mesh is not None
+    again = lowering(written)
+    assert again.mesh is not None
+    lower(again.module, Options(), "sharded")
+    assert findings(again) == []
 
 
 # ---- the command
