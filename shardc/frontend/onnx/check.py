@@ -71,6 +71,8 @@ def findings(lowering: Lowering) -> list[Rejected]:
             continue
     found: list[Rejected] = []
     for node in _nodes(lowering.model.proto.graph):
+        if not any(name in layouts for name in node.output) or {*node.input} - {"", *layouts}:
+            continue  # of a branch that is not taken
         tensors: Inputs = []
         for name in node.input:
             if name not in layouts:

@@ -6,15 +6,15 @@ node {sharding_spec {tensor_name: "x" device: [-1, -2] …}}  ->  x: [{"d0"}, {}
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from onnx import GraphProto, NodeProto, ShardingSpecProto
 
-from shardc.diagnostics import ShardcError
-from shardc.frontend.onnx.model import Model
+from shardc.diagnostics import ShardcError, warn
+from shardc.frontend.onnx.model import Model, twice
 from shardc.frontend.onnx.schema import subgraphs
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.axes import Axis
@@ -38,6 +38,7 @@ class Stated:
 def chosen(model: Model, name: str | None) -> Stated | None:
     """The configuration of this name, or the only one there is. ShardcError if there is none, or a choice."""
     known = {c.name: c for c in model.proto.configuration}
+    _check_names(model, known)
     if name is None:
         if len(known) > 1:
             raise ShardcError(
@@ -58,6 +59,10 @@ def chosen(model: Model, name: str | None) -> Stated | None:
             if part.configuration_id != name:
                 continue
             names = {*node.input, *node.output}
+            if again := twice(spec.tensor_name for spec in part.sharding_spec):
+                raise ShardcError(
+                    f"{model.file}: node {node.name or node.op_type} has two shardings of {again} for {name}"
+                )
             for spec in part.sharding_spec:
                 if spec.tensor_name not in names:
                     raise ShardcError(
@@ -66,6 +71,25 @@ def chosen(model: Model, name: str | None) -> Stated | None:
                     )
                 stated.specs.append((node, spec.tensor_name, spec_of_proto(spec)))
     return stated
+
+
+def _check_names(model: Model, known: Collection[str]) -> None:
+    """ShardcError for configurations that are there twice or that only a node knows; a warning for stages."""
+    if again := twice(c.name for c in model.proto.configuration):
+        raise ShardcError(f"{model.file} has two device configurations called {again}")
+    stages = 0
+    for node in _nodes(model.proto.graph):
+        parts = [part.configuration_id for part in node.device_configurations]
+        title = f"{model.file}: node {node.name or node.op_type}"
+        if lost := next((part for part in parts if part not in known), None):
+            raise ShardcError(
+                f"{title} has shardings for configuration {lost}; the model has {', '.join(known) or 'none'}"
+            )
+        if again := twice(parts):
+            raise ShardcError(f"{title} has shardings for configuration {again} twice")
+        stages += any(part.HasField("pipeline_stage") for part in node.device_configurations)
+    if stages:
+        warn(f"{model.file}: pipeline stages are not used: {stages} nodes state one")
 
 
 def spec_of_proto(proto: ShardingSpecProto) -> ShardingSpec:
@@ -88,13 +112,15 @@ def _dim(shard: object) -> int | str | None:
     return getattr(shard, which) if which else None  # pyright: ignore
 
 
-def mesh_of(stated: Stated, ranks: Sequence[int], file: str) -> Mesh:
+def mesh_of(stated: Stated, ranks: Sequence[int | None], file: str) -> Mesh:
     """A mesh on which every specification is a sharding. ShardcError that shows the groups if there is none.
 
-    `ranks` are the numbers of dimensions, in the order of the specifications.
+    `ranks` are the numbers of dimensions, in the order of the specifications; None for what is in no use.
     """
     specs: list[tuple[str, ShardingSpec, int]] = []
     for (node, name, spec), rank in zip(stated.specs, ranks, strict=True):
+        if rank is None:
+            continue
         try:
             spec.check(rank, stated.num_devices)
         except LayoutError as error:
@@ -105,18 +131,20 @@ def mesh_of(stated: Stated, ranks: Sequence[int], file: str) -> Mesh:
     for name, spec, _ in specs:
         if spec.devices() != devices:
             raise _no_mesh(file, f"{specs[0][0]} and {name} are on different devices", specs)
+    reason = ""
     for order in _orders(specs, devices):
         plain = Mesh(stated.name or "devices", (("d", len(devices)),), order, ranks=devices)
         try:
             found = [sharding_of(spec, plain, rank) for _, spec, rank in specs]
-        except LayoutError:
+        except LayoutError as error:
+            reason = reason or f" ({error})"
             continue
         cuts = sorted({1, len(devices)} | {cut for s in found for a in s.axes() for cut in _cuts(a)})
         if all(b % a == 0 for a, b in pairwise(cuts)):
             sizes = [b // a for a, b in pairwise(cuts)]
             axes = tuple((f"d{i}", size) for i, size in enumerate(sizes)) or (("d0", 1),)
             return Mesh(stated.name or "devices", axes, order, ranks=devices)
-    raise _no_mesh(file, "the device groups do not factor into the axes of a mesh", specs)
+    raise _no_mesh(file, f"the device groups do not factor into the axes of a mesh{reason}", specs)
 
 
 def _cuts(axis: Axis) -> tuple[int, int]:

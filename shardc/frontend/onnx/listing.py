@@ -14,7 +14,7 @@ class Listing:
     """Lines of text, what each is called, and the line of every node by its identity."""
 
     def __init__(self, model: ModelProto) -> None:
-        self.lines: list[str] = ["inputs " + ", ".join(_safe(i.name) for i in model.graph.input)]
+        self.lines: list[str] = ["inputs " + ", ".join(safe(i.name) for i in model.graph.input)]
         self.titles: list[str] = [""]
         self._at: dict[int, int] = {}
         self._keep: list[NodeProto] = []
@@ -32,17 +32,18 @@ class Listing:
         short = shortened(output for node in graph.node for output in node.output)
         for node in graph.node:
             made = next(filter(None, node.output), "")
-            self.titles.append(_safe(short.get(made, made)))
+            self.titles.append(safe(short.get(made, made)))
             self._keep.append(node)
             domain = f"{node.domain}:" if node.domain else ""
-            outputs = ", ".join(map(_safe, node.output))
-            inputs = ", ".join(map(_safe, node.input))
-            self.lines.append(f"{indent}{outputs} = {_safe(domain + node.op_type)}({inputs})"[:500])
+            outputs = ", ".join(map(safe, node.output))
+            inputs = ", ".join(map(safe, node.input))
+            self.lines.append(f"{indent}{outputs} = {safe(domain + node.op_type)}({inputs})"[:500])
             self._at[id(node)] = len(self.lines)
             for body in subgraphs(node):
                 self._graph(body, indent + "  ")
 
 
-def _safe(name: str) -> str:
+def safe(name: str) -> str:
+    """A name as messages show it: in one line, not too long."""
     text = "".join(c if c.isprintable() else "?" for c in name)
     return text if len(text) <= MOST else text[:MOST] + "…"

@@ -99,8 +99,9 @@ class Lowering:
         if not opaque:
             self._dims.check()
         dense = {name: type for name, type in types.items() if isinstance(type, TensorType)}
-        for type in dense.values():
-            self._e.check_size(type)
+        with self._e.at(Pos(1, 1)):
+            for type in dense.values():
+                self._e.check_size(type)
         locs = [Location(self.file, 1, 1, self._names.fresh(name)) for name in dense]
         self._arguments += [self.tensors.sharding(name, type) for name, type in dense.items()]
         with self.builder.func(

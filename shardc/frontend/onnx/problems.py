@@ -10,7 +10,7 @@ from onnx import GraphProto, NodeProto
 from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.onnx.errors import Dynamic
 from shardc.frontend.onnx.inputs import single
-from shardc.frontend.onnx.listing import Listing
+from shardc.frontend.onnx.listing import Listing, safe
 from shardc.frontend.onnx.schema import subgraphs
 
 
@@ -109,7 +109,8 @@ class Problems:
         for node, error in self._dynamic:
             chain, root = self._chain(error.name)
             roots += [root] if root else []
-            lines.append(f"{', '.join(node.output)} = {node.op_type}: {error.why} {chain}")
+            outputs = ", ".join(map(safe, node.output))
+            lines.append(f"{outputs} = {safe(node.op_type)}: {error.why} {chain}")
         first = listing.line(self._dynamic[0][0]) or 1
         names = list(dict.fromkeys(roots))
         return DynamicModel(
@@ -123,8 +124,8 @@ class Problems:
         """How to give values to inputs of the model."""
         if not names:
             return ""
-        wanted = [f"-D {name}=…" for name in names if self._inputs[name]]
-        arrays = ", ".join(f'"{name}": array' for name in names if not self._inputs[name])
+        wanted = [f"-D {safe(name)}=…" for name in names if self._inputs[name]]
+        arrays = ", ".join(f'"{safe(name)}": array' for name in names if not self._inputs[name])
         wanted += [f"values={{{arrays}}} of shardc.from_onnx"] if arrays else []
         return "what is given while compiling settles it: " + " ".join(wanted)
 
@@ -151,4 +152,4 @@ class Problems:
         steps = [last]
         while before[steps[-1]]:
             steps.append(before[steps[-1]])
-        return " <- ".join(reversed(steps))
+        return " <- ".join(map(safe, reversed(steps)))

@@ -74,8 +74,9 @@ def annotated(lowering: Lowering, approximate: bool = False) -> tuple[ModelProto
                 ) from None
             specs[tensor] = spec_of(replicated(mesh, type.rank), None, tensor)
             changed.append(f"{tensor} is written as replicated: {error}")
+    whole = spec_of(replicated(mesh, 0))
     for node in _nodes(proto.graph):
-        _annotate(node, name, specs)
+        _annotate(node, name, specs, whole)
     return proto, changed
 
 
@@ -89,15 +90,17 @@ def _configure(proto: ModelProto, name: str, mesh: Mesh) -> None:
     configuration.num_devices = 1 + max(mesh.rank_of(device) for device in range(mesh.size))
 
 
-def _annotate(node: NodeProto, configuration: str, specs: dict[str, ShardingSpec]) -> None:
+def _annotate(
+    node: NodeProto, configuration: str, specs: dict[str, ShardingSpec], whole: ShardingSpec
+) -> None:
+    """Say how each tensor of a node lies: `whole` what is not in the program, as in a branch not taken."""
     part = next((p for p in node.device_configurations if p.configuration_id == configuration), None)
     if part is None:
         part = node.device_configurations.add()
         part.configuration_id = configuration
     del part.sharding_spec[:]
-    for name in dict.fromkeys((*node.input, *node.output)):
-        if name in specs:
-            part.sharding_spec.append(proto_of(specs[name], name))
+    for name in filter(None, dict.fromkeys((*node.input, *node.output))):
+        part.sharding_spec.append(proto_of(specs.get(name, whole), name))
 
 
 def proto_of(spec: ShardingSpec, name: str) -> ShardingSpecProto:

@@ -54,6 +54,8 @@ def broadcast(op: Operands) -> Inference:
 
 
 def _broadcast(tensors: Sequence[Tensor], names: Sequence[str], symbols: Symbols) -> Inference:
+    if not tensors:
+        raise LayoutError("all inputs are left out")
     rank = max(tensor.rank for tensor in tensors)
     shapes = [tensor.shape for tensor in tensors]
     labels = [_aligned(shape, rank, shapes, symbols) for shape in shapes]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -13,6 +14,7 @@ from onnx import ModelProto, helper
 from shardc.cli.layout import main as layout
 from shardc.cli.shardc import main
 from shardc.compilation import lower
+from shardc.diagnostics import collecting
 from shardc.frontend.onnx.check import findings, rejected
 from shardc.frontend.onnx.write import annotated, decided, proto_of
 from shardc.layout.notations.onnx_text import read_spec
@@ -164,6 +166,59 @@ def test_specs_of_wrong_tensors_and_axes_are_errors() -> None:
         mlp(), dims={"batch": 8}, mesh=MESH, shardings={"z": "P('data')"}
     )
     assert "is no sharding" in refused(mlp(), dims={"batch": 8}, mesh=MESH, shardings={"x": "P('dat')"})
+
+
+WHOLE = "{device: [-1] device_map: {-1: [0, 1, 2, 3]}}"
+
+
+def test_configurations_that_contradict_themselves_are_errors() -> None:
+    twice = _stated(W1=HALVES)
+    part = twice.graph.node[0].device_configurations[0]
+    part.sharding_spec.append(proto_of(read_spec(WHOLE), "W1"))
+    assert "node first has two shardings of W1 for four" in refused(twice, dims={"batch": 8})
+    lost = _stated(W1=HALVES)
+    lost.graph.node[1].device_configurations[0].configuration_id = "five"
+    assert "has shardings for configuration five; the model has four" in refused(lost, dims={"batch": 8})
+    names = _stated(W1=HALVES)
+    names.configuration.append(names.configuration[0])
+    assert "two device configurations called four" in refused(names, dims={"batch": 8})
+
+
+def test_factors_that_interleave_say_why_they_are_no_sharding() -> None:
+    """16 rows as 4 x 4, each in 2: a device holds rows 0, 1 and 4, 5."""
+    halves = "{dim_value: 4 num_shards: 2}"
+    dims = f"[{{axis: 0 simple_sharding: [{halves} {halves}]}}]"
+    rows = f"{{device: [0, 1, 2, 3] sharded_dim: {dims}}}"
+    assert "each shard of axis 0 has separate stretches of it" in refused(_stated(W1=rows), dims={"batch": 8})
+
+
+def test_stages_are_not_used_and_that_is_said() -> None:
+    proto = _stated(W1=HALVES)
+    proto.graph.node[0].device_configurations[0].pipeline_stage = 1
+    with collecting() as warnings:
+        lowering(proto, dims={"batch": 8})
+    assert [w.message for w in warnings] == ["m.onnx: pipeline stages are not used: 1 nodes state one"]
+
+
+def test_a_branch_that_is_not_taken_has_specifications_too() -> None:
+    def branch(op: str) -> onnx.GraphProto:
+        out = helper.make_tensor_value_info(op, onnx.TensorProto.FLOAT, None)
+        return helper.make_graph([helper.make_node(op, ["x"], [op])], op, [], [out])
+
+    bodies: dict[str, Any] = {"then_branch": branch("Abs"), "else_branch": branch("Neg")}
+    proto = model([helper.make_node("If", ["c"], ["y"], **bodies)], {"x": [8]}, ["y"], c=np.array(True))
+    found = lowering(proto, mesh=MESH, shardings={"x": "P('data')"})
+    lower(found.module, Options(), "sharded")
+    written, _ = annotated(found)
+    for attribute in written.graph.node[0].attribute:
+        (node,) = attribute.g.node
+        specs = {spec.tensor_name: spec for spec in node.device_configurations[0].sharding_spec}
+        assert set(specs) == {"x", node.op_type}
+        assert len(specs[node.op_type].sharded_dim) == (node.op_type == "Abs")
+    again = lowering(written)
+    assert again.mesh is not None
+    lower(again.module, Options(), "sharded")
+    assert findings(again) == []
 
 
 # ---- the command
