@@ -39,7 +39,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Fitted:
-    """Seconds of a step, bytes/s of all devices together; of each kind both, and the median relative error."""
+    """Seconds of a step, bytes/s of all devices together; of each kind both, and the median error."""
 
     latency: float
     bandwidth: float
