@@ -12,8 +12,8 @@ HEAD = """# Mutants of every input
 
 `make fuzz` runs them, `python -m bench.fuzz --report bench/results/fuzz.md` adds what it counted to
 this page. A mutant ends done, refused (an error with its place) or misused (a usage message); all else is a
-failure, which is mended, and has a test. Not mended are the failures of programs so far: transformer layers that
-are planned for more than 10 s of processor time, most of it in the solver.
+failure, which is mended, and has a test. Not mended are the failures of programs so far: transformer layers
+that are planned for more than 10 s of processor time, most of it in the solver.
 
 """
 ENDS = ("done", "refused", "misused", "failed")
