@@ -220,7 +220,7 @@ class NamedComputationOp(BodyOp):
     @classmethod
     def parse(cls, parser: Parser) -> NamedComputationOp:
         parser.parse_punctuation("<")
-        name = StringAttr(parser.parse_str_literal())
+        name = StringAttr(_name(parser))
         parser.parse_punctuation(">")
         operands = parse_operands(parser)
         return parse_body(parser, cls, operands, {"name": name, **_parse_shardings(parser, optional=True)})
@@ -232,6 +232,17 @@ class NamedComputationOp(BodyOp):
         print_operands(printer, self.operands)
         _print_shardings(printer, self)
         print_body(printer, self)
+
+
+def _name(parser: Parser) -> str:
+    """A text; characters beyond ASCII may be written as their bytes."""
+    data = parser.parse_optional_bytes_literal()
+    if data is None:
+        return parser.parse_str_literal()
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        parser.raise_error("this name is no text in UTF-8")
 
 
 SDY = Dialect(

@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from shardc.launch.measuring import SIZES, Sample, fit, quickest, rates, toml
+from shardc.launch.measuring import SIZES, Sample, fit, operand_bytes, quickest, rates, toml
+from shardc.ops import OpDef, spmd
 
 
 def main() -> int:
@@ -33,17 +34,17 @@ def main() -> int:
     return 0
 
 
-def _runs(jax: Any, count: int) -> Iterator[tuple[str, int, Callable[[], object]]]:
-    """Kind, bytes of the whole array as report/traffic.py counts them, and the call."""
+def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
+    """Kind, bytes of a device's operand, and the call."""
     lax, spec = jax.lax, jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     ring = [(i, (i + 1) % count) for i in range(count)]
-    bodies: dict[str, Callable[[Any], Any]] = {
-        "all_reduce": lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying"),
-        "reduce_scatter": partial(lax.psum_scatter, axis_name="x", tiled=True),
-        "all_gather": lambda x: lax.all_gather(x[:1], "x", tiled=True),
-        "all_to_all": partial(lax.all_to_all, axis_name="x", split_axis=0, concat_axis=1, tiled=True),
-        "collective_permute": partial(lax.ppermute, axis_name="x", perm=ring),
+    bodies: dict[OpDef, Callable[[Any], Any]] = {
+        spmd.all_reduce: lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying"),
+        spmd.reduce_scatter: partial(lax.psum_scatter, axis_name="x", tiled=True),
+        spmd.all_gather: lambda x: lax.all_gather(x[:1], "x", tiled=True),
+        spmd.all_to_all: partial(lax.all_to_all, axis_name="x", split_axis=0, concat_axis=1, tiled=True),
+        spmd.collective_permute: partial(lax.ppermute, axis_name="x", perm=ring),
     }
     for size in SIZES:
         columns = size // (4 * count)
@@ -52,7 +53,11 @@ def _runs(jax: Any, count: int) -> Iterator[tuple[str, int, Callable[[], object]
         x = jax.make_array_from_process_local_data(sharding, own)
         for kind, body in bodies.items():
             call = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=spec))
-            yield kind, count * columns * 4, lambda call=call, x=x: call(x).block_until_ready()
+            yield (
+                kind,
+                operand_bytes(kind, count * columns * 4, count),
+                lambda call=call, x=x: call(x).block_until_ready(),
+            )
 
 
 if __name__ == "__main__":

@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from shardc.launch.measuring import SIZES, Sample, fit, quickest, rates, toml
+from shardc.launch.measuring import SIZES, Sample, fit, operand_bytes, quickest, rates, toml
+from shardc.ops import OpDef, spmd
 
 
 def main() -> int:
@@ -30,17 +31,21 @@ def main() -> int:
     return 0
 
 
-def _runs(comm: Any, count: int) -> Iterator[tuple[str, int, Callable[[], object]]]:
-    """Kind, bytes of the whole array as report/traffic.py counts them, and the call."""
+def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
+    """Kind, bytes of a device's operand, and the call."""
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
         x = np.ones((count, size // (4 * count)), np.float32)
         part = x[:1]
-        yield "all_reduce", x.nbytes, lambda x=x: comm.psum(x, "x")
-        yield "reduce_scatter", x.nbytes, lambda x=x: comm.psum_scatter(x, "x")
-        yield "all_gather", x.nbytes, lambda part=part: comm.all_gather(part, "x")
-        yield "all_to_all", x.nbytes, lambda x=x: comm.all_to_all(x, "x", 0, 1)
-        yield "collective_permute", x.nbytes, lambda x=x: comm.ppermute(x, "x", ring)
+        calls: dict[OpDef, Callable[[], object]] = {
+            spmd.all_reduce: lambda x=x: comm.psum(x, "x"),
+            spmd.reduce_scatter: lambda x=x: comm.psum_scatter(x, "x"),
+            spmd.all_gather: lambda part=part: comm.all_gather(part, "x"),
+            spmd.all_to_all: lambda x=x: comm.all_to_all(x, "x", 0, 1),
+            spmd.collective_permute: lambda x=x: comm.ppermute(x, "x", ring),
+        }
+        for kind, call in calls.items():
+            yield kind, operand_bytes(kind, x.nbytes, count), call
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
 """What is measured in every process, and a machine fitted to it.
 
 Collectives of several sizes, a product and a copy, each the quickest of REPEATS. All devices work at once, so
-what they share shows. A link of kind `shared` is fitted (formulas: report/times.py) by least squares of
-the relative errors.
+what they share shows. A link of kind `shared` is fitted (formulas: planning/machines/links.py) by least
+squares of the relative errors.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+
+from shardc.ops import OpDef, spmd
 
 REPEATS = 10
 SIZES = tuple(1 << power for power in range(12, 25, 2))
@@ -28,43 +30,60 @@ COPIED = 32 << 20
 
 @dataclass(frozen=True)
 class Sample:
-    """A collective of `nbytes` of the whole array along the axis took `seconds`."""
+    """A collective whose operand has `nbytes` on each device took `seconds`."""
 
-    kind: str
+    kind: OpDef
     nbytes: int
     seconds: float
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """The link: seconds, bytes/s of all devices together; the median relative error of each kind."""
+    """Seconds of a step, bytes/s of all devices together; of each kind both, and the median error."""
 
     latency: float
     bandwidth: float
-    errors: dict[str, float]
+    each: dict[str, tuple[float, float, float]]
 
 
-STEPS: dict[str, Callable[[int], tuple[float, float]]] = {
-    "all_reduce": lambda n: (2 * (n - 1), 2 * (n - 1) / n),
-    "all_gather": lambda n: (n - 1, (n - 1) / n),
-    "reduce_scatter": lambda n: (n - 1, (n - 1) / n),
-    "all_to_all": lambda n: (n - 1, (n - 1) / n),
-    "collective_permute": lambda n: (1, 1),
-}
-"""By kind: latencies, and parts of the array that a device sends, among n devices."""
+KINDS = (
+    spmd.all_reduce,
+    spmd.reduce_scatter,
+    spmd.all_gather,
+    spmd.all_to_all,
+    spmd.collective_permute,
+)
+"""What is measured. How many steps each takes and how much it sends, its definition says."""
+
+
+def operand_bytes(kind: OpDef, size: int, devices: int) -> int:
+    """Of what a device gives to a collective that makes, or is given, `size` bytes on each."""
+    return size // devices if kind is spmd.all_gather else size
 
 
 def fit(samples: Sequence[Sample], devices: int) -> Fitted:
-    """The latency and bandwidth whose times are nearest to the samples'."""
-    rows = np.array([STEPS[s.kind](devices) for s in samples])
-    rows[:, 1] *= [s.nbytes * devices for s in samples]
+    """The latency and bandwidth whose times are nearest to the samples': of all, and of each kind."""
+    latency, bandwidth, _ = _fit(samples, devices)
+    kinds = dict.fromkeys(sample.kind for sample in samples)
+    each = {str(kind.title): _fit([s for s in samples if s.kind is kind], devices) for kind in kinds}
+    return Fitted(latency, bandwidth, each)
+
+
+def _fit(samples: Sequence[Sample], devices: int) -> tuple[float, float, float]:
+    """Seconds, bytes/s of all devices together, and the median relative error."""
+    rows = np.array([_row(sample, devices) for sample in samples], np.float64)
     times = np.array([s.seconds for s in samples])
     scale = rows.max(axis=0)
     solution = _positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
     errors = np.abs(rows @ solution - times) / times
-    kinds = dict.fromkeys(s.kind for s in samples)
-    by_kind = {k: float(np.median(errors[[s.kind == k for s in samples]])) for k in kinds}
-    return Fitted(float(solution[0]), float(1 / solution[1]), by_kind)
+    return float(solution[0]), float(1 / solution[1]), float(np.median(errors))
+
+
+def _row(sample: Sample, devices: int) -> tuple[int, int]:
+    """Steps one after the other, and bytes that all devices send together."""
+    steps, sends = sample.kind.steps, sample.kind.sends
+    assert steps is not None and sends is not None
+    return steps(devices), sends(sample.nbytes, devices) * devices
 
 
 def _positive(rows: Any, wanted: Any) -> Any:
@@ -104,7 +123,7 @@ def rates(before: Callable[[], object]) -> tuple[dict[str, float], float]:
 def toml(what: str, devices: int, flops: dict[str, float], bandwidth: float, link: Fitted) -> str:
     """The machine as a file that --machine reads."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
-    errors = ", ".join(f"{kind} {error:.0%}" for kind, error in link.errors.items())
+    errors = ", ".join(f"{kind} {error:.0%}" for kind, (_, _, error) in link.each.items())
     lines = [
         "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
         f"# Median error of the fit: {errors}.",
@@ -126,4 +145,6 @@ def toml(what: str, devices: int, flops: dict[str, float], bandwidth: float, lin
         f"bandwidth = {link.bandwidth:.4g} # bytes/s that all devices send together",
         f"latency = {link.latency:.4g}   # seconds of a step",
     ]
+    for kind, (latency, rate, _) in link.each.items():
+        lines += ["", f"[links.each.{kind}]", f"bandwidth = {rate:.4g}", f"latency = {latency:.4g}"]
     return "\n".join(lines) + "\n"

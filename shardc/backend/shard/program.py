@@ -5,6 +5,7 @@ emit(graph) -> a mesh, the functions that the program calls, and its entry as a 
 
 from __future__ import annotations
 
+from keyword import iskeyword
 from pathlib import Path
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -68,10 +69,10 @@ def _mesh(emitted: EmittedMesh) -> str:
     """mesh pod[data=2, model=4] devices [0, 2, 1, 3] processes 2"""
     mesh = emitted.mesh
     for name, _ in emitted.axes:
-        if not name.isidentifier():
+        if not name.isidentifier() or iskeyword(name):
             raise ShardcError(
                 f"axis {name} of mesh {mesh.name} has no name in the .shard language",
-                hint="an axis is called there as a variable is: letters, digits and _",
+                hint="an axis is called there as a variable is: letters, digits and _, and no keyword",
             )
     axes = ", ".join(f"{name}={size}" for name, size in emitted.axes)
     text = f"mesh {identifier(mesh.name) or 'devices'}[{axes}]"

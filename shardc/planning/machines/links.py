@@ -8,7 +8,8 @@ ring     all-reduce 2(n-1)a + 2(n-1)/n S/B; all-gather, reduce-scatter, all-to-a
 torus    W = 2B, both directions. All-gather and reduce-scatter max(S / sum of W, a * sum of |X|/2) over
          rings X; a line takes (n-1)/n S/B; all-reduce twice that, all-to-all a quarter (a line: S/4B).
          "How to Scale Your Model", the chapter on sharding.
-shared   as a ring, with the bandwidth divided among all devices: they copy through one memory.
+shared   as a ring, with the bandwidth divided among all devices: they copy through one memory. A collective
+         may have a bandwidth and a latency of its own.
 """
 
 from __future__ import annotations
@@ -86,12 +87,12 @@ def seconds(machine: Machine, link: Link, mesh: Mesh, collective: Sent) -> float
     """One run of a collective over a link."""
     if link.kind == "torus":
         return _torus(link, mesh, collective)
-    bandwidth = link.bandwidth
+    bandwidth, latency = link.rates(collective.op)
     if link.kind == "shared":
         bandwidth /= mesh.size
     else:
         bandwidth = _through(machine, link, mesh, collective.over)
-    return _STEPS[collective.op](collective.group) * link.latency + collective.bytes / bandwidth
+    return _STEPS[collective.op](collective.group) * latency + collective.bytes / bandwidth
 
 
 _STEPS = {definition.title: definition.steps for definition in definitions() if definition.steps}

@@ -12,7 +12,10 @@ KINDS = ("ring", "torus", "shared")
 
 @dataclass(frozen=True)
 class Link:
-    """What connects devices: bytes/s, seconds per step, and how many devices are on one (None: all)."""
+    """What connects devices: bytes/s, seconds per step, and how many devices are on one (None: all).
+
+    `each` has (title, bytes/s, seconds) of collectives that have their own on a shared link.
+    """
 
     name: str
     kind: str
@@ -20,6 +23,19 @@ class Link:
     latency: float
     devices: int | None = None
     wraparound: int | None = None
+    each: tuple[tuple[str, float, float], ...] = ()
+
+    def rates(self, title: str) -> tuple[float, float]:
+        """Bytes/s and seconds per step of a collective."""
+        own = ((rate, step) for name, rate, step in self.each if name == title)
+        return next(own, (self.bandwidth, self.latency))
+
+    @property
+    def best(self) -> tuple[float, float]:
+        """Bytes/s and seconds per step that no collective beats."""
+        rates = [rate for _, rate, _ in self.each]
+        steps = [step for _, _, step in self.each]
+        return max([self.bandwidth, *rates]), min([self.latency, *steps])
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,8 @@
     [axes]                         # optional: the link of a mesh axis, whatever devices it has
     model = "NVLink"
 
-A torus also has `wraparound`: axes whose size is a multiple of it are rings, others are lines.
+A torus also has `wraparound`: axes whose size is a multiple of it are rings, others are lines. A shared link
+may have `[links.each.all-reduce]` with the bandwidth and latency of that collective.
 """
 
 from __future__ import annotations
@@ -32,7 +33,11 @@ from typing import Any, cast
 
 from shardc.diagnostics import ShardcError, register_source
 from shardc.graph import DTYPES, Location
+from shardc.ops import definitions
 from shardc.planning.machines.machine import KINDS, Link, Machine
+
+TITLES = tuple(str(definition.title) for definition in definitions() if definition.steps)
+"""What collectives are called."""
 
 _NUMBER = re.compile(r"\(at line (\d+), column (\d+)\)")
 
@@ -201,7 +206,7 @@ def _machine(top: _Table) -> Machine:
 
 
 def _link(table: _Table) -> Link:
-    table.only("name", "kind", "devices", "bandwidth", "latency", "wraparound")
+    table.only("name", "kind", "devices", "bandwidth", "latency", "wraparound", "each")
     kind = table.string("kind")
     if kind not in KINDS:
         table.fail("kind", f"{kind} is no kind of link", f"the kinds are {', '.join(KINDS)}")
@@ -209,8 +214,20 @@ def _link(table: _Table) -> Link:
         table.fail("wraparound", f"wraparound is of a torus, not of a link of kind {kind}")
     return Link(
         table.string("name"), kind, table.number("bandwidth"), table.seconds("latency"),
-        table.count("devices"), table.count("wraparound"),
+        table.count("devices"), table.count("wraparound"), _each(table, kind),
     )  # fmt: skip
+
+
+def _each(table: _Table, kind: str) -> tuple[tuple[str, float, float], ...]:
+    """The rates of single collectives, which a shared link may have."""
+    if "each" in table.data and kind != "shared":
+        table.fail("each", f"collectives have rates of their own on a shared link, not on one of kind {kind}")
+    each = table.table("each", needed=False)
+    each.only(*TITLES)
+    found = [(title, each.table(title)) for title in each.data]
+    for _, rates in found:
+        rates.only("bandwidth", "latency")
+    return tuple((title, rates.number("bandwidth"), rates.seconds("latency")) for title, rates in found)
 
 
 def _check_names(top: _Table, links: tuple[Link, ...]) -> None:

@@ -176,8 +176,8 @@ class Rates:
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
         ways = max(1, len(self.mesh.axes))
-        rates = [link.bandwidth * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
-        latency = min(0.0 if link.kind == "torus" else link.latency for link in self.machine.links)
+        rates = [link.best[0] * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
+        latency = min(0.0 if link.kind == "torus" else link.best[1] for link in self.machine.links)
         return self.byte or self.tick / max(rates), self.tick * latency
 
 

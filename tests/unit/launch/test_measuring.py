@@ -5,18 +5,22 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardc.launch.measuring import SIZES, STEPS, Sample, fit, toml
-from shardc.planning.machines import read
+from shardc.diagnostics import ShardcError
+from shardc.launch.measuring import KINDS, SIZES, Sample, fit, operand_bytes, toml
+from shardc.layout import Mesh
+from shardc.planning.machines import read, seconds
+from shardc.planning.machines.links import Exchange
 
 
 def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) -> list[Sample]:
     rng = np.random.default_rng(0)
     found = []
-    for kind, parts in STEPS.items():
+    for kind in KINDS:
         for size in SIZES:
-            steps, sent = parts(devices)
-            exact = steps * latency + sent * size * devices / bandwidth
-            found.append(Sample(kind, size, exact * (1 + noise * rng.standard_normal())))
+            operand = operand_bytes(kind, size, devices)
+            assert kind.steps is not None and kind.sends is not None
+            exact = kind.steps(devices) * latency + kind.sends(operand, devices) * devices / bandwidth
+            found.append(Sample(kind, operand, exact * (1 + noise * rng.standard_normal())))
     return found
 
 
@@ -25,7 +29,7 @@ def test_a_link_is_found_again(devices: int):
     link = fit(samples(devices, 2e-5, 3e9), devices)
     assert link.latency == pytest.approx(2e-5)
     assert link.bandwidth == pytest.approx(3e9)
-    assert max(link.errors.values()) < 1e-6
+    assert max(error for _, _, error in link.each.values()) < 1e-6
 
 
 def test_noise_is_averaged():
@@ -45,3 +49,34 @@ def test_the_file_is_a_machine():
     assert machine.flops == {"other": 1e10, "f32": 2e10, "f64": 1e10}
     assert machine.links[0].kind == "shared"
     assert machine.links[0].latency == pytest.approx(2e-5)
+
+
+def test_what_is_fitted_is_what_the_planner_asks_for():
+    """The machine that was read says of each sample the time that it took."""
+    machine = read(toml("MPI", 8, {"f32": 2e10}, 5e9, fit(samples(8, 2e-5, 3e9), 8)), "here.toml")
+    mesh = Mesh("m", (("x", 8),))
+    for sample in samples(8, 2e-5, 3e9):
+        assert sample.kind.sends is not None
+        sent = sample.kind.sends(sample.nbytes, 8)
+        exchange = Exchange(str(sample.kind.title), (mesh.axis("x"),), 8, sent, sample.nbytes)
+        assert seconds(machine, machine.links[0], mesh, exchange) == pytest.approx(sample.seconds, rel=1e-3)
+
+
+def test_each_collective_has_rates_of_its_own():
+    """Where the all-reduce is slower than the others, it is the only one that is."""
+    slow = [
+        Sample(s.kind, s.nbytes, s.seconds * (3 if s.kind is KINDS[0] else 1)) for s in samples(8, 2e-5, 3e9)
+    ]
+    machine = read(toml("MPI", 8, {"f32": 2e10}, 5e9, fit(slow, 8)), "here.toml")
+    link = machine.links[0]
+    assert link.rates("all-reduce") == pytest.approx((1e9, 6e-5), rel=1e-3)
+    assert link.rates("all-to-all") == pytest.approx((3e9, 2e-5), rel=1e-3)
+    assert link.best == pytest.approx((3e9, 2e-5), rel=1e-3)
+
+
+def test_only_a_shared_link_has_rates_of_collectives():
+    text = toml("MPI", 8, {"f32": 2e10}, 5e9, fit(samples(8, 2e-5, 3e9), 8))
+    with pytest.raises(ShardcError, match="own on a shared link, not on one of kind ring"):
+        read(text.replace('"shared"', '"ring"'), "here.toml")
+    with pytest.raises(ShardcError, match="all-gone"):
+        read(text.replace("each.all-gather", "each.all-gone"), "here.toml")
