@@ -54,7 +54,7 @@ class _Replay:
 
 
 def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
-    """Replay the proof of two programs from their texts; `reads`: local, numpy or jax, what the second is.
+    """Replay the proof of two programs from their texts; `reads`: what the second is, local or a target.
 
     Raises Refused.
     """
@@ -176,6 +176,8 @@ def _reads(path: str, text: str) -> str:
     """What the second program is: Python that imports JAX or does not, or the IR."""
     if not path.endswith(".py"):
         return LOCAL
+    if "\nAXES = " in text:
+        return "mpi"
     return "jax" if "\nimport jax\n" in text else "numpy"
 
 

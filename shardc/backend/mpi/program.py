@@ -33,7 +33,7 @@ from shardc.graph import Graph, Node, Region, walk
 
 _RECORDS = ("ConvDims", "DotDims", "GatherDims", "ScatterDims")
 _KERNELS = "shardc.semantics.ops"
-_PRELUDE = below_mark("shardc.backend.mpi", "prelude.py")
+PRELUDE = below_mark("shardc.backend.mpi", "prelude.py")
 """How devices talk."""
 
 
@@ -44,7 +44,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
     emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
-    for number, function in enumerate(defined(_PRELUDE)):
+    for number, function in enumerate(defined(PRELUDE)):
         emission.functions[f"prelude {number}"] = function
     _tables(writer, program)
     callees = name_callees(emission, program)
@@ -58,7 +58,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
         _mains(writer, program)
     body = writer.text()
     carried = _carried(body)
-    talk = "" if program.mesh is None else f"# How devices talk.\n\n\n{_PRELUDE}"
+    talk = "" if program.mesh is None else f"# How devices talk.\n\n\n{PRELUDE}"
     end = Writer()
     _demonstration(end, program)
     parts = [part.rstrip("\n") for part in (body, talk, _kernels(carried), end.text()) if part]
@@ -179,6 +179,12 @@ def _carried(text: str) -> Bundle:
     made = bundle(_KERNELS, functions)
     records = bundle("shardc.graph.attrs", [record for record in _RECORDS if f"{record}(" in text])
     return Bundle(made.imports | records.imports, records.definitions | made.definitions)
+
+
+def carried_with(body: str) -> tuple[str, list[str]]:
+    """The array functions that stand below a program's own text, and the lines that import what they use."""
+    carried = _carried(body)
+    return _kernels(carried), list(carried.imports)
 
 
 def _kernels(carried: Bundle) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import base64
 import builtins
+from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -23,6 +24,8 @@ from shardc.proof.reading.recorded import Recorded, Recorder
 from shardc.proof.values import Beyond, Refused, Unfit
 from shardc.runtime.mesh import Mesh, P
 
+Names = dict[str, Any]
+
 _BUILTINS = {"range": range, "complex": complex, "float": float}
 
 
@@ -32,22 +35,36 @@ def read_back(text: str, whole: Graph) -> Graph:
     Raises Beyond where the text does what cannot be read, Refused where it does what NumPy refuses, Unfit
     where its shapes do not fit.
     """
-    functions = [as_calls(node) for node in ast.parse(text).body if isinstance(node, ast.FunctionDef)]
+
+    def names(recorder: Recorder, _: object) -> dict[str, Any]:
+        results = whole.types(whole.main.body.results)
+        return {"Mesh": Mesh, "P": P, "emulate": emulation(recorder, results)}
+
+    return read_functions([n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)], names, whole)
+
+
+def read_functions(
+    found: Sequence[ast.FunctionDef], names: Callable[[Recorder, Names], Names], whole: Graph
+) -> Graph:
+    """The program of a text's functions, one of which is `main`. names: what stands for the rest of the text,
+    from the names that there are when it runs.
+
+    Raises as `read_back` does.
+    """
+    functions = list(map(as_calls, found))
     module = ast.fix_missing_locations(ast.Module([*functions], []))
     interface = whole.main.body
     recorder = Recorder(_has_roots(whole))
-    namespace: dict[str, Any] = {
+    namespace: Names = {
         "__builtins__": _BUILTINS,
         "np": NumpyNames(recorder),
         "ops": KernelNames(recorder),
         "ml_dtypes": SimpleNamespace(bfloat16=DType(recorder, "bf16")),
         "base64": base64,
-        "Mesh": Mesh,
-        "P": P,
-        "emulate": emulation(recorder, whole.types(interface.results)),
         **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},
         **calls(recorder),
     }
+    namespace.update(names(recorder, namespace))
 
     def main(_: object, *values: int) -> list[int]:
         found = namespace["main"](*(Recorded(recorder, value) for value in values))
