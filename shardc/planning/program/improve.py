@@ -52,7 +52,7 @@ def search(problem: Problem) -> None:
     Where work is free, others with more collectives are compared with what single operations find.
     """
     with _frugal(problem):
-        _stay(problem)
+        _stay(problem, strict=problem.rates.free)
     if problem.rates.free:
         settle(problem)
     if problem.rates.flat:
@@ -79,13 +79,13 @@ def _frugal(problem: Problem) -> Generator[None]:
     problem.toll = 0
 
 
-def _stay(problem: Problem) -> None:
+def _stay(problem: Problem, strict: bool) -> None:
     """Take the best plan in propagation's own layouts."""
     modest, problem.modest, problem.proof, problem.expected = problem.modest, None, None, True
-    problem.strict = problem.rates.free
+    problem.strict = strict
     settle(problem)
     perfect(problem)
-    if problem.proof is None and not problem.strict:  # there are too many such plans
+    if problem.proof is None and not strict:  # there are too many such plans
         problem.strict = True
         perfect(problem)
     problem.strict = False
@@ -104,7 +104,7 @@ def _start_again(problem: Problem) -> None:
         _restart(problem, layouts)
         with _frugal(problem):
             settle(problem)
-            _stay(problem)
+            _stay(problem, strict=False)
             settle(problem)
         problem.layouts = {}
         if first.cost <= problem.total() or not problem.takes(problem.total()):
