@@ -88,10 +88,10 @@ def filled(literal: Expr, type: TensorType, target: Target) -> Expr:
 
 
 def array(value: Dense, dtype: str, target: Target) -> Expr:
-    """jnp.array([1, 2], jnp.int32), or the bytes of a large array."""
+    """jnp.array([1, 2], jnp.int32), or the bytes of a large array that is no mask of a triangle."""
     data = value.array()
     if data.size > _WRITTEN_OUT:
-        return _encoded(np.ascontiguousarray(data), dtype, target)
+        return _triangle(data, dtype, target) or _encoded(np.ascontiguousarray(data), dtype, target)
     return call(f"{target.xp}.array", _nested(data, dtype, target), target.dtype(dtype))
 
 
@@ -99,6 +99,19 @@ def _nested(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:
     if data.ndim == 0:
         return scalar(data.reshape(1)[0], dtype, target)
     return list_of([_nested(data[i, ...], dtype, target) for i in range(data.shape[0])])
+
+
+def _triangle(data: NDArray[np.generic], dtype: str, target: Target) -> Expr | None:
+    """jnp.tri(16, 16, 0, jnp.float32): ones up to a diagonal, as causal masks have; None for others."""
+    if data.ndim < 2 or data.size != data.shape[-1] * data.shape[-2] or is_complex(dtype):
+        return None
+    rows, columns = data.shape[-2:]
+    ones = data.reshape(rows, columns) != 0
+    diagonal = int(ones[0].sum()) - 1 if ones[0].any() else -int(ones.any(axis=1).argmax())
+    if np.tri(rows, columns, diagonal).astype(data.dtype).tobytes() != data.tobytes():
+        return None
+    made = call(f"{target.xp}.tri", *map(str, (rows, columns, diagonal)), target.dtype(dtype))
+    return made if data.ndim == 2 else method(made, "reshape", integers(data.shape))
 
 
 def _encoded(data: NDArray[np.generic], dtype: str, target: Target) -> Expr:

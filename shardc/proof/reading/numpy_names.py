@@ -29,6 +29,10 @@ UNARY: dict[str, OpDef] = {
 BINARY: dict[str, OpDef] = {"maximum": hlo.maximum, "minimum": hlo.minimum, "arctan2": hlo.atan2}
 
 
+MOST_WRITTEN = 1 << 26
+"""The most elements that a constant of a text has."""
+
+
 class DType:
     """np.float32: called with a number it is a constant, with an array the array converted."""
 
@@ -79,6 +83,11 @@ class NumpyNames:
 
     def frombuffer(self, data: bytes, dtype: DType) -> Recorded:
         return self.recorder.constant(np.frombuffer(data, DTYPES[dtype.name][1]), dtype.name)
+
+    def tri(self, rows: int, columns: int, diagonal: int, dtype: DType) -> Recorded:
+        if rows * columns > MOST_WRITTEN:
+            raise Beyond("such large triangles in an emitted text")
+        return self.recorder.constant(np.tri(rows, columns, diagonal), dtype.name)
 
     def arange(self, size: int, dtype: DType | None = None) -> Recorded:
         type = TensorType((size,), "i64" if dtype is None else dtype.name)
