@@ -11,16 +11,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
-import numpy as np
-
 from shardc.analysis.manual import is_all_per_device, per_device_lines
 from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, is_float, walk
-from shardc.ops import hlo, sdy
+from shardc.ops import hlo
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, NEGATIVE, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate, evaluate_both, note_exponents
+from shardc.proof.evaluate import Ran, evaluate, evaluate_both, note_exponents, work
 from shardc.proof.failure import Difference, difference
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan, loop_numbers
@@ -39,6 +37,11 @@ draw computes up to so many."""
 
 SHORT = ("mixed", "tied")
 """The draws of a short proof without integers."""
+
+MORE_TIED = ("tied", "tied")
+"""Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
+few are tied.
+"""
 
 LAW = ("mixed", "mixed", "positive")
 """The draws of a proof by the law of exp."""
@@ -95,12 +98,15 @@ class Proof:
 
 @dataclass(slots=True)
 class _Run:
-    """The draws so far. divides: draw with the field's inverses, which the equality may need."""
+    """The draws so far. divides: draw with the field's inverses, which the equality may need. deciding: draws
+    that are added where there are decisions.
+    """
 
     shapes: Reduced
     full: Graph
     wanted: int
     kinds: Sequence[str] = KINDS
+    deciding: Sequence[str] = (NEGATIVE,)
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     law: bool = False
@@ -111,7 +117,7 @@ class _Run:
 
     def anew(self) -> _Run:
         """The same without draws."""
-        return _Run(self.shapes, self.full, self.wanted, self.kinds, self.divides, self.plan, self.law)
+        return replace(self, draws=[], ran=[], loops=[], again=[])
 
 
 Limit = Callable[[Graph, Graph], str | None]
@@ -136,10 +142,13 @@ def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None
         if large:
             return Proof(Verdict.NOT_PROVED, large, shapes)
         kinds = KINDS if beyond is None or _sampled(whole) else SHORT
-        run = _Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds)
+        deciding = (NEGATIVE,) if beyond or size > SOON else (NEGATIVE, *MORE_TIED)
+        run = _Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds, deciding)
         found = _prove(run, seed)
         if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
-            return _by_law(_Run(shapes, whole, len(LAW), LAW, True, _in_full(whole), True), seed, found)
+            return _by_law(
+                _Run(shapes, whole, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True), seed, found
+            )
         return found
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
@@ -194,8 +203,8 @@ def _prove(run: _Run, seed: int) -> Proof:
         if found is not None:
             return found
         if draw.decisions and NEGATIVE not in run.kinds:
-            run.kinds = [*run.kinds, NEGATIVE]
-            run.wanted += 1
+            run.kinds = [*run.kinds, *run.deciding]
+            run.wanted += len(run.deciding)
         if len(run.draws) == run.wanted:
             break
     if not run.draws:
@@ -283,21 +292,3 @@ def _proved(run: _Run) -> Proof:
         loops=tuple(run.loops),
         plan=run.plan,
     )
-
-
-def work(graph: Graph) -> int:
-    """The elements that all operations compute, on all devices; loops count once."""
-    devices = max((mesh.size for mesh in graph.meshes.values()), default=1)
-    inside = {
-        node.id
-        for function in graph.functions.values()
-        for outer in walk(function.body)
-        if outer.name == sdy.manual_computation.name
-        for node in walk(outer.regions[0])
-    }
-    total = 0
-    for function in graph.functions.values():
-        for node in walk(function.body):
-            each = sum(int(np.prod(graph.type(value).shape)) for value in node.results)
-            total += each * (devices if node.id in inside else 1)
-    return total
