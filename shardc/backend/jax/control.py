@@ -73,7 +73,7 @@ def _function(
     carry = inner.names.fresh("carry") if packed else names[0]
     with scope.writer.inner_function(f"def {function}({', '.join([*leading, carry])}):"):
         if packed and names:
-            scope.writer.line(f"{', '.join(names)} = {carry}")
+            scope.writer.statement(f"{', '.join(names)} = ", raw(carry))
         if like is None:
             write_return(scope, inner.region(region))
             return

@@ -57,6 +57,8 @@ class Writer:
     def statement(self, prefix: str, value: Expr, note: str | None = None) -> None:
         """`prefix` and an expression (`x = …`, `return …`), with a comment at the end if there is room."""
         lines = value.lines(self._indent + prefix, self._indent, WIDTH)
+        if len(lines[0]) > WIDTH and ", " in prefix and prefix.endswith(" = "):
+            lines = self._bracketed(prefix.removesuffix(" = ").split(", "), value)
         if note:
             noted = f"{lines[-1]}  # {printable(note)}"
             if len(noted) <= _COMMENT_WIDTH:
@@ -65,6 +67,13 @@ class Writer:
                 self.comment(note)
         self._separate()
         self._lines += lines
+
+    def _bracketed(self, targets: Sequence[str], value: Expr) -> list[str]:
+        """An assignment to more names than fit on a line: they stand in brackets."""
+        inner = self._indent + "    "
+        together = inner + ", ".join(targets)
+        above = [together] if len(together) <= WIDTH else [f"{inner}{target}," for target in targets]
+        return [f"{self._indent}(", *above, *value.lines(f"{self._indent}) = ", self._indent, WIDTH)]
 
     def room(self, prefix: str) -> int:
         """How many characters fit behind `prefix` on a line."""

@@ -6,19 +6,17 @@ so nothing is ever allocated, whatever the sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from math import isinf, isnan
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from shardc.diagnostics import Location, ShardcError
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.derivative_rules import DerivativeRules
 from shardc.frontend.text.device_code import DeviceCode
+from shardc.frontend.text.placing import Placing
 from shardc.frontend.text.promotion import promote
-from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Number, Operand, Tensor, shape_text
 from shardc.graph.attrs import Dense
 from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
@@ -34,79 +32,17 @@ NewRegion = tuple[Sequence[TensorType], BuildBody]
 """The types of a region's arguments, and what builds its body from them."""
 
 
-class Emitter:
+class Emitter(Placing):
     """Emits operations at the current place of the source."""
 
     def __init__(self, builder: SourceBuilder, file: str) -> None:
-        self.builder = builder
-        self.file = file
-        self.loc: Location = Location(file)
-        self._in_group = False
+        super().__init__(builder, file)
         self.devices = DeviceCode(builder)
         self.meshes: Mapping[str, Mesh] = {}
         self.rules = DerivativeRules()
         self.helpers: dict[tuple[str, *tuple[TensorType, ...]], str] = {}
         self.reserved: frozenset[str] = frozenset()
         """Names that functions of the module cannot have: those that the program gives."""
-
-    # ---- places and errors
-
-    @contextmanager
-    def at(self, pos: Pos) -> Generator[None]:
-        """Operations and errors inside belong to this place."""
-        previous = self.loc
-        self.loc = self.place(pos)
-        with self.builder.at(self.loc):
-            try:
-                yield
-            finally:
-                self.loc = previous
-
-    def error(self, message: str, hint: str | None = None, pos: Pos | None = None) -> ShardcError:
-        """An error at the current place, or at `pos`."""
-        return ShardcError(message, self.loc if pos is None else self.place(pos), hint)
-
-    def place(self, pos: Pos, name: str | None = None) -> Location:
-        """A place of the program or of a file that it imports, and what is called `name` there."""
-        return Location(pos.file or self.file, pos.line, pos.col, name)
-
-    @contextmanager
-    def apart(self) -> Generator[None]:
-        """What is built inside is no part of what is being built: a function of its own."""
-        old, self._in_group = self._in_group, False
-        try:
-            with self.builder.apart():
-                yield
-        finally:
-            self._in_group = old
-
-    @contextmanager
-    def drafting(self) -> Generator[None]:
-        """What is built inside is for a gradient: groups are its own."""
-        old, self._in_group = self._in_group, False
-        try:
-            with self.builder.ungrouped():
-                yield
-        finally:
-            self._in_group = old
-
-    @contextmanager
-    def group(self, name: str) -> Generator[None]:
-        """Mark what is emitted inside as one composite, unless it is already part of one."""
-        if self._in_group:
-            yield
-            return
-        self._in_group = True
-        self.builder.groups += 1
-        try:
-            with self.builder.group(f"{name}#{self.builder.groups}"):
-                yield
-        finally:
-            self._in_group = False
-
-    def tagged(self, tags: Mapping[str, object]) -> AbstractContextManager[None]:
-        """What is emitted inside has these attributes besides its own."""
-        return self.builder.tagged(tags)
 
     # ---- operations
 

@@ -11,16 +11,12 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from shardc.dialects.snapshot import OpenReader
-from shardc.frontend.text.derivative_rules import CustomRule
+from shardc.frontend.text.drafts import as_tensors, program_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
-from shardc.frontend.text.typed import annotated_leaves, filled
 from shardc.frontend.text.values import (
     Dims,
     FunctionName,
-    Number,
-    RecordValue,
     Tensor,
     Value,
     describe,
@@ -29,9 +25,8 @@ from shardc.frontend.text.values import (
 from shardc.gradients.differentiate import Pull
 from shardc.gradients.differentiate import jvp as built_jvp
 from shardc.gradients.differentiate import vjp as built_vjp
-from shardc.gradients.program import STOP, Custom, Program
-from shardc.graph import Graph, Region
-from shardc.graph.types import TensorType, is_float, is_inexact
+from shardc.gradients.program import STOP
+from shardc.graph.types import is_float, is_inexact
 from shardc.ops import hlo
 
 Build = Callable[..., Value]
@@ -120,12 +115,12 @@ def jvp(e: Emitter, fun: FunctionName, primals: Value, tangents: Value) -> Value
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         hint = f"jvp({fun.name}, (x, y), (tx, ty))"
         raise e.error("jvp takes a tuple of arguments, and a tuple of as many tangents", hint)
-    values = tuple(_tensors(e, arg) for arg in primals)
+    values = tuple(as_tensors(e, arg) for arg in primals)
     flat = [
         t for value, own in zip(values, tangents, strict=True) for t in _like(e, "the argument", own, value)
     ]
     given = {i: t.value for i, t in enumerate(flat) if _is_differentiable(t)}
-    program, operands, value = _program(e, fun, values, rematerialised=False)
+    program, operands, value = program_of(e, fun, values, rematerialised=False)
     results, along = built_jvp(program, e.builder, [t.value for t in operands], given)
 
     def as_value(found: Sequence[SSAValue]) -> Value:
@@ -166,7 +161,7 @@ class _Made:
 
 def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequence[int]) -> _Made:
     """Build the function forwards; its value, and its way back to the chosen arguments."""
-    values = tuple(_tensors(e, arg) for arg in args)
+    values = tuple(as_tensors(e, arg) for arg in args)
     for number in chosen:
         for leaf in leaves(values[number]):
             if isinstance(leaf, Tensor) and not _is_differentiable(leaf):
@@ -174,7 +169,7 @@ def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequ
                     f"the gradient by argument {number} of {fun.name}, {leaf.type}",
                     "derivatives are by floats: argnums= chooses the arguments",
                 )
-    program, operands, value = _program(e, fun, values, rematerialised=True)
+    program, operands, value = program_of(e, fun, values, rematerialised=True)
     starts = [len(tensors_of(values[:i])) for i in range(len(values) + 1)]
     wanted = [at for i in chosen for at in range(starts[i], starts[i + 1])]
     results, pull = built_vjp(program, e.builder, [t.value for t in operands], wanted)
@@ -186,114 +181,9 @@ def _is_differentiable(tensor: Tensor) -> bool:
     return is_inexact(tensor.dtype)
 
 
-def _program(
-    e: Emitter, fun: FunctionName, values: tuple[Value, ...], *, rematerialised: bool
-) -> tuple[Program, list[Tensor], Value]:
-    """A function for these arguments as a program; its operands, and its value in the draft."""
-    tree: tuple[Value, ...] = (values, fun)
-    operands = tensors_of(tree)
-    made: list[Value] = []
-
-    def build(*tensors: Tensor) -> Value:
-        arguments, function = _items(rebuilt(tree, tensors))
-        assert isinstance(function, FunctionName)
-        made.append(_tensors(e, function.apply(*_items(arguments))))
-        return made[0]
-
-    graph, region = drafted(e, [t.type for t in operands], build, operands)
-    found = e.devices.states([t.value for t in operands])
-    program = Program(
-        graph,
-        region,
-        customs=_customs(e, graph),
-        rematerialised=frozenset(e.rules.rematerialised if rematerialised else ()),
-        kept=frozenset(e.helpers.values()),
-        states=None if found is None else found.states,
-        parts=None if found is None else found.parts,
-        manual=frozenset() if found is None else found.axes,
-    )
-    return program, operands, made[0]
-
-
-def drafted(
-    e: Emitter, types: Sequence[TensorType], build: Callable[..., Value], given: Sequence[Tensor] = ()
-) -> tuple[Graph, Region]:
-    """A function as a graph, with those that it calls; nothing of it stays in the module."""
-    with e.drafting(), e.builder.draft(types) as (function, args):
-        operands = [t.value for t in given] if given else None
-        with e.devices.region(args, operands):
-            value = build(*(Tensor(arg, type) for arg, type in zip(args, types, strict=True)))
-        e.builder.ret([tensor.value for tensor in tensors_of(value)])
-    try:
-        reader = OpenReader(e.builder.module, e.devices.mesh)
-        return reader.graph, reader.function(function).body
-    finally:
-        function.detach()
-        function.erase()
-
-
-def _customs(e: Emitter, graph: Graph) -> dict[str, Custom]:
-    """The rules of the functions that a graph calls, each as two regions."""
-    found: dict[str, Custom] = {}
-    for symbol in [*graph.functions]:
-        if symbol in e.rules.customs:
-            found[symbol] = _custom(e, graph, e.rules.customs[symbol])
-    return found
-
-
-def _custom(e: Emitter, graph: Graph, rule: CustomRule) -> Custom:
-    types = [leaf.type for one in rule.parameters for leaf in annotated_leaves(one)]
-    made: list[Value] = []
-
-    def forward(*tensors: Tensor) -> Value:
-        rest = iter(tensors)
-        value = _tensors(e, rule.forward(*(filled(one, rest) for one in rule.parameters)))
-        if not (isinstance(value, tuple) and len(value) == 2):
-            raise e.error(f"the forward function of {rule.name} returns (value, residuals)")
-        made.append(value)
-        return value
-
-    own, first = drafted(e, types, forward)
-    value, residuals = _items(made[0])
-    tree: tuple[Value, ...] = (residuals, value)
-    positions: list[int | None] = []
-
-    def backward(*tensors: Tensor) -> Value:
-        saved, ct = _items(rebuilt(tree, tensors))
-        found = rule.backward(saved, ct)
-        given = found if isinstance(found, tuple) else (found,)
-        if len(given) != len(rule.parameters):
-            raise e.error(
-                f"the backward function of {rule.name} returns {plural(len(given), 'cotangent')},"
-                f" and {rule.name} has {plural(len(rule.parameters), 'parameter')}"
-            )
-        used: list[Tensor] = []
-        for parameter, cotangent in zip(rule.parameters, given, strict=True):
-            expected = [leaf.type for leaf in annotated_leaves(parameter)]
-            own = [] if cotangent is None else tensors_of(_tensors(e, cotangent))
-            if own and [t.type for t in own] != expected:
-                texts = ", ".join(map(str, expected)), ", ".join(str(t.type) for t in own)
-                raise e.error(f"{rule.name}: the cotangent of a parameter {texts[0]} is {texts[1]}")
-            positions.extend(range(len(used), len(used) + len(own)) if own else [None] * len(expected))
-            used += own
-        return tuple(used)
-
-    other, second = drafted(e, [t.type for t in tensors_of(tree)], backward)
-    return Custom(
-        _moved(graph, own, first), _moved(graph, other, second), len(tensors_of(value)), tuple(positions)
-    )
-
-
-def _moved(into: Graph, graph: Graph, region: Region) -> Region:
-    """A region of one graph in another, which gets its values and the functions that it calls."""
-    from shardc.gradients.inlining import Inliner
-
-    return Inliner(graph, ()).copy_into(into, region)
-
-
 def _like(e: Emitter, what: str, cotangent: Value, value: Value) -> list[Tensor]:
     """The tensors of a cotangent or tangent, which have the types of the value's."""
-    given, expected = tensors_of(_tensors(e, cotangent)), tensors_of(value)
+    given, expected = tensors_of(as_tensors(e, cotangent)), tensors_of(value)
     if [t.type for t in given] != [t.type for t in expected]:
         weak = len(given) == len(expected) and all(
             g.type == x.type or (g.weak and g.shape == x.shape) for g, x in zip(given, expected, strict=True)
@@ -309,17 +199,3 @@ def _argument(e: Emitter, number: int, count: int) -> int:
     if not -count <= number < count:
         raise e.error(f"argnums {number} of {plural(count, 'argument')}")
     return number % count
-
-
-def _tensors(e: Emitter, value: Value) -> Value:
-    """A value with its numbers as tensors."""
-    if isinstance(value, tuple):
-        return tuple(_tensors(e, item) for item in value)
-    if isinstance(value, RecordValue):
-        return RecordValue(value.name, tuple((name, _tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, Number) else value
-
-
-def _items(value: Value) -> tuple[Value, ...]:
-    assert isinstance(value, tuple)
-    return value

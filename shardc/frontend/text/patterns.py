@@ -1,6 +1,7 @@
 """The left side of an assignment: names side by side, or tuples in tuples.
 
 a, (b, c) = …     ->     the targets a, b, c, nested as (0, (1, 2))
+(a, b) = …        ->     the same as a, b = …
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ Pattern: TypeAlias = "s.Target | tuple[Pattern, ...]"
 
 def assignment(patterns: Sequence[Pattern], value: s.Expr) -> s.Assign:
     """The assignment of a value to a pattern; at least one name is in it."""
+    if len(patterns) == 1 and isinstance(patterns[0], tuple) and len(patterns[0]) > 1:
+        patterns = patterns[0]
     targets: list[s.Target] = []
     nested = _numbered(patterns, targets)
     flat = all(isinstance(one, int) for one in nested)

@@ -149,6 +149,10 @@ NAMESPACE = {
 }
 
 EXPRESSIONS = """
+take_along_axis(x, array([[1], [0], [3], [2]]), axis=1)
+take_along_axis(x, array([[1, 0, 3]]), axis=1)
+take_along_axis(x[:1], i % 8, axis=1)
+take_along_axis(s, array([[[1], [0]]]), axis=1)
 nonzero(x > 0, size=40)
 nonzero(x > 0, size=5)
 nonzero(s > 0, size=30, fill_value=-1)

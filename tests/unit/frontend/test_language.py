@@ -396,3 +396,12 @@ def main(x: f32[16@data, 64], ws: f32[3, 64, 64@model?:p1], t: f32[100@model, 64
     )
     with make_ir_context():
         ir.Module.parse(print_module(read(source, "p.shard"))).operation.verify()
+
+
+def test_targets_in_brackets() -> None:
+    """(a, b) = f(x) is a, b = f(x), over several lines too."""
+    head = "def f(x: f32[4]):\n    return x, 2 * x\ndef main(x: f32[4]):\n"
+    plain = graph_of(head + "    a, b = f(x)\n    return a - b\n")
+    bracketed = graph_of(head + "    (a,\n     b) = f(x)\n    return a - b\n")
+    for graph in (plain, bracketed):
+        assert len(nodes_of(graph, "stablehlo.subtract")) == 1

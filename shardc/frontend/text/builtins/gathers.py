@@ -41,14 +41,21 @@ def _gather(e: Emitter, x: Tensor, places: Tensor, dim: int) -> Tensor:
 
 
 def take_along_axis(e: Emitter, x: Tensor, indices: Tensor, axis: int = -1) -> Tensor:
-    """result[…, i, …] = x[…, indices[…, i, …], …]; the other dimensions are equal."""
+    """result[…, i, …] = x[…, indices[…, i, …], …]; the other dimensions are equal, or 1 in one of them."""
     dim = axis_of(e, axis, x.rank)
-    others = tuple(i for i in range(x.rank) if i != dim)
-    if indices.rank != x.rank or any(indices.shape[i] != x.shape[i] for i in others):
+    pairs = tuple(zip(x.shape, indices.shape, strict=False))
+    if indices.rank != x.rank or any(
+        a != b and 1 not in (a, b) for i, (a, b) in enumerate(pairs) if i != dim
+    ):
         raise e.error(
             f"indices of shape {shape_text(indices.shape)} do not fit {x.type}",
             f"all dimensions but {dim} are equal",
         )
+    common = [b if a == 1 else a for a, b in pairs]
+    x, indices = (
+        e.broadcast_to(one, tuple(one.shape[i] if i == dim else n for i, n in enumerate(common)))
+        for one in (x, indices)
+    )
     with e.group("take_along_axis"):
         places = wrapped(e, _indices(e, "take_along_axis", indices), x.shape[dim])
         return gather_along(e, x, places, dim)
