@@ -57,12 +57,20 @@ def explainer(module: ModuleOp) -> Explainer | None:
 
 
 def reports(of: Explainer, name: str, file: str, first: int, last: int) -> list[ValueReport]:
-    """What is known of the tensors of a name that these lines of a file make, each layout once."""
-    found: dict[tuple[str, str, str | None], ValueReport] = {}
-    for report in of.named(name):
-        path, _, line = report.where.rpartition(":")
-        if path == file and line.isdigit() and first <= int(line) <= last and report.name == name:
-            found.setdefault((report.type, report.sharding, report.layout), report)
+    """What is known of the tensors of a name that these lines of a file make, each layout once.
+
+    Those in a record or a tuple called `layer` are layer_up, layer_0.
+    """
+    places = [value.loc for value in of.graph.values]
+    here = {loc.name for loc in places if loc.file == file and first <= loc.line <= last and loc.name}
+    inside = sorted(one for one in here if one.startswith(f"{name}_"))
+    found: dict[tuple[str, str, str, str | None], ValueReport] = {}
+    for each in [name] if name in here else inside:
+        for report in of.named(each):
+            path, _, line = report.where.rpartition(":")
+            if path == file and line.isdigit() and first <= int(line) <= last and report.name == each:
+                key = (each, report.type, report.sharding, report.layout)
+                found.setdefault(key, report)
     return list(found.values())
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from pathlib import PurePath
 
 from shardc.analysis.text import readable
@@ -14,6 +15,7 @@ from shardc.editor.text import Word
 from shardc.explain.show import value_text
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.printer import type_text
 from shardc.frontend.text.values import Value
 
 
@@ -22,10 +24,15 @@ def hover(analysis: Analysis, line: int, column: int) -> tuple[str, Word | None]
     word = analysis.text.word(line, column)
     code = analysis.text.line(line).partition("#")[0]
     parts: list[str] = []
-    if word is not None and word.end <= len(code) + 1:
+    if word is not None and word.end <= len(code) + 1 and not _in_quotes(word.before):
         parts += _word(analysis, word)
     parts += _sends(analysis, line) if code.strip() else []
     return ("\n\n".join(parts), word if word and word.end <= len(code) + 1 else None) if parts else None
+
+
+def _in_quotes(before: str) -> bool:
+    """Whether a text in quotes begins on the line and has not ended."""
+    return bool(re.sub(r'"[^"]*"|\'[^\']*\'', "", before).strip(" \t").count('"'))
 
 
 def _word(analysis: Analysis, word: Word) -> list[str]:
@@ -101,8 +108,9 @@ def _tensor(analysis: Analysis, found: Definition) -> list[str]:
                 for text, one in zip(texts, known, strict=True)
             ]
     types = _types(analysis, found.name, first, last)
-    written = f"{found.name}: {', '.join(types)}" if types else f"{found.name}: a value of {function.name}"
-    return [f"```shard\n{written}\n```"]
+    node = found.node
+    said = type_text(node.type) if isinstance(node, s.Parameter | s.Target) else ""
+    return [f"```shard\n{found.name}: {', '.join(types) or said}\n```"] if types or said else []
 
 
 def _types(analysis: Analysis, name: str, first: int, last: int) -> list[str]:

@@ -20,6 +20,7 @@ WORDS = sorted({*re.findall(r'"([a-z]+)"', re.sub(r"//.*", "", LARK))})
 
 KEYWORDS = ("keyword.", "storage.")
 KINDS = {
+    "IMAGINARY": "constant.numeric",
     "INT": "constant.numeric",
     "FLOAT": "constant.numeric",
     "STRING": "string.",
@@ -72,6 +73,7 @@ def test_every_dtype_is_known(dtype: str) -> None:
 
 def test_words_of_other_kinds_keep_their_colour() -> None:
     """Names that hold keywords, fields, and what is in quotes or comments."""
+    assert {*GRAMMAR.scopes("1.5e-3j")[0]} == {"constant.numeric.shard"}
     for text in ("format", "x.size", "iffy", "in_", "onto", "size_of", "pi2"):
         scopes = {scope for scope in GRAMMAR.scopes(f"    {text}")[0] if scope}
         assert scopes <= {"keyword.operator.shard"}, text

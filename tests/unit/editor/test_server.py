@@ -180,6 +180,10 @@ def test_records(client: Client) -> None:
     assert client.words("records.shard", 8, 25) == {"up": "up: f32[8, 16]", "down": "down: f32[16, 8]"}
     assert client.definition("records.shard", 8, 25) == ("records.shard", 2, 5)
     assert client.definition("records.shard", 7, 31) == ("records.shard", 4, 8)
+    weights = client.hover("records.shard", 7, 24)
+    assert weights is not None and all(f"model_{name}: " in weights for name in ("first_up", "rest_down"))
+    layer = client.hover("records.shard", 9, 9)
+    assert layer is not None and "layer_up: f32[8, 16]" in layer
     hover = client.hover("records.shard", 10, 9)
     assert hover is not None and "h: f32[4, 16]" in hover
 
