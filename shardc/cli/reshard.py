@@ -53,9 +53,10 @@ def _act(given: argparse.Namespace) -> None:
         return
     layouts = _layouts(given, checkpoint)
     done = reshard(checkpoint, layouts, given.output, lambda text: print(text, file=sys.stderr, flush=True))
+    blocks = f"{done.written + done.kept} {done.unit}, {done.kept} of them were there"
     print(
-        f"{given.output}: {len(layouts)} arrays in {done.written + done.kept} {done.unit}, {done.kept} of "
-        f"them were there; {done.read} bytes read, {done.moved} bytes in blocks with new borders"
+        f"{given.output}: {_count(len(layouts), 'array')} in {blocks}; {done.read} bytes read, "
+        f"{done.moved} bytes in blocks with new borders"
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 _SIGNS = {
     "SLURM_STEP_ID": "Slurm",
+    "SLURM_STEP_NODELIST": "Slurm",  # what JAX looks for
     "OMPI_COMM_WORLD_RANK": "mpirun",
     "PMI_RANK": "mpiexec",
     "JAX_COORDINATOR_ADDRESS": "a coordinator",

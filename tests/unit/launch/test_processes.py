@@ -165,7 +165,13 @@ def test_processes_end_with_who_started_them(tmp_path: Path, number: signal.Sign
 
 @pytest.mark.parametrize(
     ("environment", "who"),
-    [({}, None), ({"PMI_RANK": ""}, None), ({"SLURM_STEP_ID": "0"}, "Slurm"), ({"PMI_RANK": "3"}, "mpiexec")],
+    [
+        ({}, None),
+        ({"PMI_RANK": ""}, None),
+        ({"SLURM_STEP_ID": "0"}, "Slurm"),
+        ({"SLURM_STEP_NODELIST": "n1"}, "Slurm"),
+        ({"PMI_RANK": "3"}, "mpiexec"),
+    ],
 )
 def test_who_started_this_process(environment: dict[str, str], who: str | None):
     assert starter(environment) == who
