@@ -59,12 +59,16 @@ def _run(given: argparse.Namespace, folder: Path) -> int:
         from shardc.arrays.saving import check_target
 
         check_target(given.outputs)
+    if given.devices is not None and given.devices < 1:
+        raise ShardcError("a process has at least one device")
+    if given.mpi and given.devices not in (None, 1):
+        raise ShardcError("a process of MPI is one device", hint="leave out --devices")
     path, devices = _compiled(given, folder)
     arguments = [path, *_paths(given), "--", *given.rest]
     if given.processes is None:
         return _one_of_many(given, arguments)
     _check_devices(given, devices)
-    return run_processes(arguments, given.processes, given.devices, given.mpi, given.limit)
+    return run_processes(arguments, given.processes, given.devices or 1, given.mpi, given.limit)
 
 
 def run_processes(words: Sequence[str], processes: int, devices: int, mpi: bool, limit: float | None) -> int:
@@ -116,14 +120,13 @@ def _compiled(given: argparse.Namespace, folder: Path) -> tuple[str, int | None]
 
 
 def _check_devices(given: argparse.Namespace, devices: int | None) -> None:
-    if given.processes < 1 or given.devices < 1:
-        raise ShardcError("there is at least one process, with at least one device")
-    if given.mpi and given.devices != 1:
-        raise ShardcError("a process of MPI is one device", hint="leave out --devices")
-    if devices is not None and devices != given.processes * given.devices:
+    each = given.devices or 1
+    if given.processes < 1:
+        raise ShardcError("there is at least one process")
+    if devices is not None and devices != given.processes * each:
         raise ShardcError(
-            f"the program's mesh has {devices} devices, {given.processes} processes of {given.devices} have "
-            f"{given.processes * given.devices}",
+            f"the program's mesh has {devices} devices, {given.processes} processes of {each} have "
+            f"{given.processes * each}",
             hint="-n processes times --devices each must be the mesh's size",
         )
 
@@ -136,6 +139,10 @@ def _paths(given: argparse.Namespace) -> list[str]:
 
 def _one_of_many(given: argparse.Namespace, arguments: list[str]) -> int:
     """This process is one of those that somebody else has started."""
+    if given.limit is not None:
+        raise ShardcError("--limit is for processes that -n starts", hint="who started this one ends it")
+    if given.devices is not None:
+        os.environ.update(_emulated(given.devices))
     if given.mpi:
         from shardc.launch.mpi_process import main as process
     else:
@@ -148,11 +155,7 @@ def _jax(count: int, devices: int, command: Sequence[str]) -> list[Command]:
     if find_spec("jax") is None:
         raise ShardcError("JAX is not installed", hint="pip install 'shardc[jax]', or run with --mpi")
     coordinator = f"127.0.0.1:{_free_port()}"
-    environment = {
-        "JAX_PLATFORMS": "cpu",
-        "JAX_NUM_CPU_DEVICES": str(devices),
-        "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",  # gloo's collectives must begin in one order everywhere
-    }
+    environment = _emulated(devices)
     words, rest = split(command)
     return [
         Command(
@@ -168,6 +171,15 @@ def _jax(count: int, devices: int, command: Sequence[str]) -> list[Command]:
         )
         for process in range(count)
     ]
+
+
+def _emulated(devices: int) -> dict[str, str]:
+    """The environment in which a process of JAX has that many devices, of its CPU."""
+    return {
+        "JAX_PLATFORMS": "cpu",
+        "JAX_NUM_CPU_DEVICES": str(devices),
+        "JAX_CPU_ENABLE_ASYNC_DISPATCH": "0",  # gloo's collectives must begin in one order everywhere
+    }
 
 
 def _free_port() -> int:
@@ -200,7 +212,12 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("program", metavar="PROGRAM", help="a .shard or .mlir file, or an emitted .py file")
     parser.add_argument("-n", dest="processes", type=int, metavar="N", help="how many processes")
-    parser.add_argument("--devices", type=int, default=1, metavar="N", help="of each process (default: 1)")
+    parser.add_argument(
+        "--devices",
+        type=int,
+        metavar="N",
+        help="of each process, on its CPU (default: 1, or without -n what JAX sees)",
+    )
     parser.add_argument("--mpi", action="store_true", help="NumPy and MPI, one device a process, not JAX")
     parser.add_argument(
         "--inputs",

@@ -85,7 +85,10 @@ def _keep_devices(jax: Any) -> None:
 
 
 def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
-    layout = Mesh(dict(module.mesh().shape))
+    try:
+        layout = Mesh(dict(module.mesh().shape))
+    except RuntimeError as error:  # not enough of them
+        raise ShardcError(str(error), hint="--devices says how many each process has of its CPU") from error
     params, results = placed(module.PARAMS, layout), placed(module.RESULTS, layout)
     group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
     numbers = {device: i for i, device in enumerate(_devices(module))}

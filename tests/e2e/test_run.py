@@ -231,6 +231,7 @@ def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
         (["-n", "2", "--mpi", "--devices", "2"], "a process of MPI is one device"),
         ([], "how many processes? -n says it"),
         (["-n", "0"], "there is at least one process"),
+        (["-n", "2", "--devices", "0"], "a process has at least one device"),
     ],
 )
 def test_misuse(program: Path, words: list[str], message: str, monkeypatch):
@@ -257,6 +258,34 @@ def test_under_mpiexec_the_same_command_is_one_of_many(program: Path):
     done = subprocess.run([*start, *words], capture_output=True, text=True, timeout=LIMIT, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.splitlines()[0] == "result0: f32[10, 12] on 4 processes of MPI"
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--devices", "2"], ["result0: f32[10, 12] on 2 processes x 2 devices", "result1: f32[6] on 2"]),
+        ([], ["shardc: error: 4 devices are needed and there are 2", "--devices says how many each process"]),
+        (["--limit", "9"], ["shardc: error: --limit is for processes that -n starts"]),
+    ],
+)
+def test_under_slurm_the_same_command_is_one_of_many(program: Path, words: list[str], said: list[str]):
+    """Slurm's variables, as srun sets them on one node, which JAX finds the others by."""
+    pytest.importorskip("jax")
+    job = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+    start = [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), *words]
+    tasks = [
+        subprocess.Popen(
+            start,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, **job, "SLURM_PROCID": str(task), "SLURM_LOCALID": str(task)},
+        )
+        for task in range(2)
+    ]
+    texts = [task.communicate(timeout=LIMIT)[0] for task in tasks]
+    assert [task.returncode for task in tasks] == [int("error" in said[0])] * 2, texts
+    assert all(line in texts[0] for line in said) and "Traceback" not in texts[0]
 
 
 def test_an_emitted_jax_script_runs_as_it_is(program: Path, tmp_path: Path):

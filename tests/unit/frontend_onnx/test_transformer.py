@@ -18,7 +18,6 @@ from tests.onnx_small import RNG, model
 
 jax.config.update("jax_num_cpu_devices", 8)
 
-MESH = "pod[data=2, model=4]"
 BATCH, LENGTH, HEADS, WIDTH, HIDDEN = 4, 8, 4, 32, 64
 DEPTH = WIDTH // HEADS
 
@@ -123,18 +122,25 @@ def collectives(source: str) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    ("split", "kinds"),
+    ("axes", "split", "kinds"),
     [
-        (HEADS_SPLIT | BATCH_SPLIT, {"all-reduce over model, 3 KiB sent per device": 2}),
-        (HEADS_SPLIT, {"all-reduce over model, 6 KiB sent per device": 2}),
-        (BATCH_SPLIT, {}),
+        (
+            {"data": 2, "model": 4},
+            HEADS_SPLIT | BATCH_SPLIT,
+            {"all-reduce over model, 3 KiB sent per device": 2},
+        ),
+        ({"model": 4}, HEADS_SPLIT, {"all-reduce over model, 6 KiB sent per device": 2}),
+        ({"data": 4}, BATCH_SPLIT, {}),
     ],
 )
-def test_the_same_collectives_as_through_jax(split: dict[str, tuple[str | None, ...]], kinds: Kinds) -> None:
+def test_the_same_collectives_as_through_jax(
+    axes: dict[str, int], split: dict[str, tuple[str | None, ...]], kinds: Kinds
+) -> None:
     sizes = {"batch": BATCH, "length": LENGTH}
     texts = {name: f"P{axes}" for name, axes in split.items()}
-    ours = shardc.from_onnx(exported(), dims=sizes, mesh=MESH, shardings=texts)
-    mesh = jax.make_mesh((2, 4), ("data", "model"))
+    named = ", ".join(f"{name}={size}" for name, size in axes.items())
+    ours = shardc.from_onnx(exported(), dims=sizes, mesh=f"pod[{named}]", shardings=texts)
+    mesh = jax.make_mesh(tuple(axes.values()), tuple(axes))
     given = [NamedSharding(mesh, PartitionSpec(*split.get(name, ()))) for name in ("x", *WEIGHTS)]
     function = shardc.jit(block, in_shardings=given)
     theirs = function.lower(X, *WEIGHTS.values())
