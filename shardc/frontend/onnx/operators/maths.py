@@ -25,7 +25,7 @@ def calc(e: Emitter, op: OpDef, *operands: Operand) -> Tensor:
 
 
 def _as(operand: Operand, dtype: str) -> Operand:
-    if isinstance(operand, Tensor) or not is_float(dtype):
+    if isinstance(operand, Tensor | complex) or not is_float(dtype):
         return operand
     return float(operand)
 
