@@ -54,7 +54,7 @@ def read_npy(file: str) -> dict[str, Entry]:
     name = Path(file).stem
     try:
         with open(file, "rb") as stream:
-            entry = _entry(file, name, stream, 0)
+            entry = _entry(file, name, stream)
     except OSError as error:
         raise ShardcError(f"cannot read {file}: {(error.strerror or 'failed').lower()}") from None
     entry.check_size(os.path.getsize(file))
@@ -77,16 +77,18 @@ def read_npz(file: str) -> dict[str, Entry]:
 
 def _member(file: str, archive: zipfile.ZipFile, info: zipfile.ZipInfo, raw: IO[bytes]) -> Entry:
     name = info.filename.removesuffix(".npy")
-    with archive.open(info) as stream:
-        entry = _entry(file, name, stream, 0)
-    if info.compress_type != zipfile.ZIP_STORED:
-        return Compressed(file, name, entry.dtype, entry.shape, 0, entry.column_major, member=info.filename)
+    with archive.open(info) as stream:  # which finds the member's own header right
+        if info.compress_type != zipfile.ZIP_STORED:
+            entry = _entry(file, name, stream)
+            return Compressed(
+                file, name, entry.dtype, entry.shape, 0, entry.column_major, member=info.filename
+            )
     raw.seek(info.header_offset)
     local = raw.read(_LOCAL_HEADER)
     start = info.header_offset + _LOCAL_HEADER
     start += int.from_bytes(local[26:28], "little") + int.from_bytes(local[28:30], "little")
-    placed = replace(entry, offset=start + entry.offset)
-    return _summed(placed, name, start, _fields(info.extra).get(FIELD))
+    raw.seek(start)
+    return _summed(_entry(file, name, raw), name, start, _fields(info.extra).get(FIELD))
 
 
 def _fields(extra: bytes) -> dict[int, bytes]:
@@ -129,15 +131,15 @@ def _summed(entry: Entry, name: str, start: int, said: bytes | None) -> Entry:
     raise ShardcError(f"{entry.file} was altered: its checksums are not of {name}, as it stands there")
 
 
-def _entry(file: str, name: str, stream: IO[bytes], start: int) -> Entry:
-    """What the header at the stream's place says."""
+def _entry(file: str, name: str, stream: IO[bytes]) -> Entry:
+    """What the header at the stream's place says; the elements stand behind it."""
     readers = {(1, 0): npy_format.read_array_header_1_0, (2, 0): npy_format.read_array_header_2_0}
     try:
         version = npy_format.read_magic(stream)
         shape, column_major, dtype = readers[version](stream)
     except (ValueError, KeyError, EOFError, SyntaxError, TokenError):
         raise ShardcError(f"{file}: {name} is no array of NumPy's") from None
-    return Entry(file, name, _known(file, name, dtype), shape, start + stream.tell(), column_major)
+    return Entry(file, name, _known(file, name, dtype), shape, stream.tell(), column_major)
 
 
 def _known(file: str, name: str, dtype: np.dtype[Any]) -> np.dtype[Any]:

@@ -155,6 +155,7 @@ def _names(graph, region) -> set[str]:
 
 ELSEWHERE = {
     "stablehlo.complex", "stablehlo.real", "stablehlo.imag", "chlo.conj",  # complex numbers
+    "stablehlo.fft",  # roots of unity are complex numbers
     "stablehlo.convert", "stablehlo.reduce_precision",  # rounding is not of a field
     "stablehlo.triangular_solve",  # in test_programs
     "spmd.as_partial", "spmd.assume_equal", "sdy.sharding_constraint",  # the identity
