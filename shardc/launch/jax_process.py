@@ -89,9 +89,15 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
         layout = Mesh(dict(module.mesh().shape))
     except RuntimeError as error:  # not enough of them
         raise ShardcError(str(error), hint="--devices says how many each process has of its CPU") from error
+    devices = _devices(module)
+    if len({device.process_index for device in devices}) < jax.process_count():
+        raise ShardcError(
+            f"of {len(jax.devices())} devices the mesh takes {len(devices)}, and none of some processes",
+            hint="--devices says how many each process has of its CPU",
+        )
     params, results = placed(module.PARAMS, layout), placed(module.RESULTS, layout)
     group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
-    numbers = {device: i for i, device in enumerate(_devices(module))}
+    numbers = {device: i for i, device in enumerate(devices)}
     own = [number for device, number in numbers.items() if device.process_index == jax.process_index()]
     blocks: Blocks = {}
     group.agree(

@@ -263,8 +263,16 @@ def test_under_mpiexec_the_same_command_is_one_of_many(program: Path):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--devices", "2"], ["result0: f32[10, 12] on 2 processes x 2 devices", "result1: f32[6] on 2"]),
-        ([], ["shardc: error: 4 devices are needed and there are 2", "--devices says how many each process"]),
+        pytest.param(
+            ["--devices", "2"],
+            ["result0: f32[10, 12] on 2 processes x 2 devices", "result1: f32[6] on 2"],
+            marks=pytest.mark.slow,  # JAX may wait minutes for the port that the job's number gives
+        ),
+        pytest.param(
+            [],
+            ["shardc: error: 4 devices are needed and there are 2", "--devices says how many each process"],
+            marks=pytest.mark.slow,
+        ),
         (["--limit", "9"], ["shardc: error: --limit is for processes that -n starts"]),
     ],
 )
@@ -272,6 +280,9 @@ def test_under_slurm_the_same_command_is_one_of_many(program: Path, words: list[
     """Slurm's variables, as srun sets them on one node, which JAX finds the others by."""
     pytest.importorskip("jax")
     job = {"SLURM_JOB_ID": str(os.getpid()), "SLURM_STEP_NODELIST": "localhost", "SLURM_NTASKS": "2"}
+    own = {
+        name: value for name, value in os.environ.items() if name not in ("JAX_NUM_CPU_DEVICES", "XLA_FLAGS")
+    }
     start = [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), *words]
     tasks = [
         subprocess.Popen(
@@ -279,13 +290,14 @@ def test_under_slurm_the_same_command_is_one_of_many(program: Path, words: list[
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            env={**os.environ, **job, "SLURM_PROCID": str(task), "SLURM_LOCALID": str(task)},
+            env={**own, **job, "SLURM_PROCID": str(task), "SLURM_LOCALID": str(task)},
         )
         for task in range(2)
     ]
     texts = [task.communicate(timeout=LIMIT)[0] for task in tasks]
-    assert [task.returncode for task in tasks] == [int("error" in said[0])] * 2, texts
-    assert all(line in texts[0] for line in said) and "Traceback" not in texts[0]
+    assert [task.returncode != 0 for task in tasks] == ["error" in said[0]] * 2, texts
+    assert any(all(line in text for line in said) for text in texts)  # JAX ends who is late with the first
+    assert not any("Traceback" in text for text in texts), texts
 
 
 def test_an_emitted_jax_script_runs_as_it_is(program: Path, tmp_path: Path):

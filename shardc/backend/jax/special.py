@@ -64,8 +64,8 @@ def sort(scope: Scope, node: Node) -> Printed:
         return Several(done) if many else done
     if not many:
         return call("jnp.flip", done, axis=dim)
-    flipped = f"[jnp.flip(x, axis={dim}) for x in {done}]"
-    return Several(Expr(flipped, reads=done.reads, weight=done.weight + 1))
+    each = f"[jnp.flip(x, axis={dim}) for x in {done.head}"
+    return Several(Expr(each, done.items, f"{done.tail}]", reads=done.reads, weight=done.weight + 1))
 
 
 def _sort_totally(scope: Scope, node: Node, descending: bool, dim: str) -> Several:

@@ -58,7 +58,9 @@ class Writer:
         """`prefix` and an expression (`x = …`, `return …`), with a comment at the end if there is room."""
         lines = value.lines(self._indent + prefix, self._indent, WIDTH)
         if len(lines[0]) > WIDTH and ", " in prefix and prefix.endswith(" = "):
-            lines = self._bracketed(prefix.removesuffix(" = ").split(", "), value)
+            broken = self._bracketed(prefix.removesuffix(" = ").split(", "), value)
+            if max(map(len, broken)) <= WIDTH or len(self._indent + prefix) > WIDTH:
+                lines = broken
         if note:
             noted = f"{lines[-1]}  # {printable(note)}"
             if len(noted) <= _COMMENT_WIDTH:

@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from shardc.backend.python.expressions import call
+from shardc.backend.python.expressions import call, raw
 from shardc.backend.python.writer import WIDTH, Writer
 
 
@@ -29,3 +29,9 @@ def test_a_short_one_stays_on_its_line():
     writer = Writer()
     writer.statement("a, b = ", call("f", "x"))
     assert writer.text() == "a, b = f(x)\n"
+
+
+def test_names_that_fit_stand_on_the_line_of_a_value_that_does_not():
+    writer = Writer()
+    writer.statement("first, second = ", raw("x" * WIDTH))
+    assert "first, second = " + "x" * WIDTH in writer.text().splitlines()
