@@ -27,6 +27,8 @@ from shardc.runtime import Mesh
 SLOWEST_START = 600
 """Seconds until all processes have to be there: a busy machine starts them slowly, and who fails is seen."""
 
+_DEVICES = "--devices says how many each process has of its CPU"
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Join the others, and run the program with them."""
@@ -86,14 +88,15 @@ def _keep_devices(jax: Any) -> None:
 
 def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     try:
-        layout = Mesh(dict(module.mesh().shape))
+        mesh = module.mesh()
     except RuntimeError as error:  # not enough of them
-        raise ShardcError(str(error), hint="--devices says how many each process has of its CPU") from error
-    devices = _devices(module)
+        raise ShardcError(str(error), hint=_DEVICES) from error
+    layout = Mesh(dict(mesh.shape))
+    devices = [*mesh.devices.flat]  # in the mesh's order: this is how the layouts here number them
     if len({device.process_index for device in devices}) < jax.process_count():
         raise ShardcError(
             f"of {len(jax.devices())} devices the mesh takes {len(devices)}, and none of some processes",
-            hint="--devices says how many each process has of its CPU",
+            hint=_DEVICES,
         )
     params, results = placed(module.PARAMS, layout), placed(module.RESULTS, layout)
     group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
@@ -111,11 +114,6 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     if jax.process_index() == 0:
         where = f"{jax.process_count()} processes x {jax.local_device_count()} devices"
         print("\n".join(describe(results, where)), flush=True)
-
-
-def _devices(module: ModuleType) -> list[Any]:
-    """The devices of the program's mesh in its order: this is how the layouts here number them."""
-    return [*module.mesh().devices.flat]
 
 
 def joined(held: Mapping[int, np.ndarray[Any, Any]], layout: Placed) -> np.ndarray[Any, Any]:

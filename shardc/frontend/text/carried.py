@@ -9,7 +9,7 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.reads import assigned_in, reads
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.stacks import COUNTER
-from shardc.frontend.text.trees import leaves, tensors_of
+from shardc.frontend.text.trees import as_tensors, leaves, tensors_of
 from shardc.frontend.text.values import Number, Operand, RecordValue, Tensor, Value, describe
 from shardc.ops import hlo
 
@@ -24,16 +24,7 @@ def start(scope: Scope, target: s.Target) -> Value:
     if not all(isinstance(leaf, Operand) for leaf in leaves(value)):
         raise scope.e.error(f"{target.name} is {describe(value)} and cannot be carried", pos=target.pos)
     with scope.e.at(target.pos):
-        return _as_tensors(scope.e, value)
-
-
-def _as_tensors(e: Emitter, value: Value) -> Value:
-    """A value with its numbers as tensors."""
-    if isinstance(value, tuple):
-        return tuple(_as_tensors(e, item) for item in value)
-    if isinstance(value, RecordValue):
-        return RecordValue(value.name, tuple((name, _as_tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, Number) else value
+        return as_tensors(scope.e, value)
 
 
 def value_after(inner: Scope, target: s.Target, old: Value) -> Value:
@@ -87,7 +78,7 @@ def yielded(inner: Scope, target: s.Target) -> Value:
     if not all(isinstance(leaf, Operand) for leaf in leaves(value)):
         raise inner.e.error(f"{target.name} is {describe(value)} and cannot be collected", pos=target.pos)
     with inner.e.at(target.pos):
-        return _as_tensors(inner.e, value)
+        return as_tensors(inner.e, value)
 
 
 def written(e: Emitter, stack: Tensor, at: Tensor, layer: Tensor) -> Tensor:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Sequence
 from shardc.dialects.snapshot import OpenReader
 from shardc.frontend.text.derivative_rules import CustomRule
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.trees import rebuilt, tensors_of
+from shardc.frontend.text.trees import as_tensors, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves, filled
-from shardc.frontend.text.values import FunctionName, Number, RecordValue, Tensor, Value, plural
+from shardc.frontend.text.values import FunctionName, Tensor, Value, plural
 from shardc.gradients.program import Custom, Program
 from shardc.graph import Graph, Region
 from shardc.graph.types import TensorType
@@ -118,15 +118,6 @@ def _moved(into: Graph, graph: Graph, region: Region) -> Region:
     from shardc.gradients.inlining import Inliner
 
     return Inliner(graph, ()).copy_into(into, region)
-
-
-def as_tensors(e: Emitter, value: Value) -> Value:
-    """A value with its numbers as tensors."""
-    if isinstance(value, tuple):
-        return tuple(as_tensors(e, item) for item in value)
-    if isinstance(value, RecordValue):
-        return RecordValue(value.name, tuple((name, as_tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, Number) else value
 
 
 def items_of(value: Value) -> tuple[Value, ...]:

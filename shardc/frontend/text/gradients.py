@@ -11,9 +11,9 @@ from typing import Any
 
 from xdsl.ir import SSAValue
 
-from shardc.frontend.text.drafts import as_tensors, program_of
+from shardc.frontend.text.drafts import program_of
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
+from shardc.frontend.text.trees import as_tensors, leaves, rebuilt, tensors_of
 from shardc.frontend.text.values import (
     Dims,
     FunctionName,

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
 
-from shardc.frontend.text.values import FunctionName, Known, RecordValue, Tensor, Value
+from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.values import FunctionName, Known, Number, RecordValue, Tensor, Value
 
 
 def leaves(value: Value) -> Iterator[Known]:
@@ -73,3 +74,12 @@ def form_of(value: Value) -> Hashable:
     if isinstance(value, RecordValue):
         return value.name, tuple((name, form_of(item)) for name, item in value.fields)
     return type(value).__name__, value
+
+
+def as_tensors(e: Emitter, value: Value) -> Value:
+    """A value with its numbers as tensors."""
+    if isinstance(value, tuple):
+        return tuple(as_tensors(e, item) for item in value)
+    if isinstance(value, RecordValue):
+        return RecordValue(value.name, tuple((name, as_tensors(e, item)) for name, item in value.fields))
+    return e.tensor(value) if isinstance(value, Number) else value

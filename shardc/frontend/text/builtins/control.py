@@ -8,12 +8,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shardc.frontend.text.emitter import Emitter, NewRegion
-from shardc.frontend.text.trees import leaves, rebuilt, tensors_of
+from shardc.frontend.text.trees import as_tensors, leaves, rebuilt, tensors_of
 from shardc.frontend.text.values import (
     FunctionName,
-    Number,
     Operand,
-    RecordValue,
     Tensor,
     Value,
     describe,
@@ -54,7 +52,7 @@ def _branch(e: Emitter, function: FunctionName, arguments: Sequence[Value], made
     """The region of one branch; the values it comes to are added to `made`."""
 
     def body() -> list[Tensor]:
-        value = _tensors(e, function.apply(*arguments))
+        value = as_tensors(e, function.apply(*arguments))
         if made and _types(value) != _types(made[0]):
             raise e.error(f"the branches return {_text(made[0])} and {_text(value)}")
         made.append(value)
@@ -85,7 +83,7 @@ def while_loop(e: Emitter, cond_fun: FunctionName, body_fun: FunctionName, init_
 
     def body(*args: Tensor) -> list[Tensor]:
         values, _, function = _items(rebuilt(trees, args))
-        value = _tensors(e, _function(function).apply(*_items(values)))
+        value = as_tensors(e, _function(function).apply(*_items(values)))
         if _types(value) != own:
             raise e.error(f"{body_fun.name} takes {_text(carried)} and returns {_text(value)}")
         return [*tensors_of(value), *args[len(own) :]]
@@ -100,7 +98,7 @@ def while_loop(e: Emitter, cond_fun: FunctionName, body_fun: FunctionName, init_
 def _arguments(e: Emitter, function: FunctionName, operands: Sequence[Value]) -> list[Value]:
     """The operands as the function's parameters want them."""
     if function.parameters is None:
-        return [_tensors(e, operand) for operand in operands]
+        return [as_tensors(e, operand) for operand in operands]
     if len(operands) != len(function.parameters):
         takes = plural(len(function.parameters), "argument")
         raise e.error(f"{function.name} takes {takes}, and is given {len(operands)}")
@@ -113,15 +111,6 @@ def _arguments(e: Emitter, function: FunctionName, operands: Sequence[Value]) ->
             raise e.error(f"{function.name} takes {type} here, not {tensor.type}")
         tensors.append(tensor)
     return tensors
-
-
-def _tensors(e: Emitter, value: Value) -> Value:
-    """A value with its numbers as tensors."""
-    if isinstance(value, tuple):
-        return tuple(_tensors(e, item) for item in value)
-    if isinstance(value, RecordValue):
-        return RecordValue(value.name, tuple((name, _tensors(e, item)) for name, item in value.fields))
-    return e.tensor(value) if isinstance(value, Number) else value
 
 
 def _types(value: Value) -> list[TensorType]:
