@@ -6,9 +6,16 @@ from typing import cast
 
 from shardc.backend.jax.exactness import algorithm
 from shardc.backend.jax.target import JAX
-from shardc.backend.python import elementwise as arrays
 from shardc.backend.python import idiom
-from shardc.backend.python.elementwise import by_kind, exactness, function, operator, strict
+from shardc.backend.python.elementwise import (
+    COMPARISONS,
+    by_kind,
+    comparison,
+    exactness,
+    function,
+    operator,
+    strict,
+)
 from shardc.backend.python.expressions import Expr, binary, call, method, unary
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
@@ -34,17 +41,6 @@ def einsum(scope: Scope, node: Node) -> Printed:
     return call("jnp.einsum", letters, *arrays, preferred_element_type=wider)
 
 
-@JAX.prints(hlo.compare)
-def compare(scope: Scope, node: Node) -> Printed:
-    if not arrays.in_total_order(scope, node):
-        return arrays.compare(scope, node)
-    simple = arrays.compare_canonical(scope, node)
-    if simple is not None:
-        return simple
-    symbol = arrays.COMPARISONS[str(node.attrs["comparison_direction"])]
-    return binary(symbol, *(total_order(scope, value) for value in node.operands))
-
-
 def total_order(scope: Scope, value: int) -> Expr:
     """Integers in the order of the floats, -NaN first: the bits of |x|, inverted where the sign is set."""
     x = scope.variable(value)
@@ -61,5 +57,11 @@ def _precision(node: Node) -> str | None:
     return next((f'"{p.lower()}"' for p in ("HIGHEST", "HIGH") if p in given), None)
 
 
+def _compare_total(scope: Scope, node: Node) -> Expr:
+    symbol = COMPARISONS[str(node.attrs["comparison_direction"])]
+    return binary(symbol, *(total_order(scope, value) for value in node.operands))
+
+
+JAX.prints(hlo.compare)(comparison(_compare_total))
 JAX.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=strict("lax.div")))
 JAX.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=function("jnp.power")))

@@ -9,7 +9,15 @@ from shardc.backend.numpy.kernels import kernel_call, keywords
 from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python import elementwise as arrays
 from shardc.backend.python import idiom, shapes
-from shardc.backend.python.elementwise import by_kind, elementwise, exactness, function, operator, strict
+from shardc.backend.python.elementwise import (
+    by_kind,
+    comparison,
+    elementwise,
+    exactness,
+    function,
+    operator,
+    strict,
+)
 from shardc.backend.python.expressions import Expr, binary, call, index, method, raw
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.products import product_in
@@ -45,17 +53,6 @@ def convert(scope: Scope, node: Node) -> Printed:
     if to_integer or (is_complex(before) and not is_complex(after)):
         return convert_call(scope, node)
     return arrays.convert(scope, node)
-
-
-@NUMPY.prints(hlo.compare)
-def compare(scope: Scope, node: Node) -> Printed:
-    if not arrays.in_total_order(scope, node):
-        return arrays.compare(scope, node)
-    simple = arrays.compare_canonical(scope, node)
-    if simple is not None:
-        return simple
-    given = keywords(node, "comparison_direction", "compare_type")
-    return call("ops.compare", *(scope.expr(value) for value in node.operands), **given)
 
 
 @NUMPY.prints(hlo.sort)
@@ -141,8 +138,14 @@ def _kernel(definition: OpDef) -> Printer:
     return strict(definition.spelling.numpy)
 
 
+def _compare_total(scope: Scope, node: Node) -> Expr:
+    given = keywords(node, "comparison_direction", "compare_type")
+    return call("ops.compare", *(scope.expr(value) for value in node.operands), **given)
+
+
 NUMPY.prints(hlo.abs_)(by_kind(_width, wide=function("np.abs"), narrow=_kernel(hlo.abs_)))
 NUMPY.prints(hlo.complex_)(elementwise(_complex))
+NUMPY.prints(hlo.compare)(comparison(_compare_total))
 NUMPY.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=_kernel(hlo.divide)))
 NUMPY.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=_kernel(hlo.power)))
 NUMPY.prints(hlo.rsqrt)(by_kind(_width, wide=elementwise(_rsqrt), narrow=_kernel(hlo.rsqrt)))

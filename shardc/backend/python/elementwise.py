@@ -104,18 +104,21 @@ def by_kind(choose: Callable[[str], str], **printers: Printer) -> Printer:
 COMPARISONS = {"EQ": "==", "NE": "!=", "LT": "<", "LE": "<=", "GT": ">", "GE": ">="}
 
 
-@ARRAYS.prints(hlo.compare)
-def compare(scope: Scope, node: Node) -> Term:
-    exprs, shape = broadcast(scope, node.operands)
-    return Term(binary(COMPARISONS[str(node.attrs["comparison_direction"])], *exprs), shape)
+def comparison(in_total_order: Printer) -> Printer:
+    """Comparisons by operators. `in_total_order` prints -NaN < -inf < … < -0 < 0 < … < NaN, which no operator
+    does, where zeros or NaNs may differ."""
+
+    def printer(scope: Scope, node: Node) -> Printed:
+        float_ = is_float(scope.type(node.operands[0]).dtype)
+        if float_ and node.attrs.get("compare_type") == "TOTALORDER":
+            return _compare_canonical(scope, node) or in_total_order(scope, node)
+        exprs, shape = broadcast(scope, node.operands)
+        return Term(binary(COMPARISONS[str(node.attrs["comparison_direction"])], *exprs), shape)
+
+    return printer
 
 
-def in_total_order(scope: Scope, node: Node) -> bool:
-    """Whether floats are compared so that -NaN < -inf < … < -0 < 0 < … < NaN, which no operator does."""
-    return node.attrs.get("compare_type") == "TOTALORDER" and is_float(scope.type(node.operands[0]).dtype)
-
-
-def compare_canonical(scope: Scope, node: Node) -> Printed:
+def _compare_canonical(scope: Scope, node: Node) -> Expr | None:
     """In the total order values with equal zeros and equal NaNs: NaNs come last. None for other values."""
     canonical = Canonical(scope.emission.made)
     if any(canonical.source(value) is None for value in node.operands):
