@@ -90,7 +90,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
                 "seed": draw.seed,
                 "kind": draw.kind,
                 "divides": draw.divides,
-                "hashes": draw.hashes,
+                "hashes": sum(sites.total() for sites in draw.hashed.values()),
                 "loops": [_loop(note) for note in loops],
                 "results": [digest(array) for array in results],
             }

@@ -143,7 +143,7 @@ def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -
         Degrees(graph, ran.trips, divides, ran.proved)
         for graph, ran in ((shapes.whole, last.whole), (shapes.local, last.local))
     ]
-    missed = chance(degrees, max(draw.hashes for draw in draws), len(uniform), law)
+    missed = chance(degrees, uniform, law)
     decisions, places = one_way(draws)
     results, loops = [replay.whole.results for replay in replays], [replay.loops for replay in replays]
     return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law)

@@ -2,8 +2,8 @@
 
 A polynomial of degree d that is not zero vanishes at a random point with a chance of at most d / p (Schwartz,
 1980; Zippel, 1979). The values of random functions are fresh variables, as long as different arguments stay
-different: of H values hashed, H(H-1)/2 pairs may meet, each with a chance of at most the degree of their
-difference by p.
+different: any two arguments of one function may meet, with a chance of at most the degree of their difference
+by p. Draws are independent, so the chances of each are multiplied.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
+from shardc.proof.draws import Draw
 from shardc.proof.exponents import meeting
 from shardc.proof.field import PRIME
 
@@ -84,13 +85,13 @@ class Degrees:
     trips: Mapping[int, int]
     divides: bool = True
     proved: frozenset[int] = frozenset()
-    arguments: int = 0
+    arguments: dict[int, int] = field(default_factory=dict[int, int])
     compared: int = 0
     found: dict[int, Degree] = field(default_factory=dict[int, Degree])
 
     def results(self) -> int:
-        """The largest degree of a result's numerator and denominator together; `arguments` that of what is
-        hashed.
+        """The largest degree of a result's numerator and denominator together; `arguments` that of what
+        each node hashes.
         """
         main = self.graph.main.body
         degrees = self._region(main, [VARIABLE] * len(main.args))
@@ -143,10 +144,10 @@ class Degrees:
 
     def _plain(self, node: Node, operands: list[Degree]) -> Degree:
         if node.name == hlo.divide.name and not self.divides:
-            self.arguments = max(self.arguments, operands[1].top)
+            self._hashed(node, operands[1].top)
             return _product(operands[0], VARIABLE)
         if node.name == hlo.logistic.name:
-            self.arguments = max(self.arguments, operands[0].top + operands[0].bottom, 1)
+            self._hashed(node, operands[0].top + operands[0].bottom)
             return Degree(0, 1) if self.divides else VARIABLE
         if node.name in _PAIRS:
             return _PAIRS[node.name](*operands)
@@ -159,9 +160,16 @@ class Degrees:
         if node.regions:
             return self._combined(node, operands)
         if has(node.name, Trait.ELEMENTWISE) and node.name not in _CHOICES:
-            self.arguments = max(self.arguments, *(d.top + d.bottom for d in operands))
+            self._hashed(node, max(d.top + d.bottom for d in operands))
             return VARIABLE
         return _either(*operands)
+
+    def _hashed(self, node: Node, degree: int) -> None:
+        self.arguments[node.id] = max(self.arguments.get(node.id, 1), degree)
+
+    def argument(self, node: int) -> int:
+        """The degree of what a node hashes, or its body; of an unknown one the largest that there is."""
+        return self.arguments.get(node) or max(self.arguments.values(), default=1)
 
     def _devices(self, node: Node) -> int:
         """How many devices' blocks a collective adds at most."""
@@ -195,11 +203,30 @@ class Degrees:
         return prod(first.shape[dim] for dim in dims)
 
 
-def chance(degrees: Sequence[Degrees], hashes: int, draws: int, law: bool = False) -> float:
-    """The chance that a difference is missed in all of so many uniform draws; law: with that of exp."""
+def chance(degrees: Sequence[Degrees], draws: Sequence[Draw], law: bool = False) -> float:
+    """The chance that a difference is missed in all of these draws, which are uniform; law: with that of exp.
+
+    degrees: of the programs in the order in which each draw ran them.
+    """
     of_results = sum(program.results() for program in degrees)
-    of_arguments = 2 * max(program.arguments for program in degrees)
-    pairs = hashes * hashes // 2
+    return prod((_missed(degrees, of_results, draw, law) for draw in draws), start=1.0)
+
+
+def _missed(degrees: Sequence[Degrees], of_results: int, draw: Draw, law: bool) -> float:
+    """The chance that one draw misses a difference. Only arguments of one function meet."""
+    sites = [
+        [(degrees[program - 1].argument(node), count) for (program, node), count in found.items()]
+        for found in draw.hashed.values()
+    ]
     if law:
-        return min(1.0, of_results / PRIME + pairs * meeting(max(of_arguments, 1))) ** draws
-    return float(min(1.0, (of_results + pairs * max(of_arguments, 1)) / PRIME)) ** draws
+        met = sum(sum(n for _, n in each) ** 2 / 2 * meeting(2 * max(each)[0]) for each in sites)
+        return min(1.0, of_results / PRIME + met)
+    return float(min(1.0, (of_results + sum(map(_pairs, sites))) / PRIME))
+
+
+def _pairs(sites: Sequence[tuple[int, int]]) -> int:
+    """The sum of d + e over all pairs of arguments, of degrees d and e: each has all others for a partner.
+
+    sites: the degree and number of those of each node.
+    """
+    return (sum(count for _, count in sites) - 1) * sum(degree * count for degree, count in sites)

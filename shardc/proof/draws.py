@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -22,7 +23,7 @@ NEGATIVE = "negative"
 
 ALL = (*KINDS, NEGATIVE)
 
-Decision = tuple[int, int]
+Place = tuple[int, int]
 """The number of the program, as they were run, and the node."""
 
 
@@ -37,20 +38,21 @@ class Draw:
     seed: int
     kind: str = "mixed"
     divides: bool = True
-    decisions: dict[Decision, set[bool]] = field(default_factory=dict[Decision, set[bool]])
-    places: dict[Decision, str] = field(default_factory=dict[Decision, str])
+    decisions: dict[Place, set[bool]] = field(default_factory=dict[Place, set[bool]])
+    places: dict[Place, str] = field(default_factory=dict[Place, str])
+    hashed: dict[str, Counter[Place]] = field(default_factory=dict[str, "Counter[Place]"])
     programs: int = 0
-    hashes: int = 0
     pending: set[bool] = field(default_factory=set[bool])
+    pending_hashes: Counter[str] = field(default_factory=Counter[str])
     exponents: Exponents | None = None
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""
         return key_of(self.seed, name, *attrs)
 
-    def hashed(self, count: int) -> None:
-        """Random functions were applied to so many elements."""
-        self.hashes += count
+    def hashes(self, function: str, count: int) -> None:
+        """The operation that is computed applied a random function to so many elements."""
+        self.pending_hashes[function] += count
 
     def decided(self, outcomes: NDArray[np.bool_]) -> None:
         """The operation that is computed decided so on its elements."""
@@ -58,9 +60,13 @@ class Draw:
             self.pending.update((bool(outcomes.all()), bool(outcomes.any())))
 
     def settled(self, node: Node) -> None:
-        """What was decided since the last call was decided by this node of the program that runs."""
+        """What was decided and hashed since the last call was so by this node of the program that runs."""
+        key = (self.programs, node.id)
+        if self.pending_hashes:
+            for function, count in self.pending_hashes.items():
+                self.hashed.setdefault(function, Counter())[key] += count
+            self.pending_hashes.clear()
         if self.pending:
-            key = (self.programs, node.id)
             self.places[key] = f"{node.name} in line {node.loc.line}"
             self.decisions.setdefault(key, set()).update(self.pending)
             self.pending.clear()
@@ -100,7 +106,7 @@ def _integers(rng: np.random.Generator, type: TensorType, kind: str, largest: in
 
 def one_way(draws: Sequence[Draw]) -> tuple[int, list[str]]:
     """How many decisions the draws had, and where those are that fell only one way."""
-    seen: dict[Decision, set[bool]] = {}
+    seen: dict[Place, set[bool]] = {}
     for draw in draws:
         for key, outcomes in draw.decisions.items():
             seen.setdefault(key, set()).update(outcomes)

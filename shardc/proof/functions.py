@@ -47,7 +47,7 @@ def random_function(draw: Draw, op: Op, arrays: Sequence[Array]) -> list[Array]:
     operands = [exact(array) for array in arrays]
     shape = np.broadcast_shapes(*(operand.shape for operand in operands))
     residues = [np.broadcast_to(operand["residue"], shape) for operand in operands]
-    draw.hashed(int(np.prod(shape)))
+    draw.hashes(op.name, int(np.prod(shape)))
     shadow, other = (real(op, [operand[which] for operand in operands]) for which in ("shadow", "other"))
     result = make(field.hashed(draw.key(op.name, *sorted(op.attrs.items())), residues), shadow, other)
     if len(operands) == 1:

@@ -59,7 +59,7 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
         return [_divided_exponents(draw, left, right)]
     if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or _literal(right):
         return [arithmetic.divide(left, right)]
-    draw.hashed(right.size)
+    draw.hashes("inverse", right.size)
     inverses = np.array(right)
     inverses["residue"] = field.hashed(draw.key("inverse"), [right["residue"]])
     inverses["shadow"], inverses["other"] = 1 / right["shadow"], 1 / right["other"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from math import ceil, log
 
 from shardc.analysis.manual import is_all_per_device, per_device_lines
 from shardc.analysis.shown import unshown
@@ -53,6 +54,9 @@ ELEMENTS = 1 << 27
 """The most elements, over all operations and devices, that a proof is tried with."""
 
 
+_HOPELESS = 0.5
+"""The chance that one draw misses from which on no more are drawn."""
+
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
 
@@ -70,7 +74,8 @@ class Proof:
 
     chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
     taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
-    unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp.
+    unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp. more: draws
+    that were added since the chance of a miss was too high.
     """
 
     verdict: Verdict
@@ -89,6 +94,7 @@ class Proof:
     plan: Plan = field(default_factory=Plan)
     unfit: bool = False
     law: bool = False
+    more: int = 0
 
     @property
     def fails(self) -> bool:
@@ -110,6 +116,7 @@ class _Run:
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     law: bool = False
+    more: int = 0
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -117,7 +124,7 @@ class _Run:
 
     def anew(self) -> _Run:
         """The same without draws."""
-        return replace(self, draws=[], ran=[], loops=[], again=[])
+        return replace(self, draws=[], ran=[], loops=[], again=[], more=0)
 
 
 Limit = Callable[[Graph, Graph], str | None]
@@ -205,11 +212,32 @@ def _prove(run: _Run, seed: int) -> Proof:
         if draw.decisions and NEGATIVE not in run.kinds:
             run.kinds = [*run.kinds, *run.deciding]
             run.wanted += len(run.deciding)
-        if len(run.draws) == run.wanted:
+        if len(run.draws) >= run.wanted and not _draw_more(run):
             break
     if not run.draws:
         return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
     return _proved(run)
+
+
+def _draw_more(run: _Run) -> bool:
+    """Whether more uniform draws, which are added once, bring the chance of a miss below MOST."""
+    uniform = sum(draw.kind != "tied" for draw in run.draws)
+    missed = _missed(run)
+    if run.more or not MOST <= missed < _HOPELESS**uniform:
+        return False
+    run.more = ceil(uniform * log(MOST) / log(missed)) + 1 - uniform
+    run.kinds = [kind for kind in run.kinds if kind != "tied"]
+    run.wanted += run.more
+    return True
+
+
+def _missed(run: _Run) -> float:
+    """The chance that a difference is missed in all draws."""
+    uniform = [draw for draw in run.draws if draw.kind != "tied"]
+    wanted, have = run.ran[-1]
+    divides = any(draw.divides for draw in uniform)
+    graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
+    return chance([Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs], uniform, run.law)
 
 
 def _wanted(whole: Graph, size: int) -> int:
@@ -270,12 +298,7 @@ def _disagreement(run: _Run, draw: Draw, inputs: Sequence[Array], error: ShardcE
 
 
 def _proved(run: _Run) -> Proof:
-    uniform = [draw for draw in run.draws if draw.kind != "tied"]
-    wanted, have = run.ran[-1]
-    divides = any(draw.divides for draw in uniform)
-    graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
-    degrees = [Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs]
-    missed = chance(degrees, max((draw.hashes for draw in run.draws), default=0), len(uniform), run.law)
+    missed = _missed(run)
     decisions, places = one_way(run.draws)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,
@@ -291,4 +314,5 @@ def _proved(run: _Run) -> Proof:
         taken=per_device_lines(run.full),
         loops=tuple(run.loops),
         plan=run.plan,
+        more=run.more,
     )

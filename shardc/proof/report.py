@@ -90,7 +90,8 @@ def _loops(proof: Proof) -> str:
 def _draws(proof: Proof) -> str:
     kinds = ", ".join(dict.fromkeys(draw.kind for draw in proof.draws))
     again = f", {len(proof.again)} drawn again" if proof.again else ""
-    return f"{len(proof.draws)} draws ({kinds}{again}), chance of a miss below {_bound(proof.chance)}"
+    more = f", {proof.more} of them for the chance of a miss" if proof.more else ""
+    return f"{len(proof.draws)} draws ({kinds}{again}{more}), chance of a miss below {_bound(proof.chance)}"
 
 
 def _bound(chance: float) -> str:

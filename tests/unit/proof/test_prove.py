@@ -296,3 +296,33 @@ def test_what_makes_no_result_is_passed_over() -> None:
     whole = snapshot(module.clone()).graph
     run_to(make_context(), module, "local")
     assert prove(whole, snapshot(module).graph).verdict is Verdict.PROVED
+
+
+def _squares(times: int) -> str:
+    """tanh of x to the power of 2^times."""
+    body = "".join("    x = x * x\n" for _ in range(times))
+    return f"mesh m[x=4]\ndef f(x: f32[64@x, 128]) -> f32[128]:\n{body}    return sum(tanh(x), 0)\n"
+
+
+def test_draws_are_added_where_the_chance_of_a_miss_is_too_high() -> None:
+    whole, local, _ = _compiled(_squares(44))
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED, proof.reason
+    assert proof.more > 0 and len(proof.draws) == 3 + proof.more and proof.chance < 1e-6
+    assert f", {proof.more} of them for the chance of a miss), chance" in lines(proof)[0]
+    texts = _compiled(_squares(44))[2]
+    assert check(texts[0], texts[1], certificate((proof, texts, LOCAL))).chance == proof.chance
+
+
+def test_what_no_number_of_draws_bounds_is_not_proved() -> None:
+    whole, local, _ = _compiled(_squares(64))
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.NOT_PROVED and "too high for a bound" in proof.reason
+    assert len(proof.draws) == 3
+
+
+def test_only_arguments_of_one_function_meet() -> None:
+    """A function of high degree is not paired with all the others."""
+    text = _squares(30).replace("return sum(tanh(x), 0)", "y = x + 1.0\n    return sum({}(x) + {}(y), 0)")
+    of_one, of_two = (prove(*_compiled(text.format("tanh", other))[:2]).chance for other in ("tanh", "exp"))
+    assert of_two < of_one / 2
