@@ -27,7 +27,7 @@ from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.layout import LayoutError
 from shardc.options import Options
-from shardc.passes.pipeline import PASSES, run_to
+from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.planning.machines import Machine, load
 from shardc.planning.program import improve, plan_program
 from tests.golden.programs import every
@@ -69,7 +69,8 @@ def propagated(text: str, file: str) -> Graph:
     with collecting():
         module = read(text, Options(file=file))
         run_to(make_context(), module, "sharded")
-        for name in ("require-rules", "join-slices", "reduce-in-shape"):
+        names = STAGES["collectives"]
+        for name in names[: names.index("insert-reshards")]:
             PASSES[name]()().apply(make_context(), module)
     return snapshot(module).graph
 

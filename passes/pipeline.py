@@ -50,6 +50,7 @@ PIPELINE = (
     Entry("sharded", "unmerge-dimensions"),
     Entry("sharded", "check"),
     Entry("collectives", "require-rules"),
+    Entry("collectives", "fold-padding"),
     Entry("collectives", "join-slices"),
     Entry("collectives", "reduce-in-shape"),
     Entry("collectives", "insert-reshards"),

@@ -15,7 +15,7 @@ from shardc.explain.records import Explanation, PlanReport
 from shardc.explain.why import Explainer
 from shardc.layout import Sharding
 from shardc.passes.insert_reshards import planned
-from shardc.passes.pipeline import PASSES, STAGES
+from shardc.passes.pipeline import PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan, seconds_text
@@ -61,10 +61,17 @@ def _planned(snap: Snapshot, machine: Machine | None) -> tuple[Snapshot, Plan] |
     """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
         with collecting():
-            PASSES["propagate"]()().apply(make_context(), snap.module)
+            for name in _until_plan():
+                PASSES[name]()().apply(make_context(), snap.module)
             return planned(snap.module, machine)
     except ShardcError:
         return None
+
+
+def _until_plan() -> tuple[str, ...]:
+    """The passes from propagation to the one that plans, which is not among them."""
+    names = tuple(entry.name for entry in PIPELINE)
+    return names[names.index("propagate") : names.index("insert-reshards")]
 
 
 def _layouts(snap: Snapshot, found: tuple[Snapshot, Plan]) -> dict[int, Sharding]:
