@@ -59,6 +59,12 @@ def _take_along(scope: Scope, node: Node) -> Expr:
     return call("jnp.take_along_axis", table, ids, axis=str(node.attrs["axis"]))
 
 
+@JAX.prints(idiom.take_filled)
+def _take(scope: Scope, node: Node) -> Expr:
+    table, ids = (scope.expr(value) for value in node.operands)
+    return call("jnp.take", table, ids, axis=str(node.attrs["axis"]))
+
+
 JAX.prints(idiom.remainder)(operator("%"))
 JAX.prints(idiom.floored)(operator("//"))
 

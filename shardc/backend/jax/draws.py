@@ -34,7 +34,9 @@ _OWN_DTYPE = "f32"
 @JAX.prints(idiom.cipher)
 def cipher(scope: Scope, node: Node) -> Several:
     """first, second = threefry2x32_p.bind(k0, k1, x0, x1)"""
-    return Several(call("threefry2x32_p.bind", *(scope.expr(value) for value in node.operands)))
+    differs = bool(scope.emission.varying.get(node.results[0]))
+    function = "own_threefry2x32" if differs else "threefry2x32_p.bind"
+    return Several(call(function, *(scope.expr(value) for value in node.operands)))
 
 
 @JAX.prints(idiom.drawn)

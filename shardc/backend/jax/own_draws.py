@@ -46,5 +46,12 @@ def own_bits(key, shape, split):
         own = -(-size // lax.axis_size(axes))
         place = lax.axis_index(axes) * own + jnp.arange(own)
         number = number[..., None] * jnp.uint32(size) + place.astype(jnp.uint32)
-    first, second = threefry2x32_p.bind(key[0], key[1], jnp.zeros_like(number), number)
+    first, second = own_threefry2x32(key[0], key[1], jnp.zeros_like(number), number)
     return first ^ second
+
+
+def own_threefry2x32(k0, k1, x0, x1):
+    """The cipher where devices differ, which JAX does not notice of its results."""
+    same = jnp.zeros_like(k0 ^ k1 ^ x0 ^ x1)
+    first, second = threefry2x32_p.bind(k0, k1, x0, x1)
+    return first ^ same, second ^ same

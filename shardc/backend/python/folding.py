@@ -6,6 +6,7 @@
     dynamic_slice; reshape              ->  idiom.layer       ws[i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
+    reshape; broadcast_in_dim           ->  broadcast_in_dim  x + bias, not x + bias[None, None]
     maximum(-inf, x)                    ->  idiom.same        x
     remainder of what is not negative   ->  idiom.modulo      (i + 1) % 4
     remainder with its sign mended      ->  idiom.modulo      (i - 1) % 4, .remainder in the language
@@ -126,6 +127,19 @@ def _keepdims(folder: _Folder, node: Node) -> Node | None:
     else:
         fits = len(before) == len(after) and node.attrs["broadcast_dimensions"] == kept
     return replace(made, name=idiom.keepdims.name, results=node.results, loc=node.loc) if fits else None
+
+
+def _spread(folder: _Folder, node: Node) -> Node | None:
+    """New dimensions of size 1 are those that a broadcast makes."""
+    made = folder.only(node.operands[0], hlo.reshape.name)
+    if made is None:
+        return None
+    before, after = folder.shape(made.operands[0]), folder.shape(node.operands[0])
+    if 1 in before or before != tuple(size for size in after if size != 1):
+        return None
+    dims = cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
+    kept = tuple(dim for dim, size in zip(dims, after, strict=True) if size != 1)
+    return replace(node, operands=made.operands, attrs={**node.attrs, "broadcast_dimensions": kept})
 
 
 def _einsum(folder: _Folder, node: Node) -> Node | None:
@@ -284,7 +298,7 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
-    hlo.broadcast_in_dim.name: (_keepdims,),
+    hlo.broadcast_in_dim.name: (_keepdims, _spread),
     hlo.reshape.name: (_keepdims, _layer, _item),
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (_modulo,),

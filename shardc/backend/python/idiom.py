@@ -50,9 +50,15 @@ take = _idiom(
 take_along = _idiom(
     "take_along", "Elements by indices along `axis`, beside which dimensions agree; `mode` is JAX's."
 )
+take_filled = _idiom(
+    "take_filled",
+    "Slices along `axis` by indices, of which negative ones count from the end; NaN where there is none.",
+    variable="rows",
+)
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
 VARIABLES = {
-    definition.name: definition.spelling.variable for definition in (cipher, drawn, einsum, keepdims, take)
+    definition.name: definition.spelling.variable
+    for definition in (cipher, drawn, einsum, keepdims, take, take_filled)
 }
 """What a result is called that has no name in the source, for the idioms that say it."""

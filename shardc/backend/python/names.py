@@ -10,7 +10,7 @@ import json
 import keyword
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from shardc.graph import Location
 
@@ -18,7 +18,7 @@ _BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
 _MODULES = frozenset(
     "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm".split()
     + "mesh main main_local device_main run run_on_whole run_on_blocks emulate_devices".split()
-    + "own_bernoulli own_gumbel own_exponential own_normal own_uniform own_bits".split()
+    + "own_bernoulli own_gumbel own_exponential own_normal own_uniform own_bits own_threefry2x32".split()
     + "threefry2x32_p one_device host_functions".split()
     + "MPI Comm AXES GROUPS DEVICES PARAMS RESULTS".split()
     + "DotDims GatherDims ScatterDims ConvDims".split()
@@ -44,19 +44,48 @@ _JAX_PRIMITIVES = frozenset(
 _GENERATED = re.compile(r"(arg|iterArg_?|cst_?|_)\d*|p?jit[_(].*")
 
 
+_LONGEST, _LONGEST_TEXT = 60, 1000
+"""The characters that a name may have, and those of a text that is read."""
+_PATH = re.compile(r"\w+(\[\d+\]|\['[^'\]]*'\]|\.\w+|\[<flat index \d+>\])+", re.ASCII)
+
+
 def identifier(text: str | None) -> str | None:
     """`text` as an ASCII identifier that is safe to assign to: lambda -> lambda_, params['w'] -> params_w.
 
     None for what is no name a person gave: nothing at all, a path such as jit(f)/add, iterArg_3.
     """
-    if text is None or "/" in text or len(text) > 60 or _GENERATED.fullmatch(text):
+    if text is None or "/" in text or len(text) > _LONGEST_TEXT or _GENERATED.fullmatch(text):
         return None
     words = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
+    if len(words) > _LONGEST:
+        words = _shortened(text)
     if not words:
         return None
     if words[0].isdigit():
         words = "x" + words
     return words + "_" if words in RESERVED else words
+
+
+def _shortened(text: str) -> str:
+    """The ends of a long path in a tree: opt[0].mu['params']['block_0']['w'] -> opt_mu_block_0_w.
+
+    Names of attributes stay, as all moments of an optimizer have equal ends. Empty for a text that is no
+    path, or whose parts are too long.
+    """
+    parts = re.findall(r"\.?[A-Za-z0-9_]+", text)
+    if not _PATH.fullmatch(text):
+        return ""
+    kept = {0, len(parts) - 1, *(i for i, part in enumerate(parts) if part.startswith("."))}
+    for i in reversed(range(len(parts))):
+        if len(_joined(parts, kept | {i})) > _LONGEST:
+            break
+        kept.add(i)
+    words = _joined(parts, kept)
+    return words if len(words) <= _LONGEST else ""
+
+
+def _joined(parts: Sequence[str], kept: Iterable[int]) -> str:
+    return "_".join(parts[i].lstrip(".") for i in sorted(kept))
 
 
 def quoted(text: str) -> str:

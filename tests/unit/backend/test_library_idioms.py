@@ -18,6 +18,8 @@ RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 16)).astype(np.float32)
 IDS = np.array([3, 1, -2, 15, 20, -16, -17, 7], np.int32)
 
+TABLE = RNG.normal(size=(16, 4)).astype(np.float32)
+
 
 def layer_norm(x: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
@@ -52,9 +54,22 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1),
         "jnp.take_along_axis(x, ids[:, None], axis=1)",
     ),
+    "take": (lambda x, ids: jnp.take(TABLE, ids, axis=0), ", ids, axis=0)"),
+    "take of columns": (lambda x: jnp.take(x, IDS, axis=1), ", axis=1)\n"),
+    "take in a training step": (
+        jax.grad(lambda x: (jnp.take(x, IDS, axis=1) ** 3)[:, :3].sum()),
+        "jnp.take(x, table, axis=1)",
+    ),
+    "one column": (lambda x: jnp.take(x, 3, axis=1), "x[:, 3]"),
+    "the last column": (lambda x: x.take(-1, axis=-1), "x[:, 15]"),
 }
 
 OTHERS = {
+    "a column that there is not": (lambda x: jnp.take(x, 16, axis=1), "jnp.where("),
+    "zeros beyond the ends": (
+        lambda x, ids: jnp.take(x, ids, axis=1, mode="fill", fill_value=0),
+        'mode="clip"',
+    ),
     "a one-hot of another base": (lambda _, ids: jax.nn.one_hot(ids - 1, 4).T, "one_hot(ids - 1, 4)"),
     "classes first": (lambda _, ids: (jnp.arange(4)[:, None] == ids).astype(jnp.float32), "jnp.arange(4"),
     "an unbiased variance": (lambda x: x.var(-1, ddof=1), "/ 15.0"),

@@ -23,6 +23,12 @@ from shardc.graph import Location
         ("x\n; import os", "x_import_os"),
         ("", None),
         (None, None),
+        ("p" * 61, None),
+        ("p[0]['" + "block']['" * 12 + "attention']['key']", "p_" + "block_" * 7 + "attention_key"),
+        (f"opt[1].mu['params']['{'a' * 50}']['w']", f"opt_mu_{'a' * 50}_w"),
+        ("state[1].mu['" + "p" * 60 + "']", None),
+        ("one " * 30, None),
+        ("p['w']" * 400, None),
     ],
 )
 def test_identifiers(given, python):

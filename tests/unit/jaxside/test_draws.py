@@ -132,6 +132,26 @@ def test_what_is_nearly_so_stays_as_it_is(pod, key):
     assert "threefry2x32_p.bind(" in text
 
 
+def test_what_differs_between_devices_is_carried(pod, key, draw):
+    """JAX takes what the cipher gives for equal on all devices; a loop wants the type it began with."""
+
+    def function(k, x):
+        def drawn_at(k, x):
+            def step(carry):
+                k, x = carry
+                k, own = random.split(k)
+                return k, x + random.uniform(own, (3,))
+
+            return jax.lax.while_loop(lambda carry: carry[1].sum() < 9.0, step, (k, x))[1]
+
+        whole = jax.lax.fori_loop(0, 2, lambda i, x: x * random.bernoulli(k, 0.9, x.shape), x)
+        return jax.vmap(drawn_at)(random.split(k, 8), x), whole
+
+    text = drawn(function, pod, key, draw(8, 3), out=(pod.way("data"), pod.way("data")))
+    assert "own_threefry2x32(" in text
+    assert "own_bernoulli(" in text
+
+
 def test_settings_of_the_caller_change_nothing(pod, key):
     def function(k):
         return random.normal(k, (8, 4))

@@ -1,0 +1,100 @@
+"""Gathers that JAX lowers from one call, as runs of nodes: `jnp.take`, `jnp.take_along_axis`, `x[:, 3]`."""
+
+from __future__ import annotations
+
+from math import isnan, prod
+from typing import cast
+
+from shardc.backend.python import idiom
+from shardc.backend.python.library_run import Dims, Found, Run
+from shardc.graph import GatherDims, Node
+from shardc.ops import combiner, hlo
+
+
+def take_along(run: Run, node: Node) -> Found:
+    """Elements by indices that count from the end if negative, and NaN where there is none."""
+    rows = node.operands[1]
+    gather = run.node(rows, hlo.gather)
+    table, places = gather.operands
+    shape, result = run.shape(table), run.shape(node.results[0])
+    dims = cast(GatherDims, gather.attrs["dimension_numbers"])
+    (axis,) = dims.start_index_map if len(dims.start_index_map) == 1 else (-1,)
+    others = tuple(dim for dim in range(len(shape)) if dim != axis)
+    wanted = GatherDims((), (axis,), others, others, (axis,), len(shape))
+    run.same((dims, gather.attrs["slice_sizes"]), (wanted, (1,) * len(shape)))
+    run.same((run.shape(rows), run.shape(places)), (result, (*result, 1)))
+    _filled(run, node, places, shape[axis])
+    run.used[places] += 2  # by the two tests
+    ids = run.node(places, hlo.reshape).operands[0]
+    run.same(run.shape(ids), result)
+    return idiom.take_along, [table, _from_the_end(run, ids, shape[axis])], {"axis": axis}
+
+
+def take_filled(run: Run, node: Node) -> Found:
+    """Slices by such indices. Who uses the indices besides has them computed for himself."""
+    rows = node.operands[1]
+    take = run.node(rows, idiom.take)
+    run.same(run.shape(rows), run.shape(node.results[0]))
+    table, places = take.operands
+    axis, shape = cast(int, take.attrs["axis"]), run.shape(table)
+    number = run.program.splat(places)
+    if number is not None:
+        run.same((prod(run.shape(places)), len(run.shape(rows))), (1, len(shape) - 1))
+        place = int(cast(int, number))
+        run.same(0 <= place < shape[axis], True)
+        _filled(run, node, None, shape[axis])
+        return idiom.item, [table], {"at": ((axis, place),)}
+    run.same(take.attrs["column"], True)
+    rank = len(run.shape(places)) - 1
+    run.same(_filled(run, node, places, shape[axis]), tuple(range(axis, axis + rank)))
+    apart = Run(run.program)
+    ids = apart.node(places, hlo.reshape, hlo.broadcast_in_dim).operands[0]
+    run.same((*run.shape(ids), 1), run.shape(places))
+    return idiom.take_filled, [table, _from_the_end(apart, ids, shape[axis])], {"axis": axis}
+
+
+def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:
+    """Where in a choice the dimensions of indices are, which is NaN where one is not from 0 to the size.
+
+    Without `places`, the indices are constants.
+    """
+    found, _, fill = node.operands
+    run.same(isnan(run.number(fill)), True)
+    inside = run.node(found, hlo.reduce, idiom.keepdims)
+    rank = len(run.shape(inside.operands[0]))
+    kind = combiner(inside.regions[0], run.program.graph)
+    run.same((kind, inside.attrs["dimensions"]), ("and", (rank - 1,)))
+    run.same(bool(run.number(inside.operands[1])), True)
+    bounds = [run.node(value, hlo.compare) for value in run.node(inside.operands[0], hlo.and_).operands]
+    for test, direction, bound in zip(bounds, ("GE", "LE"), (0, size - 1), strict=True):
+        run.same((test.attrs["comparison_direction"], run.number(test.operands[1])), (direction, bound))
+        if places is None:
+            run.same(0 <= run.number(test.operands[0]) < size, True)
+        else:
+            run.same(test.operands[0], places)
+    if inside.name == idiom.keepdims.name:
+        run.same(inside.results[0], found)
+        return tuple(range(rank - 1))
+    return _dims_in(run, found, inside.results[0])
+
+
+def _dims_in(run: Run, value: int, source: int) -> Dims:
+    """Where the dimensions of a source are in a value that repeats it."""
+    if value == source:
+        return tuple(range(len(run.shape(source))))
+    made = run.program.made[value]
+    if made.name == idiom.same.name:
+        return _dims_in(run, made.operands[0], source)
+    run.same(made.name, hlo.broadcast_in_dim.name)
+    places = cast(Dims, made.attrs["broadcast_dimensions"])
+    return tuple(places[dim] for dim in _dims_in(run, made.operands[0], source))
+
+
+def _from_the_end(run: Run, ids: int, size: int) -> int:
+    """What stands for itself plus the size where it is negative."""
+    made = run.node(ids, hlo.select)
+    test, more, plain = made.operands
+    negative = run.node(test, hlo.compare)
+    run.same((negative.operands[0], negative.attrs["comparison_direction"]), (plain, "LT"))
+    run.same((run.number(negative.operands[1]), run.other(run.node(more, hlo.add), size)), (0, plain))
+    return plain
