@@ -10,7 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from shardc.launch.measuring import SIZES, Sample, fit, operand_bytes, quickest, rates, toml
+from shardc.graph.types import DTYPES
+from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
+from shardc.launch.solving import Clock, quickest
+from shardc.launch.working import Function, measured
 from shardc.ops import OpDef, spmd
 
 
@@ -20,44 +23,75 @@ def main() -> int:
     tools: Any = import_module("jax.experimental.multihost_utils")
     count = len(jax.devices())
 
-    def before() -> None:
-        tools.sync_global_devices("measure")
+    def slowest(seconds: float) -> float:
+        return float(np.max(np.asarray(tools.process_allgather(np.array([seconds], np.float32)))))
 
-    samples: list[Sample] = []
-    for kind, nbytes, run in _runs(jax, count):
-        slowest = np.asarray(tools.process_allgather(np.array([quickest(run, before)], np.float32)))
-        samples.append(Sample(kind, nbytes, float(slowest.max())))
-    flops, bandwidth = rates(before)
+    clock = Clock(lambda: tools.sync_global_devices("measure"), slowest)
+    samples = [Sample(kind, nbytes, quickest(run, clock)) for kind, nbytes, run in _runs(jax, count)]
+    work = _Work(jax)
+    device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
     if jax.process_index() == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
-            stream.write(toml("gloo", count, flops, bandwidth, fit(samples, count)))
+            stream.write(toml("gloo", count, device, fit(samples, count)))
     return 0
 
 
+class _Work:
+    """Calls of compiled functions on this process's first device."""
+
+    def __init__(self, jax: Any) -> None:
+        self.jax = jax
+
+    def product(self, dtype: str, sizes: tuple[int, int, int]) -> Callable[[], object]:
+        m, k, n = sizes
+        with self.jax.enable_x64(dtype == "f64"):
+            a, b = (self.jax.numpy.ones(shape, DTYPES[dtype][1]) for shape in ((m, k), (k, n)))
+            return self._compiled(self.jax.numpy.matmul, a, b)
+
+    def function(self, work: Function, side: int) -> Callable[[], object]:
+        x, y = (self.jax.numpy.full((side, side), value, np.float32) for value in (0.5, 0.25))
+        return self._compiled(partial(work.run, self.jax.numpy), x, y)
+
+    def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
+        call = self.jax.jit(function).lower(*arrays).compile()
+        return lambda: self.jax.block_until_ready(call(*arrays))
+
+
 def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, and the call."""
-    lax, spec = jax.lax, jax.sharding.PartitionSpec("x")
+    """Kind, bytes of a device's operand, and the call; of blocks cut along rows, then along columns."""
+    spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
-    ring = [(i, (i + 1) % count) for i in range(count)]
-    bodies: dict[OpDef, Callable[[Any], Any]] = {
-        spmd.all_reduce: lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying"),
-        spmd.reduce_scatter: partial(lax.psum_scatter, axis_name="x", tiled=True),
-        spmd.all_gather: lambda x: lax.all_gather(x[:1], "x", tiled=True),
-        spmd.all_to_all: partial(lax.all_to_all, axis_name="x", split_axis=0, concat_axis=1, tiled=True),
-        spmd.collective_permute: partial(lax.ppermute, axis_name="x", perm=ring),
-    }
+    sharding = jax.sharding.NamedSharding(mesh, spec)
     for size in SIZES:
-        columns = size // (4 * count)
-        sharding = jax.sharding.NamedSharding(mesh, spec)
-        own = np.ones((count * jax.local_device_count(), columns), np.float32)
+        rows, columns = block_shape(size, count)
+        own = np.ones((rows * jax.local_device_count(), columns), np.float32)
         x = jax.make_array_from_process_local_data(sharding, own)
-        for kind, body in bodies.items():
+        for kind, body in _bodies(jax.lax, count):
             call = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=spec))
             yield (
                 kind,
-                operand_bytes(kind, count * columns * 4, count),
+                operand_bytes(kind, rows * columns * 4, count),
                 lambda call=call, x=x: call(x).block_until_ready(),
             )
+
+
+def _bodies(lax: Any, count: int) -> Iterator[tuple[OpDef, Callable[[Any], Any]]]:
+    """What a device runs on its block of each collective."""
+    ring = [(i, (i + 1) % count) for i in range(count)]
+    yield spmd.all_reduce, lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying")
+    yield spmd.collective_permute, lambda x: lax.ppermute(x, "x", ring)
+    for dim in (0, 1):
+        yield (
+            spmd.reduce_scatter,
+            lambda x, dim=dim: lax.psum_scatter(x, "x", scatter_dimension=dim, tiled=True),
+        )
+        yield (
+            spmd.all_gather,
+            lambda x, dim=dim: lax.all_gather(
+                lax.slice_in_dim(x, 0, x.shape[dim] // count, axis=dim), "x", axis=dim, tiled=True
+            ),
+        )
+        yield spmd.all_to_all, lambda x, dim=dim: lax.all_to_all(x, "x", dim, 1 - dim, tiled=True)
 
 
 if __name__ == "__main__":

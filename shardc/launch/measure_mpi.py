@@ -8,7 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from shardc.launch.measuring import SIZES, Sample, fit, operand_bytes, quickest, rates, toml
+from shardc.graph.types import DTYPES
+from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
+from shardc.launch.solving import Clock, quickest
+from shardc.launch.working import Function, measured
 from shardc.ops import OpDef, spmd
 
 
@@ -20,31 +23,43 @@ def main() -> int:
 
     world: Any = MPI.COMM_WORLD
     comm: Any = Comm({"x": world.size}, ["x"])
-    samples = [
-        Sample(kind, nbytes, world.allreduce(quickest(run, world.Barrier), MPI.MAX))
-        for kind, nbytes, run in _runs(comm, world.size)
-    ]
-    flops, bandwidth = rates(world.Barrier)
+    clock = Clock(world.Barrier, lambda seconds: world.allreduce(seconds, MPI.MAX))
+    samples = [Sample(kind, nbytes, quickest(run, clock)) for kind, nbytes, run in _runs(comm, world.size)]
+    device = measured(_product, _function, ("f32", "f64"), clock)
     if world.rank == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
-            stream.write(toml("MPI", world.size, flops, bandwidth, fit(samples, world.size)))
+            stream.write(toml("MPI", world.size, device, fit(samples, world.size)))
     return 0
 
 
+def _product(dtype: str, sizes: tuple[int, int, int]) -> Callable[[], object]:
+    m, k, n = sizes
+    a, b = (np.ones(shape, DTYPES[dtype][1]) for shape in ((m, k), (k, n)))
+    return lambda: a @ b
+
+
+def _function(work: Function, side: int) -> Callable[[], object]:
+    x, y = (np.full((side, side), value, np.float32) for value in (0.5, 0.25))
+    return lambda: work.run(np, x, y)
+
+
 def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, and the call."""
+    """Kind, bytes of a device's operand, and the call; of blocks cut along rows, then along columns."""
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
-        x = np.ones((count, size // (4 * count)), np.float32)
-        part = x[:1]
-        calls: dict[OpDef, Callable[[], object]] = {
-            spmd.all_reduce: lambda x=x: comm.psum(x, "x"),
-            spmd.reduce_scatter: lambda x=x: comm.psum_scatter(x, "x"),
-            spmd.all_gather: lambda part=part: comm.all_gather(part, "x"),
-            spmd.all_to_all: lambda x=x: comm.all_to_all(x, "x", 0, 1),
-            spmd.collective_permute: lambda x=x: comm.ppermute(x, "x", ring),
-        }
-        for kind, call in calls.items():
+        x = np.ones(block_shape(size, count), np.float32)
+        calls: list[tuple[OpDef, Callable[[], object]]] = [
+            (spmd.all_reduce, lambda x=x: comm.psum(x, "x")),
+            (spmd.collective_permute, lambda x=x: comm.ppermute(x, "x", ring)),
+        ]
+        for dim in (0, 1):
+            part = np.ascontiguousarray(np.split(x, count, dim)[0])
+            calls += [
+                (spmd.reduce_scatter, lambda x=x, dim=dim: comm.psum_scatter(x, "x", dim)),
+                (spmd.all_gather, lambda part=part, dim=dim: comm.all_gather(part, "x", dim)),
+                (spmd.all_to_all, lambda x=x, dim=dim: comm.all_to_all(x, "x", dim, 1 - dim)),
+            ]
+        for kind, call in calls:
             yield kind, operand_bytes(kind, x.nbytes, count), call
 
 

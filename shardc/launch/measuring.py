@@ -1,31 +1,25 @@
 """What is measured in every process, and a machine fitted to it.
 
-Collectives of several sizes, a product and a copy, each the quickest of REPEATS. All devices work at once, so
-what they share shows. A link of kind `shared` is fitted (formulas: planning/machines/links.py) by least
-squares of the relative errors.
+Collectives of several sizes along rows and columns, and what a device does by itself (working.py), each the
+quickest of several runs. All devices work at once, so what they share shows. A link of kind `shared` is
+fitted (formulas: planning/machines/links.py) by least squares of the relative errors.
 """
 
 from __future__ import annotations
 
 import os
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from math import isqrt
 
 import numpy as np
 
+from shardc.launch.solving import positive
+from shardc.launch.working import Device
 from shardc.ops import OpDef, spmd
 
-REPEATS = 10
 SIZES = tuple(1 << power for power in range(12, 25, 2))
 """Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
-
-PRODUCT = 512
-"""Rows and columns of the matrices that are multiplied."""
-
-COPIED = 32 << 20
-"""Bytes that are copied."""
 
 
 @dataclass(frozen=True)
@@ -56,6 +50,12 @@ KINDS = (
 """What is measured. How many steps each takes and how much it sends, its definition says."""
 
 
+def block_shape(size: int, devices: int) -> tuple[int, int]:
+    """Rows and columns of an f32 block of about `size` bytes, nearly square, which all devices divide."""
+    rows = devices * max(1, round(isqrt(size // 4) / devices))
+    return rows, devices * max(1, round(size / (4 * rows * devices)))
+
+
 def operand_bytes(kind: OpDef, size: int, devices: int) -> int:
     """Of what a device gives to a collective that makes, or is given, `size` bytes on each."""
     return size // devices if kind is spmd.all_gather else size
@@ -74,7 +74,7 @@ def _fit(samples: Sequence[Sample], devices: int) -> tuple[float, float, float]:
     rows = np.array([_row(sample, devices) for sample in samples], np.float64)
     times = np.array([s.seconds for s in samples])
     scale = rows.max(axis=0)
-    solution = _positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
+    solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
     errors = np.abs(rows @ solution - times) / times
     return float(solution[0]), float(1 / solution[1]), float(np.median(errors))
 
@@ -86,58 +86,25 @@ def _row(sample: Sample, devices: int) -> tuple[int, int]:
     return steps(devices), sends(sample.nbytes, devices) * devices
 
 
-def _positive(rows: Any, wanted: Any) -> Any:
-    """The least squares solution, both parts of it more than nothing."""
-    solution = cast(Any, np.linalg).lstsq(rows, wanted, rcond=None)[0]
-    for i in (0, 1):
-        if solution[i] <= 0:
-            j = 1 - i
-            solution[j] = rows[:, j] @ wanted / (rows[:, j] @ rows[:, j])
-            solution[i] = solution[j] * 1e-6
-    return solution
-
-
-def quickest(run: Callable[[], object], before: Callable[[], object]) -> float:
-    """Seconds of the quickest run; `before` lets all processes begin together."""
-    run()
-    found: list[float] = []
-    for _ in range(REPEATS):
-        before()
-        start = time.perf_counter()
-        run()
-        found.append(time.perf_counter() - start)
-    return min(found)
-
-
-def rates(before: Callable[[], object]) -> tuple[dict[str, float], float]:
-    """Operations/s of products by dtype, and bytes/s of copies, in NumPy."""
-    flops: dict[str, float] = {}
-    for name, dtype in (("f32", np.float32), ("f64", np.float64)):
-        a = np.ones((PRODUCT, PRODUCT), dtype)
-        flops[name] = 2 * PRODUCT**3 / quickest(lambda a=a: a @ a, before)
-    block = np.ones(COPIED, np.uint8)
-    target = np.empty_like(block)
-    return flops, 2 * COPIED / quickest(lambda: np.copyto(target, block), before)
-
-
-def toml(what: str, devices: int, flops: dict[str, float], bandwidth: float, link: Fitted) -> str:
+def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
     """The machine as a file that --machine reads."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
-    errors = ", ".join(f"{kind} {error:.0%}" for kind, (_, _, error) in link.each.items())
+    errors = {"products": device.errors[0], "other work": device.errors[1]}
+    errors |= {kind: error for kind, (_, _, error) in link.each.items()}
     lines = [
         "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
-        f"# Median error of the fit: {errors}.",
+        f"# Median error of the fit: {', '.join(f'{name} {error:.0%}' for name, error in errors.items())}.",
         "",
         f'name = "{devices} processes, {what}"',
         f'source = "measured on {os.uname().machine}, {os.cpu_count()} cores"',
         "",
         "[device]",
         f"memory = {memory:.4g}     # bytes: this machine's, over the devices",
-        f"bandwidth = {bandwidth:.4g}  # bytes/s, read and written, all devices at once",
+        f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         "",
-        "[device.flops] # operations/s, all devices at once",
-        *(f"{name} = {rate:.4g}" for name, rate in flops.items()),
-        f"other = {min(flops.values()):.4g}",
+        "[device.flops] # operations/s, all devices at once; by dtype of products",
+        *(f"{name} = {rate:.4g}" for name, rate in device.products.items()),
+        f"other = {device.other:.4g}",
         "",
         "[[links]]",
         f'name = "{what}"',

@@ -118,7 +118,9 @@ def _torus(link: Link, mesh: Mesh, collective: Sent) -> float:
         hops = _hops(collective, all(rings))
         return max(hops * held / link.bandwidth, hops * link.latency)
     whole = held * n if op in ("all-gather", "all-to-all") else held
-    sizes = [(axis.size, ring) for axis, ring in zip(collective.over, rings, strict=True)]
+    sizes = [(a.size, ring) for a, ring in zip(collective.over, rings, strict=True) if a.size > 1]
+    if not sizes:
+        return 0.0
     if op == "all-to-all":
         rate = sum(4 * link.bandwidth * (2 if ring else 1) for _, ring in sizes)
     else:

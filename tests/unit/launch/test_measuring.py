@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardc.diagnostics import ShardcError
-from shardc.launch.measuring import KINDS, SIZES, Sample, fit, operand_bytes, toml
+from shardc.analysis import per_device
+from shardc.compilation import lower
+from shardc.diagnostics import ShardcError, collecting
+from shardc.frontend.read import read as read_program
+from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
+from shardc.launch.working import SIDES, WORK, Device, Function, fitted
 from shardc.layout import Mesh
-from shardc.planning.machines import read, seconds
+from shardc.options import Options
+from shardc.planning.machines import load, read, seconds
 from shardc.planning.machines.links import Exchange
+from shardc.planning.machines.machine import Machine
+from shardc.report.times import estimate
+
+DEVICE = Device({"f32": 2e10, "f64": 1e10}, 5e9, 1e10, (0.1, 0.2))
 
 
 def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) -> list[Sample]:
@@ -44,16 +53,17 @@ def test_latency_is_never_negative():
 
 
 def test_the_file_is_a_machine():
-    text = toml("MPI", 8, {"f32": 2e10, "f64": 1e10}, 5e9, fit(samples(8, 2e-5, 3e9), 8))
+    text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
     machine = read(text, "here.toml")
-    assert machine.flops == {"other": 1e10, "f32": 2e10, "f64": 1e10}
+    assert machine.flops == {"other": 5e9, "f32": 2e10, "f64": 1e10}
+    assert machine.bandwidth == 1e10
     assert machine.links[0].kind == "shared"
     assert machine.links[0].latency == pytest.approx(2e-5)
 
 
 def test_what_is_fitted_is_what_the_planner_asks_for():
     """The machine that was read says of each sample the time that it took."""
-    machine = read(toml("MPI", 8, {"f32": 2e10}, 5e9, fit(samples(8, 2e-5, 3e9), 8)), "here.toml")
+    machine = read(toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8)), "here.toml")
     mesh = Mesh("m", (("x", 8),))
     for sample in samples(8, 2e-5, 3e9):
         assert sample.kind.sends is not None
@@ -67,7 +77,7 @@ def test_each_collective_has_rates_of_its_own():
     slow = [
         Sample(s.kind, s.nbytes, s.seconds * (3 if s.kind is KINDS[0] else 1)) for s in samples(8, 2e-5, 3e9)
     ]
-    machine = read(toml("MPI", 8, {"f32": 2e10}, 5e9, fit(slow, 8)), "here.toml")
+    machine = read(toml("MPI", 8, DEVICE, fit(slow, 8)), "here.toml")
     link = machine.links[0]
     assert link.rates("all-reduce") == pytest.approx((1e9, 6e-5), rel=1e-3)
     assert link.rates("all-to-all") == pytest.approx((3e9, 2e-5), rel=1e-3)
@@ -75,8 +85,39 @@ def test_each_collective_has_rates_of_its_own():
 
 
 def test_only_a_shared_link_has_rates_of_collectives():
-    text = toml("MPI", 8, {"f32": 2e10}, 5e9, fit(samples(8, 2e-5, 3e9), 8))
+    text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
     with pytest.raises(ShardcError, match="own on a shared link, not on one of kind ring"):
         read(text.replace('"shared"', '"ring"'), "here.toml")
     with pytest.raises(ShardcError, match="all-gone"):
         read(text.replace("each.all-gather", "each.all-gone"), "here.toml")
+
+
+@pytest.mark.parametrize("devices", [2, 3, 6, 8])
+def test_blocks_divide(devices: int):
+    for size in SIZES:
+        rows, columns = block_shape(size, devices)
+        assert rows % devices == 0 == columns % devices
+        assert rows * columns * 4 == pytest.approx(size, rel=1.0) or rows == columns == devices
+
+
+def test_rates_of_functions_are_found_again():
+    samples = [(f, side, side**2 * (f.operations / 5e9 + 4 * f.moved / 1e10)) for side in SIDES for f in WORK]
+    assert fitted(samples) == (pytest.approx(5e9), pytest.approx(1e10), pytest.approx(0, abs=1e-9))
+
+
+@pytest.mark.parametrize("work", WORK)
+def test_functions_count_what_the_planner_counts(work: Function):
+    """Operations and bytes of the function as it is lowered, by the report's own rule."""
+    jax = pytest.importorskip("jax")
+    side, block = 64, jax.ShapeDtypeStruct((64, 64), "float32")
+    text = jax.jit(lambda x, y: work.run(jax.numpy, x, y), keep_unused=True).lower(block, block).as_text()
+    with collecting():
+        program = per_device.read(lower(read_program(text, Options(file="work.mlir")), Options()))
+
+    def seconds(operations: float, bandwidth: float) -> float:
+        free = load("balanced")
+        machine = Machine("m", "", 1, bandwidth, {"other": operations}, free.links, {})
+        return estimate(machine, program, (), 0).work_ns / 1e9
+
+    assert seconds(1.0, float("inf")) == pytest.approx(work.operations * side**2, rel=0.05)
+    assert seconds(float("inf"), 1.0) == pytest.approx(work.moved * 4 * side**2, rel=0.05)

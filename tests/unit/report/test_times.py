@@ -89,6 +89,13 @@ def test_small_collectives_on_a_torus_take_their_hops() -> None:
     assert microseconds("tpu-v4p", V4P, collective("all-gather", V4P, "X Y", 4)) == pytest.approx(4)
 
 
+def test_axes_of_one_device_take_no_time_on_a_torus() -> None:
+    mesh = Mesh("m", (("X", 4), ("Y", 1)))
+    alone, both = (collective("all-gather", mesh, axes, 1 << 22) for axes in ("X", "X Y"))
+    assert microseconds("tpu-v5e", mesh, both) == microseconds("tpu-v5e", mesh, alone) > 0
+    assert microseconds("tpu-v5e", mesh, collective("all-gather", mesh, "Y", 1 << 22)) == 0
+
+
 def test_all_to_all_is_a_quarter_of_an_all_gather() -> None:
     gather = microseconds("tpu-v4p", V4P, collective("all-gather", V4P, "X", 1 << 22))
     assert microseconds("tpu-v4p", V4P, collective("all-to-all", V4P, "X", 1 << 22)) == pytest.approx(

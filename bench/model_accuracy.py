@@ -1,0 +1,187 @@
+"""What the model of time is worth: modelled against measured time of plans, on processes of this machine.
+
+    python -m bench.model_accuracy [-n 2] [--keep FOLDER] [PROGRAM…]
+
+`shardc measure` fits a machine file with the same number of processes. Each program of model_programs.py is
+planned for several machines, and as propagation leaves it; every plan that differs from the others is run. A
+pair of plans for the same program counts where their measured times differ by more than a fifth: the model
+is to say which is quicker. Writes results/model_accuracy.md. Figures need a machine that does nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from importlib import import_module
+from itertools import combinations, repeat
+from multiprocessing import get_context
+from pathlib import Path
+from unittest.mock import patch
+
+from bench.model_programs import SCALED, text
+from shardc.analysis import per_device
+from shardc.compilation import emit, lower
+from shardc.diagnostics import collecting
+from shardc.frontend.mlir import read
+from shardc.graph import Graph
+from shardc.options import Options
+from shardc.planning.machines import Machine, load
+from shardc.planning.program import plan
+from shardc.report.times import estimate
+from shardc.report.traffic import collectives
+
+ROOT = Path(__file__).parents[1]
+RESULT = ROOT / "bench/results/model_accuracy.md"
+DIFFERENT = 1.2
+"""Times differ where one is more than so many times the other."""
+
+OWN = "propagation"
+MACHINES = ("bytes", "balanced", "h100-infiniband", "tpu-v5e")
+
+
+@dataclass
+class Planned:
+    """A plan of a program: for which machines it was made, modelled seconds, and measured ones."""
+
+    program: str
+    machines: list[str]
+    sends: float
+    products: float
+    rest: float
+    seconds: float = 0.0
+
+    @property
+    def modelled(self) -> float:
+        return self.sends + self.products + self.rest
+
+
+def local(program: str, machine: str) -> Graph:
+    """What one device runs of a program planned for a machine, or as propagation leaves it."""
+    with collecting():
+        module = read(program, "model.mlir")
+        if machine != OWN:
+            return lower(module, Options(machine=machine))
+        with patch.object(plan, "improve", lambda problem: None):
+            return lower(module, Options())
+
+
+def plans(number: int, count: int, fitted: str) -> list[tuple[Planned, str]]:
+    """The plans of a program of SCALED that differ, and their JAX programs."""
+    suite, name, sizes = SCALED[number]
+    program = text(import_module(suite), name, sizes, count)
+    machine, found = load(fitted), dict[str, Planned]()
+    for chosen in (fitted, *MACHINES, OWN):
+        graph = local(program, chosen)
+        source, label = emit(graph, "jax", process_data=True), "measured" if chosen == fitted else chosen
+        if source in found:
+            found[source].machines.append(label)
+        else:
+            found[source] = Planned(name, [label], *modelled(graph, machine))
+    return [(planned, source) for source, planned in found.items()]
+
+
+def modelled(graph: Graph, machine: Machine) -> tuple[float, float, float]:
+    """Seconds of collectives, of the arithmetic of products, and of all else."""
+    program = per_device.read(graph)
+    time = estimate(machine, program, collectives(program), 0)
+    return time.communication_ns / 1e9, time.matmul_ns / 1e9, (time.work_ns - time.matmul_ns) / 1e9
+
+
+def started(*words: str) -> None:
+    """Run a command of shardc on processes."""
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, "SHARDC_PROVE": "off"}
+    subprocess.run([sys.executable, "-m", "shardc.cli.shardc", *words], check=True, env=environment)
+
+
+def measured(folder: Path, count: int, names: list[str]) -> list[Planned]:
+    """All plans, with both times."""
+    fitted = str(folder / "machine.toml")
+    if not Path(fitted).exists():
+        started("measure", "-n", str(count), "-o", fitted)
+    found: dict[str, Planned] = {}
+    chosen = [number for number, (_, name, _) in enumerate(SCALED) if not names or name in names]
+    with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
+        for each in pool.map(plans, chosen, repeat(count), repeat(fitted)):
+            for number, (planned, source) in enumerate(each):
+                found[f"{planned.program}-{number}"] = planned
+                (folder / f"{planned.program}-{number}.py").write_text(source, encoding="utf-8")
+    child = str(Path(__file__).with_name("model_child.py"))
+    started("run", child, "-n", str(count), "--", str(folder))
+    seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
+    for name, planned in found.items():
+        planned.seconds = seconds[name]
+    return [*found.values()]
+
+
+def error(planned: Planned) -> float:
+    """Modelled over measured, less one."""
+    return planned.modelled / planned.seconds - 1
+
+
+def pairs(found: list[Planned]) -> Iterator[tuple[Planned, Planned]]:
+    """Plans of the same program whose times differ, the quicker one first."""
+    for one, other in combinations(found, 2):
+        quick, slow = sorted((one, other), key=lambda planned: planned.seconds)
+        if one.program == other.program and slow.seconds > DIFFERENT * quick.seconds:
+            yield quick, slow
+
+
+def page(found: list[Planned], count: int, fitted: str) -> str:
+    """The results as Markdown."""
+    off = [abs(error(planned)) for planned in found]
+    different = [*pairs(found)]
+    right = sum(quick.modelled < slow.modelled for quick, slow in different)
+    programs = len({planned.program for planned in found})
+    share = f"{right} of {len(different)} ({right / len(different):.0%})" if different else "none"
+    head = [
+        "# The model of time against the machine",
+        "",
+        f"Written by `python -m bench.model_accuracy -n {count}`: {len(found)} plans of {programs} programs "
+        f"on {count} processes of JAX (gloo), {os.cpu_count()} cores; the quickest of ten runs.",
+        "",
+        f"* Median error of the modelled time: {statistics.median(off):.0%}.",
+        "* Pairs of plans for the same program whose times differ by more than a fifth, in the right order: "
+        f"{share}.",
+        "",
+        "| program | planned for | measured ms | modelled ms | sends | products | rest | off by |",
+        "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    rows = [
+        f"| {p.program} | {', '.join(p.machines)} | {p.seconds * 1e3:.1f} | {p.modelled * 1e3:.1f} | "
+        f"{p.sends * 1e3:.1f} | {p.products * 1e3:.1f} | {p.rest * 1e3:.1f} | {error(p):+.0%} |"
+        for p in found
+    ]
+    machine = ["", "The machine as `shardc measure` fitted it:", "", "```toml", fitted.rstrip(), "```"]
+    return "\n".join([*head, *rows, *machine]) + "\n"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
+    parser.add_argument("-n", dest="count", type=int, default=2, metavar="N")
+    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the programs and times stay")
+    parser.add_argument("-o", dest="output", type=Path, default=RESULT, metavar="FILE")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.keep or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        found = measured(folder.resolve(), given.count, given.programs)
+        (folder / "plans.json").write_text(json.dumps([asdict(planned) for planned in found], indent=1))
+        written = page(found, given.count, (folder / "machine.toml").read_text(encoding="utf-8"))
+    given.output.write_text(written, encoding="utf-8")
+    print(written)
+
+
+if __name__ == "__main__":
+    main()
