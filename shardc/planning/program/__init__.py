@@ -4,7 +4,7 @@
 """
 
 from shardc.planning.program.plan import Plan, PlannedCopy, plan_program
-from shardc.planning.program.problem import Proof
 from shardc.planning.program.repeated import LessDivided, PlanTime, seconds_text
+from shardc.planning.program.variables import Proof
 
 __all__ = ["LessDivided", "Plan", "PlanTime", "PlannedCopy", "Proof", "plan_program", "seconds_text"]

@@ -15,7 +15,8 @@ from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
 from shardc.layout import Axis, Mesh, Sharding, cut, size_of
 from shardc.ops import Trait, has
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
 
 Wish = tuple[int, Axis]

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from shardc.forms.choice import Choice
-from shardc.planning.program.problem import Problem, Total, Variable, inner_cost, work_of
+from shardc.planning.program.problem import Problem, inner_cost
+from shardc.planning.program.variables import Total, Variable, work_of
 
 KnownCosts = dict[tuple[object, ...], tuple[int, int, int]]
 """The cost of values, by the layouts that the operation gives them."""

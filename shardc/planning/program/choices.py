@@ -17,7 +17,8 @@ from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.ops import Trait, has
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import Wish, made, wishes
-from shardc.planning.program.problem import Problem, Slot, Variable, kept
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Slot, Variable, kept
 from shardc.rules.assign import Assignment, project
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]

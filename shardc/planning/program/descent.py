@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from shardc.planning.program.candidates import candidates
 from shardc.planning.program.cheapest import cheapest
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
 
 SWEEPS = 8
 

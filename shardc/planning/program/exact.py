@@ -17,17 +17,20 @@ import numpy as np
 from shardc.forms.choice import Choice
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.difference import pieces
+from shardc.planning.program.building import again, network
 from shardc.planning.program.choices import TooMany, every
 from shardc.planning.program.descent import settle
 from shardc.planning.program.highs import COLUMNS, Row, Vector, minimum
-from shardc.planning.program.network import Network, again, network
+from shardc.planning.program.network import Network
 from shardc.planning.program.nothing_cheaper import nothing_cheaper
 from shardc.planning.program.prices import Prices
-from shardc.planning.program.problem import Problem, Proof, Slot, Total, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Proof, Slot, Total, Variable
 from shardc.planning.reshard.distances import AxisAtoms, atoms_for
 
 SMALL = 4_000  # columns of an integer program that is always solved: half a second
 RELAXED = 40_000  # of all the linear programs that are solved: a second or two
+TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
 ROUNDS = 3  # prices of a collective that are tried
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
@@ -162,13 +165,18 @@ def _take_cheapest(net: Network, kept: Chosen, before: Total) -> Optimum | None:
             break
         bound, whole = max(bound, least.whole_bound), least.whole
         columns = least.columns
-        if problem.rates.free and whole:
+        equal = [columns]
+        if whole and (problem.rates.free or len(net.integral) <= TIES):
             ties = [_at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
-            fewest = minimum(count, [*net.rows, *ties], net.integral, columns)
+            wanted = count if problem.rates.free else net.effort()
+            fewest = minimum(wanted, [*net.rows, *ties], net.integral, columns)
             columns = fewest.columns if fewest else columns
-        found = _apply(problem, net, _chosen(net, columns), kept)
-        if best is None or found < best[0]:
-            best = found, _taken(net)
+            equal = [columns] if problem.rates.free else [*equal, columns]
+        for each in equal:
+            found = _apply(problem, net, _chosen(net, each), kept)
+            if best is None or found < best[0]:
+                best = found, _taken(net)
+        assert best is not None
         cheapest = best[0][0] <= bound and (not problem.rates.free or best[0][1] <= count @ columns)
         if cheapest or bound >= enough or not net.settle(columns):
             break

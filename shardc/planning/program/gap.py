@@ -12,12 +12,13 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from shardc.layout import LayoutError
+from shardc.planning.program.building import part
 from shardc.planning.program.choices import Every, TooMany, every
 from shardc.planning.program.exact import atoms_of_program
 from shardc.planning.program.highs import minimum
-from shardc.planning.program.network import part
 from shardc.planning.program.prices import Prices
-from shardc.planning.program.problem import Problem, Proof, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Proof, Variable
 
 ASSIGNMENTS = 10_000  # ways to run all the operations together
 WINDOW = 1_500  # ways to run the operations of one window, about

@@ -18,8 +18,9 @@ from shardc.planning.program.data_first import data_first
 from shardc.planning.program.descent import follow, settle
 from shardc.planning.program.exact import perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
+from shardc.planning.program.variables import Variable
 
 
 def improve(problem: Problem) -> None:
@@ -64,9 +65,9 @@ def search(problem: Problem) -> None:
         if not problem.takes(problem.total()):
             problem.refuse(problem.total())
             own.restore()
-    if not problem.rates.free and problem.total()[:2] >= own.cost[:2]:
+    if not problem.rates.free and problem.total()[:4] >= own.cost[:4]:
         own.proof = problem.proof
-        own.restore()  # what else tells plans apart is no reason to leave propagation's layouts
+        own.restore()
 
 
 @contextmanager

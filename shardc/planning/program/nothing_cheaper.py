@@ -14,7 +14,7 @@ from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.network import Network
-from shardc.planning.program.problem import Total, Variable, work_of
+from shardc.planning.program.variables import Total, Variable, work_of
 
 STEPS = 40_000  # pairs of decisions and a choice: a tenth of a second, less than it takes to import a solver
 LIVE = 8  # values still used that are copied as quickly as a pair is weighed

@@ -13,7 +13,8 @@ from dataclasses import replace
 
 from shardc.graph.types import TensorType
 from shardc.layout import Sharding, replicated
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
 
 
 def open_results(problem: Problem) -> dict[int, int]:

@@ -21,7 +21,7 @@ from shardc.planning.meshes import mesh_of
 from shardc.planning.program.gap import proof
 from shardc.planning.program.improve import improve
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
-from shardc.planning.program.problem import Problem, Proof
+from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.reasons import reason, warn_of_lost_splits, warn_of_padding
 from shardc.planning.program.repeated import (
@@ -32,6 +32,7 @@ from shardc.planning.program.repeated import (
     warn_of_repeated_work,
 )
 from shardc.planning.program.setup import setup
+from shardc.planning.program.variables import Proof
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""

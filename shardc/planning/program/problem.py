@@ -2,80 +2,22 @@
 
 Every operation has one current Choice. A value is laid out as its producer gives it; each consumer names the
 layout it needs; the difference is paid in reshards, each distinct copy once, times the trips of the loops
-around the definition. Costs are tuples that compare lexicographically: ticks on the machine (rates.py) of
-communication and uneven work, collectives, steps (collectives and local ones), elements of work on one
-device, a preference for reducing late, and last how many of the ticks are work that no device does again.
+around the definition.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from functools import lru_cache
-from typing import cast
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
-from shardc.graph import Graph, Node, Op, Region
+from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
-from shardc.ops.rule import FactorRule
-from shardc.planning.program.rates import OpWork, Rates
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
-
-Total = tuple[int, int, int, int, int, int]
-
-End = tuple[int, list[int], list[int]]
-"""A value, the operands of one operation that it is, and the results."""
-
-
-@dataclass(eq=False)
-class Variable:
-    """One operation: how it runs now, and whether that may change."""
-
-    node: Node
-    op: Op
-    rule: FactorRule | None
-    choice: Choice
-    fixed: bool
-    trips: int
-    region: Region
-    least_parts: int | Fraction = 1  # a product that annotations divide stays divided
-    stated: Choice | None = None  # as annotations divide it, which is how it starts
-    signature: int = -1  # the same for equal operations
-    flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
-    size: int = 0  # elements of its operands and results
-    work: OpWork | None = None  # what it takes, where that is counted
-    touched: tuple[int, ...] = ()  # the values whose cost its choice may change
-    told: tuple[Wanted, ...] = field(default=(), init=False)  # who is told of another choice
-
-    def __setattr__(self, name: str, value: object) -> None:
-        if name == "choice":
-            for wanted in self.told:
-                wanted.change(self, cast(Choice, value))
-        object.__setattr__(self, name, value)
-
-
-@dataclass(eq=False)
-class Slot:
-    """One value that a loop carries: an operand and result of the loop, an argument of its bodies, and what
-    the body returns. All four have one layout."""
-
-    loop: Variable
-    index: int
-    args: tuple[int, ...]
-    end: Variable
-
-    def layout(self) -> Sharding:
-        return self.loop.choice.results[self.index]
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """No plan of the choices known for each operation takes fewer than `ticks`; `method` says who says so."""
-
-    ticks: int
-    method: str
 
 
 @dataclass
@@ -300,20 +242,6 @@ def _closed(sharding: Sharding) -> Sharding:
     return shared(sharding.layout())
 
 
-def kept(layout: Sharding, found: Sharding, strict: bool) -> bool:
-    """Whether a tensor is split as `layout` has it; if not `strict`, but for axes over which it is a partial
-    sum."""
-    if found.dims == layout.dims:
-        return True
-    if strict or not found.unreduced:
-        return False
-    waiting = found.unreduced
-    return all(
-        dim.axes == tuple(axis for axis in stated.axes if not any(axis.overlaps(other) for other in waiting))
-        for dim, stated in zip(found.dims, layout.dims, strict=True)
-    )
-
-
 def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:
     """Ticks, collectives and steps of an operation itself."""
     ticks, count = problem.own_cost(variable, variable.choice)
@@ -322,8 +250,3 @@ def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:
 
 def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
     return (*layouts[:index], layout, *layouts[index + 1 :])
-
-
-def work_of(variable: Variable, choice: Choice) -> int:
-    """Elements that one device reads and writes, where the operation runs so."""
-    return 0 if variable.fixed else variable.size // choice.parts

@@ -13,9 +13,10 @@ from fractions import Fraction
 from shardc.analysis.text import title
 from shardc.diagnostics import warn
 from shardc.planning.machines import load
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import FEMTO, Rates
 from shardc.planning.program.setup import count_work
+from shardc.planning.program.variables import Variable
 
 PRICED = "balanced"  # the machine that says what work costs, where it is free
 LONG = 10**9  # femtoseconds of repeated work that are worth a warning then

@@ -14,7 +14,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from shardc.ops import Trait, has
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
 
 STEPS = 3  # how far apart differences may be without being noticed
 MANY = 1_000  # operations that are few enough to be planned one by one

@@ -20,8 +20,9 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
 from shardc.planning.program.fusion import traffic
-from shardc.planning.program.problem import Problem, Slot, Variable
+from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
+from shardc.planning.program.variables import Slot, Variable
 
 
 def setup(graph: Graph, function: Function, rates: Rates) -> Problem:

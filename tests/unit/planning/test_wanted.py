@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.planning.program.problem import Problem, Variable
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
 from shardc.planning.program.wanted import MANY
 
 MESH = Mesh("pod", (("data", 2), ("model", 4)))

@@ -1,0 +1,244 @@
+"""The integer program of a planning problem, built: columns of operations and loops, then the ways of values.
+
+A value goes from the layout it is given in to the layouts its users need. With one user that is a transport
+problem: a column for each pair of layouts, whose sums are the columns of the choices. With several users
+copies are shared: each user draws a flow from the given layout to its own need, over copies that are paid
+once however many flows use them, and only of layouts that some user needs. Both have linear relaxations that
+are exact on trees.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from math import inf
+
+import numpy as np
+
+from shardc.analysis.manual import NO_AXES
+from shardc.forms.choice import Choice
+from shardc.layout import Sharding
+from shardc.planning.program.choices import Every
+from shardc.planning.program.network import Arc, Columns, Network, Produced, Terms
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Slot, Variable
+
+NEAR = 1e-9  # of a price: what rounding may add
+ONE = 0
+"""The column that is always 1."""
+
+
+def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, most: float = inf) -> Network:
+    """The program for these choices; variables and loops that are not in `every` keep what they have.
+
+    Plans that cost more than `limit` ticks may be missing. Building stops soon after `most` columns.
+    """
+    net = Network(problem, every, prices, limit)
+    _operations(net, every.choices)
+    for slot, held in every.layouts.items():
+        _slot(net, slot, held)
+    variables = [*every.choices, *(variable for slot in every.layouts for variable in (slot.loop, slot.end))]
+    for value in dict.fromkeys(value for variable in variables for value in variable.touched):
+        if value not in problem.free and len(net.integral) <= most:
+            _value(net, value)
+    return net
+
+
+def again(net: Network) -> Network:
+    """The program with the prices that are known now, which say other copies to be made in one."""
+    return network(net.problem, net.every, net.prices, net.limit)
+
+
+def part(
+    problem: Problem,
+    inside: Every,
+    outside: dict[Variable, list[Choice]],
+    values: Iterable[int],
+    prices: Prices,
+) -> Network:
+    """The program of the operations `inside`, which pays for the copies of some values.
+
+    Each use of other operations may choose for itself how they run.
+    """
+    net = Network(problem, inside, prices, outside=outside)
+    _operations(net, inside.choices)
+    for slot, held in inside.layouts.items():
+        _slot(net, slot, held)
+    for value in values:
+        _value(net, value)
+    return net
+
+
+def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
+    """The column that is 1, and those of the operations."""
+    net.row([(net.column(), 1)], 1, 1)
+    for variable, choices in options.items():
+        columns = [net.column(integral=True) for _ in choices]
+        net.chosen[variable] = columns
+        net.row([(column, 1) for column in columns], 1, 1)
+        for column, choice in zip(columns, choices, strict=True):
+            cost = net.problem.own_cost(variable, choice)
+            if any(cost):
+                net.forms[column] = cost
+
+
+def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
+    """What a loop carries has one layout: before, at the start and end of the body, and after."""
+    held: Columns = {layout: [net.column(integral=True)] for layout in layouts}
+    net.row([(column, 1) for (column,) in held.values()], 1, 1)
+    net.tied[slot.loop, slot.index] = net.tied[slot.end, slot.index] = held
+    net.carried.update(dict.fromkeys(slot.args, held))
+
+
+def _value(net: Network, value: int) -> None:
+    problem = net.problem
+    given = _given(net, value)
+    uses: dict[tuple[tuple[Sharding, tuple[int, ...]], ...], Columns] = {}
+    for variable, index in problem.consumers.get(value, []):
+        if not problem.free.issuperset(variable.node.results) or not variable.node.results:
+            need = _options(net, variable, index, operand=True)
+            if need.keys() | given.keys() != given.keys() or len(given) > 1:
+                uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
+    needs = list(uses.values())
+    made = Produced(problem.graph.type(value), problem.trips(value), problem.manual.get(value, NO_AXES))
+    if len(needs) == 1:
+        _transport(net, made, given, needs[0])
+    elif needs:
+        _shared(net, made, given, needs)
+
+
+def _given(net: Network, value: int) -> Columns:
+    if value in net.carried:
+        return net.carried[value]
+    if value in net.problem.arguments:
+        return {net.problem.arguments[value][0]: [ONE]}
+    variable, index = net.problem.producer[value]
+    return _options(net, variable, index, operand=False)
+
+
+def _options(net: Network, variable: Variable, index: int, operand: bool) -> Columns:
+    """The layouts that a variable's choices give an operand or result."""
+    if (variable, index) in net.tied:
+        return net.tied[variable, index]
+    if variable not in net.options:
+        choices = net.outside.get(variable, [variable.choice])
+        return _any(net, [_layouts(choice, operand)[index] for choice in choices])
+    found: Columns = {}
+    for column, choice in zip(net.chosen[variable], net.options[variable], strict=True):
+        found.setdefault(_layouts(choice, operand)[index], []).append(column)
+    return found
+
+
+def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
+    return choice.operands if operand else choice.results
+
+
+def _any(net: Network, layouts: Iterable[Sharding]) -> Columns:
+    """Any one of some layouts, for whoever asks."""
+    distinct = list(dict.fromkeys(layouts))
+    if len(distinct) == 1:
+        return {distinct[0]: [ONE]}
+    found: Columns = {layout: [net.column()] for layout in distinct}
+    net.row([(column, 1) for (column,) in found.values()], 1, 1)
+    return found
+
+
+def _sum(columns: Sequence[int], factor: float = 1) -> Terms:
+    return [(column, factor) for column in columns]
+
+
+def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
+    """One user: a flow from the given layout to the needed one."""
+    if len(given) == 1 or len(need) == 1:
+        for source in given:
+            for target in need:
+                _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
+        return
+    places = list(dict.fromkeys([*given, *need]))
+    ways = {arc: net.column() for arc in _direct(net, made, places, len(places))}
+    net.arcs.update((column, (made, *arc)) for arc, column in ways.items())
+    _conserve(net, ways, places, given, need)
+
+
+def _direct(
+    net: Network, made: Produced, places: list[Sharding], middle: int
+) -> list[tuple[Sharding, Sharding]]:
+    """The copies that may be made, without those that two others do as well in turn, over one of the first
+    `middle` places.
+
+    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
+    another that is left out for it.
+    """
+    key = (made.type, made.manual, middle, *places)
+    if key not in net.prices.direct:
+        pairs = [(source, target) for source in places for target in places if source != target]
+        size = len(places)
+        ticks, count = np.zeros((2, size * size))
+        others = np.flatnonzero(~np.eye(size, dtype=bool).ravel())
+        ticks[others], count[others] = np.array([net.price((made, *pair)) for pair in pairs]).T
+        rank = np.empty(size * size, dtype=np.int64)
+        rank[np.lexsort((count, ticks))] = np.arange(size * size)
+        ticks, count, rank = (each.reshape(size, size) for each in (ticks, count, rank))
+        kept: list[tuple[Sharding, Sharding]] = []
+        for start in range(size):
+            # by middle and end: whether the way over the middle costs no more, in parts that rank lower
+            over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
+            over &= (count[start, :, None] + count <= count[start]) & (rank < rank[start])
+            over &= rank[start, :, None] < rank[start]
+            over[start] = over[middle:] = False
+            np.fill_diagonal(over, False)
+            kept += [
+                (places[start], places[end]) for end in range(size) if end != start and not over[:, end].any()
+            ]
+        net.prices.direct[key] = kept
+    return [arc for arc in net.prices.direct[key] if net.arc((made, *arc))]
+
+
+def _conserve(
+    net: Network,
+    flow: dict[tuple[Sharding, Sharding], int],
+    places: list[Sharding],
+    given: Columns,
+    need: Columns,
+) -> None:
+    """What comes to a place goes on, from the given layout to the needed one."""
+    terms: dict[Sharding, Terms] = {
+        place: [*_sum(given.get(place, [])), *_sum(need.get(place, []), -1)] for place in places
+    }
+    for (source, target), column in flow.items():
+        terms[source].append((column, -1))
+        terms[target].append((column, 1))
+    for place in places:
+        net.row(terms[place], 0, 0)
+
+
+def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
+    """An arc that is used exactly if one of the columns is 1."""
+    if arc[1] != arc[2]:
+        column = net.column()
+        net.arcs[column] = arc
+        net.row([(column, 1), *_sum(columns, -1)], 0, 0)
+
+
+def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
+    """Several users: flows over copies that are made once."""
+    wanted = dict.fromkeys(layout for need in needs for layout in need)
+    places = list(dict.fromkeys([*wanted, *given]))
+    copies: dict[tuple[Sharding, Sharding], int] = {}
+    into: dict[Sharding, list[int]] = {target: [] for target in wanted}
+    out: dict[Sharding, list[int]] = {target: [] for target in places}
+    for source, target in _direct(net, made, places, len(wanted)):
+        if target in wanted:
+            column = copies[source, target] = net.column(integral=True)
+            net.arcs[column] = (made, source, target)
+            into[target].append(column)
+            out[source].append(column)
+    for target, arcs in into.items():
+        users = [column for need in needs for column in need.get(target, [])]
+        net.row([*_sum(arcs), *_sum([*users, *out[target]], -1)], -inf, 0)
+        net.row([*_sum(arcs), *_sum(given.get(target, []))], -inf, 1)
+    for need in needs:
+        flows = {arc: net.column() for arc in copies}
+        for arc, column in flows.items():
+            net.row([(column, 1), (copies[arc], -1)], -inf, 0)
+        _conserve(net, flows, places, given, need)
