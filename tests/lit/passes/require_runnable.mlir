@@ -2,7 +2,7 @@
 // RUN: not shardc --emit sharded %s 2>&1 | filecheck %s
 // RUN: not shardc --target numpy %s 2>&1 | filecheck %s
 
-// CHECK:      require_runnable.mlir:18:7: error: lax.ragged_all_to_all cannot be compiled without its replica_groups
+// CHECK:      require_runnable.mlir:17:7: error: lax.ragged_all_to_all cannot be compiled without its replica_groups
 // CHECK-NEXT:       %2 = stablehlo.custom_call @ragged_all_to_all
 // CHECK-NEXT:       ^
 // CHECK-NEXT: note: this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback (2)
