@@ -39,6 +39,7 @@ from shardc.graph import Node, Region, walk
 from shardc.layout import Axis, Mesh, Sharding, text_of
 from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
 from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
+from shardc.ops.custom_calls import RAGGED_ALL_TO_ALL
 from shardc.ops.rule_builder import partial_kind
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.device_numbers import NUMBER, device_numbers, name_positions, open_number
@@ -62,7 +63,14 @@ class NameAxes(GraphPass):
 
 
 def _is_numbered(node: Node) -> bool:
-    return node.name in NAMED or node.name == NUMBER or bool(own_axes(node))
+    return _way(node) is not None or node.name == NUMBER or bool(own_axes(node))
+
+
+def _way(node: Node) -> _Way | None:
+    """What puts a collective over named axes in the place of one between numbered devices."""
+    if node.attrs.get("call_target_name") == RAGGED_ALL_TO_ALL:
+        return ragged_all_to_all
+    return NAMED.get(node.name)
 
 
 @dataclass
@@ -79,10 +87,10 @@ class _Body:
         for node in region.nodes:
             if node.name == sdy.manual_computation.name:
                 self._enter(node)
-            elif self.mesh is None and (node.name in NAMED or node.name == NUMBER):
+            elif self.mesh is None and (_way(node) or node.name == NUMBER):
                 replace_alone(self.snap, self.builder, node)
-            elif self.mesh and node.name in NAMED:
-                self._replace(node, self.mesh)
+            elif self.mesh and (way := _way(node)):
+                self._replace(node, self.mesh, way)
             elif has(node.name, Trait.REGION) or node.name == sdy.named_computation.name:
                 for inner in node.regions:
                     self.region(inner)
@@ -108,13 +116,13 @@ class _Body:
         if self.manual:
             open_number(self.snap.ops[node.id])
 
-    def _replace(self, node: Node, mesh: Mesh) -> None:
+    def _replace(self, node: Node, mesh: Mesh, way: _Way) -> None:
         op = self.snap.ops[node.id]
         notes = {key: value for key, value in node.attrs.items() if key.startswith("shardc.")}
         self.builder.before(op)
         with self.builder.at(node.loc), self.builder.tagged(notes):
             site = Site(self, node, mesh, self.builder)
-            made = NAMED[node.name](site, list(op.operands))
+            made = way(site, list(op.operands))
         Rewriter.replace_op(op, [], made)
 
 
@@ -235,6 +243,17 @@ def collective_broadcast(site: Site, operands: list[SSAValue]) -> list[SSAValue]
     return [site.builder.one(spmd.collective_broadcast.name, x, axes=axes, root=0) if axes else x]
 
 
+def ragged_all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
+    """Rows sent where tables of each device say; over an axis of one device to itself."""
+    axes = site.axes() or tuple(Axis(name, 1) for name in site.body.manual if site.mesh.sizes[name] == 1)[:1]
+    if not axes:
+        raise site.error(
+            f"{title(site.node)} within each device, which has no axis of size 1 here",
+            "over the axes of a group, devices send to each other",
+        )
+    return [site.builder.one(spmd.ragged_all_to_all.name, *operands, axes=axes)]
+
+
 def _kind(site: Site, x: SSAValue) -> str | None:
     """How the region of a reduction combines: sum, max, min, or None if it takes a gather."""
     combiner = op_of(site.body.snap.graph, site.node).combiner
@@ -262,7 +281,9 @@ def _combined(site: Site, x: SSAValue, axes: Axes) -> SSAValue:
 NEUTRAL = {"prod": 1, "xor": 0, "bitor": 0, "bitand": -1}
 """What changes nothing in the combinations that are reduced after a gather."""
 
-NAMED: dict[str, Callable[[Site, list[SSAValue]], list[SSAValue]]] = {
+_Way = Callable[[Site, list[SSAValue]], list[SSAValue]]
+
+NAMED: dict[str, _Way] = {
     hlo.all_gather.name: all_gather,
     hlo.all_reduce.name: all_reduce,
     hlo.all_to_all.name: all_to_all,

@@ -10,8 +10,8 @@ stops with
         note: …; this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback, infeed
 
 These are operations with an effect outside the program, which every device would have; values that are no
-arrays of numbers; foreign code for arrays in another order than row by row; lax.ragged_all_to_all. It runs
-before shardings are looked for, so that nothing is spent on a program that cannot be.
+arrays of numbers; foreign code for arrays in another order than row by row. It runs before shardings are
+looked for, so that nothing is spent on a program that cannot be.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
-from shardc.ops.custom_calls import HOST_CALL
+from shardc.ops.custom_calls import HOST_CALL, RAGGED_ALL_TO_ALL
 from shardc.ops.host_call import HostCall
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.device_numbers import has_groups
 from shardc.semantics.lapack import is_known, options_of, routine
 
 
@@ -69,7 +70,7 @@ def _check_operations(graph: Graph) -> None:
         (node, problem)
         for function in graph.functions.values()
         for node in walk(function.body)
-        if (problem := _effect(node) or _collective(node) or _order(node) or _memory(node)) is not None
+        if (problem := _effect(node) or _ragged(node) or _order(node) or _memory(node)) is not None
     ]
     if not found:
         return
@@ -109,14 +110,11 @@ def _host_call(node: Node) -> _Problem | None:
     return None
 
 
-def _collective(node: Node) -> _Problem | None:
-    """A collective that JAX has no operation for in StableHLO, only a call with replica groups."""
-    if node.attrs.get("call_target_name") != _RAGGED:
+def _ragged(node: Node) -> _Problem | None:
+    """An exchange whose groups of devices are options of the call."""
+    if node.attrs.get("call_target_name") != RAGGED_ALL_TO_ALL or has_groups(node):
         return None
-    return _Problem(
-        "lax.ragged_all_to_all cannot be compiled: how much each device sends is known only when it runs",
-        "pad the pieces to one size, and use lax.all_to_all",
-    )
+    return _Problem("lax.ragged_all_to_all cannot be compiled without its replica_groups in backend_config")
 
 
 def _order(node: Node) -> _Problem | None:
@@ -142,7 +140,6 @@ def _memory(node: Node) -> _Problem | None:
     return _Problem(f"custom_call @{target} wants arrays that are not stored row by row, as shardc's are")
 
 
-_RAGGED = "ragged_all_to_all"
 _LAYOUTS = ("operand_layouts", "result_layouts")
 
 

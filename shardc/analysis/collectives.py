@@ -27,8 +27,8 @@ def pairs_of(node: Node) -> Pairs:
 
 
 def operand_bytes(graph: Graph, node: Node) -> int:
-    """The size of what a device gives."""
-    return sum(graph.type(value).nbytes for value in node.operands)
+    """The size of what a device gives; further operands say where it goes, and what is there."""
+    return sum(graph.type(value).nbytes for value in node.operands[:1])
 
 
 def sends(node: Node) -> bool:

@@ -45,6 +45,18 @@ def exchange(site: CheckedOp) -> list[State]:
     return [moved(site, site.axes())]
 
 
+def ragged(site: CheckedOp) -> list[State]:
+    """All operands are the same or varying -> varying over the axes, and over what an operand varies over."""
+    partial = [i for i, state in enumerate(site.states) if state.partial]
+    if partial:
+        state = site.states[partial[0]]
+        raise site.error(
+            f"{site.op_name} of a partial {state.kind}: {site.operand(partial[0])}",
+            f"{REDUCERS[state.kind]} over {site.parts.text(state.partial)} first",
+        )
+    return [State(site.axes().union(*(state.varies for state in site.states)))]
+
+
 def broadcast(site: CheckedOp) -> list[State]:
     """-> the same over the axes."""
     axes = site.axes()
@@ -158,6 +170,7 @@ COMMUNICATION: dict[str, TypingRule] = {
     spmd.axis_index.name: axis_index,
     spmd.collective_broadcast.name: broadcast,
     spmd.collective_permute.name: exchange,
+    spmd.ragged_all_to_all.name: ragged,
     spmd.reduce_scatter.name: reduce_scatter,
     spmd.to_partial.name: to_partial,
     spmd.vary.name: exchange,

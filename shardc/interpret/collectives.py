@@ -17,7 +17,7 @@ from shardc.graph.program import Op
 from shardc.layout import Axis, LayoutError, Mesh
 from shardc.ops import hlo, spmd
 from shardc.semantics.arrays import Array, Body
-from shardc.semantics.blocks import check_copies, combine, groups, identity_array, positions
+from shardc.semantics.blocks import BlockError, check_copies, combine, groups, identity_array, positions
 from shardc.semantics.reduction import UFUNCS
 
 Blocks = list[Array]
@@ -119,6 +119,32 @@ def _spmd_all_to_all(op: Op, values: Sequence[Blocks], place: Place) -> list[Blo
     split, concat = _int(op, "split_dim"), _int(op, "concat_dim")
     found = place.groups(_axes(op))
     return [_per_group(values[0], found, lambda m: _all_to_all_blocks(m, split, concat))]
+
+
+def _ragged_all_to_all(op: Op, values: Sequence[Blocks], place: Place) -> list[Blocks]:
+    """In the order of senders; rows beyond an end are an error, as numbers of rows that do not agree are."""
+    operands, outputs, *tables = values
+    results: Blocks = list(outputs)
+    for group in place.groups(_axes(op)):
+        rows = {i: np.array([table[i] for table in tables], np.int64) for i in group}
+        share = rows[group[0]].shape[1] // len(group)
+        written = {i: np.array(outputs[i]) for i in group}
+        for sender, source in enumerate(group):
+            for receiver, target in enumerate(group):
+                sent = rows[source][:, receiver * share : (receiver + 1) * share]
+                taken = rows[target][3, sender * share : (sender + 1) * share]
+                for start, count, to, expected in zip(*sent[:3], taken, strict=True):
+                    part = operands[source][start : start + count]
+                    where = written[target][to : to + count]
+                    if min(start, to, count) < 0 or not len(part) == len(where) == count == expected:
+                        raise BlockError(
+                            f"position {sender} sends {count} rows from {start} to position {receiver}, "
+                            f"which puts {expected} from {to} on"
+                        )
+                    where[...] = part
+        for i in group:
+            results[i] = written[i]
+    return [results]
 
 
 def _permute(blocks: Blocks, found: Sequence[Group], pairs: Sequence[tuple[int, int]]) -> Blocks:
@@ -242,6 +268,7 @@ EXCHANGES: dict[str, Exchange] = {
     spmd.all_gather.name: _spmd_all_gather,
     spmd.reduce_scatter.name: _spmd_reduce_scatter,
     spmd.all_to_all.name: _spmd_all_to_all,
+    spmd.ragged_all_to_all.name: _ragged_all_to_all,
     spmd.collective_permute.name: _spmd_collective_permute,
     spmd.collective_broadcast.name: _spmd_collective_broadcast,
     spmd.all_slice.name: _spmd_all_slice,

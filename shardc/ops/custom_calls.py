@@ -135,6 +135,9 @@ def approx_top_k(op: Op) -> FactorRule:
     return builder.build()
 
 
+RAGGED_ALL_TO_ALL = "ragged_all_to_all"
+"""The target that lax.ragged_all_to_all has in StableHLO, with its groups in `backend_config`."""
+
 HOST_CALL = "shardc_host"
 """The target of a call of a function on the host, which knows whole arrays; `backend_config` says which."""
 

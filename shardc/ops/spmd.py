@@ -11,5 +11,6 @@ from shardc.ops.collective.device import axis_index as axis_index
 from shardc.ops.collective.device import vary as vary
 from shardc.ops.collective.partial import as_partial as as_partial
 from shardc.ops.collective.partial import to_partial as to_partial
+from shardc.ops.collective.ragged_all_to_all import ragged_all_to_all as ragged_all_to_all
 from shardc.ops.collective.reduce_scatter import reduce_scatter as reduce_scatter
 from shardc.ops.collective.show import print_ as print_

@@ -39,9 +39,22 @@ _LIMIT = 2**31
 
 
 def device_numbers(node: Node, key: str) -> Numbers:
-    """The numbers of devices in an attribute of a collective."""
-    value = node.attrs[key]
+    """The numbers of devices in an attribute of a collective, or in the options of a custom call."""
+    value = _options(node)[key] if node.name == hlo.custom_call.name else node.attrs[key]
     return np.array(value.array() if isinstance(value, Dense) else value, np.int64)
+
+
+def has_groups(node: Node) -> bool:
+    """Whether the options of a custom call have groups of devices, all of one size."""
+    try:
+        return device_numbers(node, "replica_groups").ndim == 2
+    except (KeyError, TypeError, ValueError):
+        return False
+
+
+def _options(node: Node) -> dict[str, object]:
+    options = node.attrs.get("backend_config")
+    return dict(cast("tuple[tuple[str, object], ...]", options)) if isinstance(options, tuple) else {}
 
 
 def name_positions(

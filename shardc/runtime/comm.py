@@ -23,6 +23,7 @@ from shardc.layout import KINDS
 from shardc.runtime.collectives import Array, split
 from shardc.runtime.groups import MeshGroups, Names
 from shardc.runtime.mesh import Axes, names_of
+from shardc.runtime.ragged import ragged_all_to_all
 
 _HERE = str(Path(__file__).parent) + os.sep
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
@@ -112,6 +113,22 @@ class Comm(ABC):
         split_dim = self._divisible("all_to_all", x, axes, split_axis, tiled)
         concat_dim = _dimension("all_to_all", concat_axis, np.ndim(x))
         return self._call("all_to_all", x, axes, split_axis=split_dim, concat_axis=concat_dim, tiled=tiled)
+
+    def ragged_all_to_all(
+        self,
+        x: ArrayLike,
+        output: ArrayLike,
+        input_offsets: ArrayLike,
+        send_sizes: ArrayLike,
+        output_offsets: ArrayLike,
+        recv_sizes: ArrayLike,
+        axes: Axes,
+    ) -> Array:
+        """Send rows of x to each position in turn, which puts them into its `output`, as JAX says it."""
+        tables = [np.asarray(t) for t in (input_offsets, send_sizes, output_offsets, recv_sizes)]
+        return ragged_all_to_all(
+            np.asarray(x), np.asarray(output), tables, lambda parts: self.all_to_all(parts, axes, 0, 0)
+        )
 
     def ppermute(self, x: ArrayLike, axes: Axes, perm: Sequence[tuple[int, int]]) -> Array:
         """Send x from source to destination for each (source, destination); the others get zeros."""

@@ -76,6 +76,15 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
     )
 
 
+@JAX.prints(spmd.ragged_all_to_all)
+@collective
+def ragged_all_to_all(scope: Scope, node: Node) -> Expr:
+    """JAX wants all operands to vary alike."""
+    varies = scope.emission.varying.get(node.results[0], frozenset[str]())
+    arrays = [cast_to(scope, scope.expr(value), varies, value) for value in node.operands]
+    return call("lax.ragged_all_to_all", *arrays, axis_name=axis_name(scope, node))
+
+
 @JAX.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:

@@ -101,6 +101,19 @@ class Comm:
             exchanged(group, pieces(np.asarray(x), split_axis, group.size)), axis=concat_axis
         )
 
+    def ragged_all_to_all(self, x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes):
+        """Send rows of x to each position in turn, which puts them into its `output`."""
+        parts = np.zeros((len(input_offsets), *x.shape), x.dtype)
+        for part, start, count in zip(parts, input_offsets, send_sizes, strict=True):
+            part[:count] = x[start : start + count]
+        came, places, counts = (self.all_to_all(a, axes, 0, 0) for a in (parts, output_offsets, send_sizes))
+        if not np.array_equal(counts, recv_sizes):
+            raise ValueError(f"ragged_all_to_all: {counts} rows come, and recv_sizes says {recv_sizes}")
+        result = np.array(output)
+        for part, place, count in zip(came, places, counts, strict=True):
+            result[place : place + count] = part[:count]
+        return result
+
     def ppermute(self, x, axes, perm):
         """Send x from source to destination for each (source, destination); the others get zeros.
 

@@ -52,6 +52,13 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
     return _comm(scope, node, "all_to_all", split_axis=split, concat_axis=concat)
 
 
+@NUMPY.prints(spmd.ragged_all_to_all)
+@collective
+def ragged_all_to_all(scope: Scope, node: Node) -> Expr:
+    arrays = [scope.expr(value) for value in node.operands]
+    return call("comm.ragged_all_to_all", *arrays, axis_name(scope, node))
+
+
 @NUMPY.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:

@@ -59,6 +59,13 @@ def all_to_all(scope: Scope, node: Node) -> Expr:
     )
 
 
+@SHARD.prints(spmd.ragged_all_to_all)
+@collective
+def ragged_all_to_all(scope: Scope, node: Node) -> Expr:
+    arrays = [scope.expr(value) for value in node.operands]
+    return call("ragged_all_to_all", *arrays, axes(scope, node))
+
+
 @SHARD.prints(spmd.collective_permute)
 @collective
 def collective_permute(scope: Scope, node: Node) -> Expr:

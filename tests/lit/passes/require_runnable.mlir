@@ -2,11 +2,10 @@
 // RUN: not shardc --emit sharded %s 2>&1 | filecheck %s
 // RUN: not shardc --target numpy %s 2>&1 | filecheck %s
 
-// CHECK:      require_runnable.mlir:17:7: error: lax.ragged_all_to_all cannot be compiled: how much
-// CHECK-NEXT:       %1 = stablehlo.custom_call @ragged_all_to_all
+// CHECK:      require_runnable.mlir:17:7: error: lax.ragged_all_to_all cannot be compiled without its replica_groups
+// CHECK-NEXT:       %2 = stablehlo.custom_call @ragged_all_to_all
 // CHECK-NEXT:       ^
-// CHECK-NEXT: note: pad the pieces to one size, and use lax.all_to_all; this cannot be compiled either:
-// CHECK-SAME: custom_call @ragged_all_to_all, custom_call @xla_ffi_python_cpu_callback (2)
+// CHECK-NEXT: note: this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback (2)
 module {
   sdy.mesh @mesh = <["x"=2]>
   func.func public @main(%a: tensor<8xf32>, %n: tensor<4xi32>) -> tensor<8xf32> {

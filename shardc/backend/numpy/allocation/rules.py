@@ -135,7 +135,12 @@ allocates(hlo.divide, broadcasts=True)(operator("/"))
 allocates(hlo.concatenate, hlo.dynamic_update_slice, hlo.iota, hlo.pad)(row_major)
 allocates(group.mean, idiom.keepdims, idiom.put_layer)(row_major)
 allocates(
-    spmd.all_reduce, spmd.all_gather, spmd.all_to_all, spmd.collective_broadcast, spmd.collective_permute
+    spmd.all_reduce,
+    spmd.all_gather,
+    spmd.all_to_all,
+    spmd.collective_broadcast,
+    spmd.collective_permute,
+    spmd.ragged_all_to_all,
 )(row_major)
 
 

@@ -160,6 +160,23 @@ def _all_to_all(
     return e.op(spmd.all_to_all.name, x, result=result, axes=axes, split_dim=split, concat_dim=concat)
 
 
+def ragged_all_to_all(
+    e: Emitter,
+    x: Tensor,
+    output: Tensor,
+    input_offsets: Tensor,
+    send_sizes: Tensor,
+    output_offsets: Tensor,
+    recv_sizes: Tensor,
+    axis_name: MeshAxes,
+) -> Tensor:
+    """send_sizes rows of x from input_offsets on go to each device in turn, which puts them into its `output`
+    from output_offsets on; recv_sizes is how many come from each.
+    """
+    tables = (input_offsets, send_sizes, output_offsets, recv_sizes)
+    return e.op(spmd.ragged_all_to_all.name, x, output, *tables, result=output.type, axes=axis_name)
+
+
 def ppermute(e: Emitter, x: Tensor, axis_name: MeshAxes, perm: Placed) -> Tensor:
     """Send blocks from source to destination for each (source, destination) pair; others receive zeros."""
     pairs = _pairs(perm)

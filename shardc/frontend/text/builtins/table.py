@@ -192,6 +192,7 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     # collectives, in @shard_map functions
     "all_gather": collectives.of_each(collectives.all_gather),
     "all_to_all": collectives.of_each(collectives.all_to_all),
+    "ragged_all_to_all": collectives.ragged_all_to_all,
     "axis_index": collectives.axis_index,
     "axis_size": collectives.axis_size,
     "block": collectives.block,
