@@ -15,6 +15,7 @@ from enum import Enum
 from typing import Protocol
 
 from shardc.graph import Op, TensorType
+from shardc.ops.batching import Batching
 from shardc.ops.derivative import Derivative
 from shardc.ops.rule import FactorRule
 from shardc.ops.untyped import Types, UntypedOp
@@ -160,7 +161,8 @@ class OpDef:
     number of positions in the group, for collectives; steps: messages of the ring one after the other, from
     the number of positions. title: what people call it, where that is not its
     name. example: one operation of this kind, which pages show. derivative: how its results change with its
-    operands (`ops/derivatives/`); None if nobody said, which gradients report.
+    operands (`ops/derivatives/`); None if nobody said, which gradients report. batching: how it runs on
+    stacks (`ops/batches/`), likewise.
     """
 
     name: str
@@ -177,10 +179,15 @@ class OpDef:
     title: str | None = None
     example: Op | None = None
     derivative: Derivative | None = None
+    batching: Batching | None = None
 
     def differentiate(self, derivative: Derivative) -> None:
         """Give the definition its derivative, whose formula names operations that are defined later."""
         object.__setattr__(self, "derivative", derivative)
+
+    def batch(self, batching: Batching) -> None:
+        """Give the definition its rule for stacks, likewise."""
+        object.__setattr__(self, "batching", batching)
 
     @property
     def dialect(self) -> str:

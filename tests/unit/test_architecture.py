@@ -26,6 +26,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("planning",),  # of a program: it may start from another propagation (planning/program/data_first.py)
     ("check", "interpret"),
     ("gradients",),
+    ("batching",),  # vmap, which inlines calls as gradients do
     ("dialects",),
     ("rewrite",),
     ("passes",),

@@ -96,6 +96,8 @@ class Bodies:
                 returned = self._per_device(function, tensors, typed, parameters, results, names, bound)
             else:
                 returned = self.body(function, _valued(typed, tensors), results, manual, bound=bound)
+            if public and None in returned:
+                raise self.e.error(f"{function.name} returns None", pos=_end(function))
             self.builder.document(function.doc)
             self.builder.ret([tensor.value for value in returned for tensor in tensors_of(value)])
         annotated = mapped or any(x.sharding for x in types)

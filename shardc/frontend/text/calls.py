@@ -89,7 +89,6 @@ _ELSEWHERE = {
     "dynamic_slice_in_dim": "x[i : i + 4] has a size known while compiling; dynamic_slice(x, starts, sizes)",
     "fori_loop": "for i in range(n) carrying x: and below it what a turn does",
     "scan": "for x in xs carrying h: and below it what a turn does",
-    "vmap": "functions work on whole arrays: write the dimension",
     "print": "print(x) is a statement of its own",
     "breakpoint": "breakpoint(x) is a statement of its own",
 }

@@ -232,7 +232,8 @@ class ProgramReader:
         signature = self.built.signature(name)
         if scope.manual is not None and signature.mapped:
             check_shardings(scope, scope.manual, name, signature, pos)
-        if signature.mapped or any(len(list(annotated_leaves(p))) != 1 for p in signature.parameters):
+        several = any(len(list(annotated_leaves(p))) != 1 for p in signature.parameters)
+        if signature.mapped or function.rules or several:
             apply = self._caller(scope, function, pos)
         else:
             apply = self.built.body_of(function, signature)

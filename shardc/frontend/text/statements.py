@@ -208,7 +208,8 @@ def results_of(
             what = "the result" if len(types) == 1 else f"result {i}"
             results.append(fit(scope, types[i], item, f"{what} of {function.name}", expr.pos, reasons))
         else:
-            results.append(_as_tensors(scope, function, item, expr.pos))
+            none = item is None and len(items) > 1  # no cotangent, in a function that a derivative calls
+            results.append(None if none else _as_tensors(scope, function, item, expr.pos))
     if not any(tensors_of(result) for result in results):
         raise scope.e.error(f"{function.name} returns nothing", pos=statement.pos)
     return results

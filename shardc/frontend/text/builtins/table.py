@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from typing import Any
 
-from shardc.frontend.text import gradients
+from shardc.frontend.text import gradients, jacobians, mapping
 from shardc.frontend.text.builtins import (
     collectives,
     complex_numbers,
@@ -163,10 +163,14 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "while_loop": control.while_loop,
     # derivatives
     "grad": gradients.grad,
+    "hessian": jacobians.hessian,
+    "jacfwd": jacobians.jacfwd,
+    "jacrev": jacobians.jacrev,
     "jvp": gradients.jvp,
     "stop_gradient": gradients.stop_gradient,
     "value_and_grad": gradients.value_and_grad,
     "vjp": gradients.vjp,
+    "vmap": mapping.vmap,
     # random numbers
     "bernoulli": random.bernoulli,
     "categorical": random.categorical,
