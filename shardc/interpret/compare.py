@@ -32,8 +32,10 @@ class Compared:
     """One result of the devices, and how far it is from the truth.
 
     error, own, allowed: the largest of the devices, of one device, and what the former may be; parts of the
-    largest element. wrong: elements that are further off, or integers that differ. open: elements that are
-    not compared, since they hang on `decisions`. equal: whether it is to the bit what one device gives.
+    largest element, where one device gives a number. wrong: elements that are further off, or integers that
+    differ. open: elements that are not compared, since they hang on `decisions`. equal: whether it is to the
+    bit what one device gives. hidden: elements other than zero that are smaller than what is allowed; lost:
+    those that are numbers in f64 and none on one device.
     """
 
     index: int
@@ -46,6 +48,8 @@ class Compared:
     open: int
     equal: bool
     decisions: tuple[Decision, ...] = ()
+    hidden: int = 0
+    lost: int = 0
 
     @property
     def same(self) -> bool:
@@ -76,8 +80,20 @@ class Compared:
         return ""
 
     def _notes(self) -> list[str]:
-        found = _plain(self.array)
-        notes = [f"all {self.type.size} elements are {found}: that shows little"] if found else []
+        size = self.type.size
+        found, none = _plain(self.array), _numberless(self.array)
+        notes = [f"all {size} elements are {found}: that shows little"] if found else []
+        if not found and 2 * none >= size > 0:
+            notes.append(f"{none} of {size} elements are NaN or infinite: that shows little")
+        if self.lost:
+            notes.append(
+                f"{self.lost} of {size} elements are numbers in f64 that {self.type.dtype} does not hold"
+            )
+        if 2 * self.hidden > size:
+            notes.append(
+                f"{self.hidden} of {size} elements are smaller than the error allowed, {self.allowed:.1e}: "
+                "that shows little"
+            )
         if self.own > _NOISE:
             notes.append("the single-device program is itself far from f64: that shows little")
         return notes
@@ -91,6 +107,11 @@ def _plain(array: Array) -> str:
     if bool(np.isnan(wide).all()):
         return "NaN"
     return f"{wide[0]:g}" if bool((wide == wide[0]).all()) else ""
+
+
+def _numberless(array: Array) -> int:
+    """How many elements are NaN or infinite."""
+    return int(np.sum(~np.isfinite(array))) if array.dtype.kind in "fcV" else 0
 
 
 def compare(
@@ -146,6 +167,7 @@ class _Judge:
         finite = np.abs(exact[np.isfinite(exact)]) if exact.dtype.kind in "fc" else np.ones(1)
         self.scale = float(finite.max(initial=0.0)) or 1.0
         self.apart = self._apart(own)
+        self.lost = self._lost(own)
         self.moved = np.zeros(exact.shape, np.bool_)
 
     @property
@@ -175,23 +197,43 @@ class _Judge:
             self.index,
             self.type,
             self.got,
-            float(errors.max(initial=0.0)),
+            float(errors[~self.lost].max(initial=0.0)),
             self._largest(),
             0.0 if self.integers else self._allowed(),
             int(wrong.sum()) - open,
             open,
             self.got.tobytes() == self.own.tobytes(),
             tuple(decisions),
+            self._hidden(),
+            int(self.lost.sum()),
         )
+
+    def _hidden(self) -> int:
+        """Elements other than zero that could be anything of their size, or zero."""
+        if self.integers or self.exact.dtype.kind not in "fc":
+            return 0
+        sizes = np.abs(self.exact) / self.scale
+        return int(np.sum((sizes > 0) & (sizes <= self._allowed())))
 
     def _unsure(self) -> NDArray[np.bool_]:
         if not self.decisions:
             return np.zeros(self.exact.shape, np.bool_)
         return self.moved | (self.apart > allowed(self._usual(self.apart), self.limit))
 
+    def _lost(self, own: Array) -> NDArray[np.bool_]:
+        """Elements that overflow: numbers in f64, infinite or NaN on one device."""
+        if self.integers or not self.fits:
+            return np.zeros(self.exact.shape, np.bool_)
+        return np.isfinite(self.exact) & ~np.isfinite(own)
+
     def _wrong(self) -> NDArray[np.bool_]:
-        """Elements that are further off than they may be; what one device gives, to the bit, is right."""
+        """Elements that are further off than they may be; what one device gives, to the bit, is right.
+
+        Where one device overflows, the devices may in another way: infinity less infinity is NaN.
+        """
         same = (self.got == self.own) | (_nan(self.got) & _nan(self.own))
+        if self.lost.any():
+            same |= self.lost & ~np.isfinite(self.got)
         return ~same & ~(self._apart(self.got) <= self._allowed())
 
     def _allowed(self) -> float:

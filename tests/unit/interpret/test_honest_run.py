@@ -102,6 +102,26 @@ def test_results_that_show_nothing(say: Say, value: str, said: str) -> None:
     assert code == 0 and said in text
 
 
+def test_results_half_of_which_are_no_numbers(say: Say) -> None:
+    x = np.where(np.arange(8) < 5, -1.0, 1.0).astype(np.float32)
+    text, code = say("mesh pod[m=2]\ndef main(x: f32[8@m]) -> f32[8@m]:\n    return sqrt(x)\n", x=x)
+    assert code == 0 and "5 of 8 elements are NaN or infinite: that shows little" in text
+
+
+def test_sums_that_overflow(say: Say) -> None:
+    """Devices find infinities of both signs, one device infinity; in f64 the sum is 0."""
+    x = np.array([[3e38, 3e38, -3e38, -3e38], [1, 2, 3, 4]], np.float32)
+    text, code = say("mesh pod[m=2]\ndef main(x: f32[2, 4@m]) -> f32[2]:\n    return sum(x, axis=1)\n", x=x)
+    assert code == 0 and "DIFFERS" not in text and "off by inf" not in text
+    assert "1 of 2 elements are numbers in f64 that f32 does not hold" in text
+
+
+def test_elements_that_one_of_them_hides(say: Say) -> None:
+    x = np.array([1e9, 1, 2, 3, 4, 5, 6, 7], np.float32)
+    text, code = say("mesh pod[m=2]\ndef main(x: f32[8@m]) -> f32[8@m]:\n    return x * x\n", x=x)
+    assert code == 0 and "7 of 8 elements are smaller than the error allowed" in text
+
+
 def test_a_decision_that_falls_otherwise(say: Say) -> None:
     """The sum is 1/2 in f64; in f32 its terms are rounded, so the devices and one device round both ways."""
     rng = np.random.default_rng(0)
