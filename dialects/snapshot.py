@@ -1,6 +1,7 @@
 """A module as a Graph, and the shardings of a Graph written back onto the module.
 
-Ids are dense and in program order. A `stablehlo.dot` is the `dot_general` that it stands for. Attribute
+Ids are dense and in program order. A `stablehlo.dot` is the `dot_general` that it stands for, and
+the dimension of a sort is counted from the front. Attribute
 values, types and shardings are converted once per attribute object, so equal operations that share their
 attributes (as the reader makes them) cost a dictionary look-up.
 """
@@ -123,6 +124,8 @@ class _Reader:
                 name = hlo.dot_general.name
                 dims = DotDims.of_dot(self.type(op.operands[0].type).rank)
                 attrs = {**attrs, "dot_dimension_numbers": dims}
+            elif regions and name == hlo.sort.name:
+                attrs = _from_the_front(attrs, self.type(op.operands[0].type).rank)
         except LayoutError as error:
             raise ShardcError(str(error), loc) from None
         operands = tuple([numbers[id(v)] for v in op.operands])
@@ -316,3 +319,9 @@ def _write_results(op: Operation, shardings: Sequence[Sharding | None]) -> None:
     partial = partial_of(full[0]) if len(full) == 1 else partials_of(full)
     if partial is not None:
         op.attributes[PARTIAL] = partial
+
+
+def _from_the_front(attrs: dict[str, object], rank: int) -> dict[str, object]:
+    """The attributes of a sort, whose dimension may be counted from the back."""
+    dim = attrs.get("dimension")
+    return {**attrs, "dimension": dim + rank} if isinstance(dim, int) and dim < 0 else attrs

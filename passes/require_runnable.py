@@ -10,8 +10,8 @@ stops with
         note: …; this cannot be compiled either: custom_call @xla_ffi_python_cpu_callback, infeed
 
 These are operations with an effect outside the program, which every device would have; values that are no
-arrays of numbers; foreign code for arrays in another order than row by row. It runs before shardings are
-looked for, so that nothing is spent on a program that cannot be.
+arrays of numbers; foreign code for arrays in another order than row by row; comparisons of one type as if
+it were another. It runs before shardings are looked for, so that nothing is spent on a program that cannot be.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import cast
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.graph import Graph, Node, walk
+from shardc.graph import Graph, Node, is_complex, is_float, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
 from shardc.ops.custom_calls import HOST_CALL, RAGGED_ALL_TO_ALL
@@ -70,7 +70,7 @@ def _check_operations(graph: Graph) -> None:
         (node, problem)
         for function in graph.functions.values()
         for node in walk(function.body)
-        if (problem := _effect(node) or _ragged(node) or _order(node) or _memory(node)) is not None
+        if (problem := _problem(node, graph)) is not None
     ]
     if not found:
         return
@@ -79,6 +79,31 @@ def _check_operations(graph: Graph) -> None:
     counted = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in others.items())
     also = f"this cannot be compiled either: {counted}" if others else ""
     raise ShardcError(problem.message, node.loc, "; ".join(filter(None, (problem.hint, also))) or None)
+
+
+def _problem(node: Node, graph: Graph) -> _Problem | None:
+    if node.name == hlo.compare.name:
+        return _comparison(node, graph)
+    return _effect(node) or _ragged(node) or _order(node) or _memory(node)
+
+
+def _comparison(node: Node, graph: Graph) -> _Problem | None:
+    """Numbers are compared as what they are; XLA refuses all else, too."""
+    dtype, said = graph.type(node.operands[0]).dtype, str(node.attrs.get("compare_type", "NOTYPE"))
+    if dtype in DTYPES and said != "NOTYPE" and said not in (kinds := _kinds(dtype)):
+        return _Problem(
+            f"a comparison of {dtype} cannot be {said}: it is {' or '.join(kinds)}",
+            "say so, or nothing: it follows from the type",
+        )
+    return None
+
+
+def _kinds(dtype: str) -> tuple[str, ...]:
+    if is_float(dtype):
+        return ("FLOAT", "TOTALORDER")
+    if is_complex(dtype):
+        return ("FLOAT",)
+    return ("UNSIGNED",) if dtype[0] in "ub" else ("SIGNED",)
 
 
 def _effect(node: Node) -> _Problem | None:

@@ -49,7 +49,10 @@ class UnifyMeshes(GraphPass):
     def rewrite(self, shared: SharedGraph) -> bool:
         module = shared.module
         meshes = module_meshes(module)
-        used = [name for name in _used(module) if not meshes[name].is_maximal]
+        named = _used(module)
+        if any(name not in meshes for name in named):  # the verifier says where
+            return False
+        used = [name for name in named if not meshes[name].is_maximal]
         if len(used) < 2:
             unused = {name for name, mesh in meshes.items() if name not in used and not mesh.is_maximal}
             if used:

@@ -187,3 +187,57 @@ def test_searches_among_nans() -> None:
     for target in ("jax", "numpy"):
         found = by_shardc(text, [edges, values], target)[0]
         np.testing.assert_array_equal(found, np.searchsorted(edges, np.abs(values) * np.sign(values)))
+
+
+WHOLE_NUMBERS = np.array([0, 1, -1, 2, -2, 7, -(2**31), 2**31 - 1], np.int32)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_powers_of_integers(target: str) -> None:
+    """A negative exponent gives 0, except for the bases 1 and -1."""
+    body = "%0 = stablehlo.power %x, %y : tensor<8x8xi32>\nreturn %0 : tensor<8x8xi32>"
+    text = program(body, "tensor<8x8xi32>", "8x8xi32 8x8xi32")
+    x = np.repeat(WHOLE_NUMBERS[:, None], 8, axis=1)
+    y = np.repeat(np.array([[0, 1, -1, 2, -2, 3, -(2**31), 31]], np.int32), 8, axis=0)
+    np.testing.assert_array_equal(by_shardc(text, [x, y], target)[0], by_xla(text, [x, y])[0])
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("dimension", [-1, -2])
+def test_sorts_along_a_dimension_counted_from_the_back(dimension: int, target: str) -> None:
+    text = sorting(COMPARATORS["swapped"], dimension)
+    arrays = [TIES, -NUMBERS]
+    for got, wanted in zip(by_shardc(text, arrays, target), by_xla(text, arrays), strict=True):
+        np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(ShardcError, match="sort has dimension -3, which is no dimension"):
+        by_shardc(text.replace(f"dimension = {dimension}", "dimension = -3"), arrays, target)
+
+
+@pytest.mark.parametrize("x64", [False, True])
+def test_windows_from_a_value_that_is_not_neutral(x64: bool) -> None:
+    """lax takes the first value in the dtype of the elements, whichever dtype JAX gives to a number."""
+    body = """%c = stablehlo.constant dense<0.25> : tensor<f32>
+    %0 = "stablehlo.reduce_window"(%x, %c) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.maximum %a, %b : tensor<f32>
+      stablehlo.return %p : tensor<f32>
+    }) {window_dimensions = array<i64: 3, 2>, window_strides = array<i64: 2, 2>,
+        padding = dense<[[-1, 1], [-1, -1]]> : tensor<2x2xi64>}
+        : (tensor<8x8xf32>, tensor<f32>) -> tensor<3x3xf32>
+    return %0 : tensor<3x3xf32>"""
+    text = program(body, "tensor<3x3xf32>", "8x8xf32")
+    with jax.enable_x64(x64):
+        np.testing.assert_array_equal(by_shardc(text, [WAVES], "jax")[0], by_xla(text, [WAVES])[0])
+
+
+def test_random_bits_from_a_state_that_jax_has_not() -> None:
+    body = """%0, %1 = stablehlo.rng_bit_generator %x, algorithm = PHILOX
+        : (tensor<3xui64>) -> (tensor<3xui64>, tensor<4x8xui32>)
+    return %0, %1 : tensor<3xui64>, tensor<4x8xui32>"""
+    text = program(body, "tensor<3xui64>, tensor<4x8xui32>", "3xui64").replace('[{"a"}, {"b"}]', "[{}]")
+    state = np.array([1, 2, 3], np.uint64)
+    with jax.enable_x64(True):
+        for got, wanted in zip(by_shardc(text, [state], "numpy"), by_xla(text, [state]), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+    with pytest.raises(ShardcError, match=r"from a state of u64\[2\] or u32\[4\], not of u64\[3\]"):
+        by_shardc(text, [state], "jax")

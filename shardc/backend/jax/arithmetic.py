@@ -16,7 +16,7 @@ from shardc.backend.python.elementwise import (
     operator,
     strict,
 )
-from shardc.backend.python.expressions import Expr, binary, call, method, unary
+from shardc.backend.python.expressions import Expr, binary, call, method, raw, unary
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.products import contraction
@@ -64,4 +64,20 @@ def _compare_total(scope: Scope, node: Node) -> Expr:
 
 JAX.prints(hlo.compare)(comparison(_compare_total))
 JAX.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=strict("lax.div")))
-JAX.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=function("jnp.power")))
+
+
+def power(scope: Scope, node: Node) -> Printed:
+    """x ** y of integers; a negative y, which JAX leaves open, gives 0 except for the bases 1 and -1."""
+    base, exponent = node.operands
+    known = scope.term(exponent).literal
+    if scope.type(base).dtype.startswith("u") or (known is not None and not known.startswith("-")):
+        return function("jnp.power")(scope, node)
+    x, y = scope.variable(base), scope.variable(exponent)
+    one, zero = raw("1"), raw("0")
+    sign = binary("**", x, binary("&", y, one))
+    below = call("jnp.where", binary("==", call("abs", x), one), sign, zero)
+    above = call("jnp.power", x, call("jnp.maximum", y, zero))
+    return call("jnp.where", binary("<", y, zero), below, above)
+
+
+JAX.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=power))

@@ -173,6 +173,13 @@ def rng_bit_generator(scope: Scope, node: Node) -> Printed:
     type = scope.type(node.results[1])
     if not type.dtype.startswith("u"):
         raise ShardcError(f"JAX makes random bits of unsigned integers, not of {type.dtype}", node.loc)
+    state = scope.type(node.operands[0])
+    if (state.dtype, state.shape) not in (("u64", (2,)), ("u32", (4,))):
+        raise ShardcError(
+            f"JAX makes random bits from a state of u64[2] or u32[4], not of {state}",
+            node.loc,
+            "the other targets take this one too",
+        )
     algorithm = f"lax.RandomAlgorithm.{_ALGORITHMS[str(node.attrs['rng_algorithm'])]}"
     dtype = scope.target.dtype(type.dtype)
     shape = integers(type.shape)

@@ -8,6 +8,7 @@ from typing import cast
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.expressions import Expr, call, index, integers, raw, tuple_of
+from shardc.backend.python.reductions import is_neutral
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
@@ -93,6 +94,8 @@ def reduce_window(scope: Scope, node: Node) -> Expr:
     kind = combiner(node.regions[0], scope.graph)
     combine = _COMBINE.get(kind or "") or scalar_function(scope, node, 0, "combine", ("a", "b"))
     first = scope.index(start) if kind in _COMBINE else scope.expr(start)
+    if scope.term(start).weak and kind in _COMBINE and not is_neutral(scope, kind, start):
+        first = call(scope.target.dtype(scope.type(start).dtype), first)  # lax asks for one dtype
     return call("lax.reduce_window", scope.expr(value), first, combine, *_geometry(scope, node))
 
 

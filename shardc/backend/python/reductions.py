@@ -46,13 +46,13 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
     )
     if narrow:
         expr = method(expr, "astype", scope.target.dtype(type.dtype))
-    if not empty and not _is_neutral(scope, kind, start):
+    if not empty and not is_neutral(scope, kind, start):
         expr = _combined(xp, kind, expr, scope.term(start).expr)
     shape = (1 if d in dims else n for d, n in enumerate(type.shape) if keepdims or d not in dims)
     return Term(expr, tuple(shape))
 
 
-def _is_neutral(scope: Scope, kind: str, start: int) -> bool:
+def is_neutral(scope: Scope, kind: str, start: int) -> bool:
     """Whether the start value is a literal that changes nothing."""
     term, dtype = scope.term(start), scope.type(start).dtype
     if kind in ("and", "or"):

@@ -22,7 +22,9 @@ def _types(op: UntypedOp) -> Types:
     if not op.operands:
         raise op.error("needs at least one operand")
     first = op.operands[0]
-    op.dimension("dimension", first.rank, max(first.rank - 1, 0))
+    dim = op.integer("dimension", -1)
+    if not -first.rank <= dim < first.rank:
+        raise op.error(f"has dimension {dim}, which is no dimension of a tensor of rank {first.rank}")
     if any(type.shape != first.shape for type in op.operands):
         raise op.error(f"needs operands of one shape, got {types_text(op.operands)}")
     op.check_region(0, (TensorType((), "bool"),))

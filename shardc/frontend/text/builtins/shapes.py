@@ -8,6 +8,7 @@ from math import prod
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.turns import MAX_ITEMS
 from shardc.frontend.text.values import Dims, Operand, Tensor, Value, shape_text
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
@@ -175,7 +176,9 @@ def split(e: Emitter, x: Tensor, sections: int | tuple[int, ...], axis: int = 0)
     if isinstance(sections, int):
         if sections < 1 or size % sections:
             raise e.error(f"dimension {dim} of {x.type} has size {size} and cannot be split into {sections}")
-        sections = tuple(range(size // sections, size, size // sections))
+        if sections > MAX_ITEMS:
+            raise e.error(f"a list of more than {MAX_ITEMS:,} items")
+        sections = tuple(size // sections * part for part in range(1, sections))
     bounds = [min(max(bound + size if bound < 0 else bound, 0), size) for bound in (0, *sections)] + [size]
     return tuple(slice_dim(e, x, dim, start, max(start, stop)) for start, stop in pairwise(bounds))
 
