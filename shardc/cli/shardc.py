@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import gc
 import sys
 from collections.abc import Sequence
 from dataclasses import fields, replace
@@ -32,7 +33,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     if words and words[0] in COMMANDS:
         return import_module(COMMANDS[words[0]]).main(words[1:])
-    return run_to_end("shardc", lambda: _reported(*_arguments(words)))
+    code = run_to_end("shardc", lambda: _reported(*_arguments(words)))
+    if argv is None:
+        gc.freeze()  # the process ends: to look for garbage once more is a tenth of a small compilation
+    return code
 
 
 def _reported(given: argparse.Namespace, options: Options) -> int:

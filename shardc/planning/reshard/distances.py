@@ -190,7 +190,7 @@ def _shortest(steps: _Steps, turns: NDArray[np.int64], used: int, wanted: bool) 
         if inside[source] and inside[target] and (wanted or not unreduces)
     }
     count = turns.shape[1]
-    starts = [int(start) for start in np.unique(turns.min(axis=0)) if inside[start]]
+    starts = [start for start in sorted({*turns.min(axis=0).tolist()}) if inside[start]]
     table = np.full((count, count), np.inf)
     for start, row in zip(starts, dijkstra(len(steps.masks), kept, starts, count), strict=True):
         table[turns[:, start, None], turns] = row
