@@ -30,6 +30,8 @@ _NN = frozenset("gelu log_softmax logsumexp one_hot relu sigmoid silu softmax so
 
 _FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfftfreq".split())
 
+_LINALG = frozenset("cholesky det eigh eigvalsh inv qr slogdet solve svd".split())
+
 _RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
 
 MODULES = {
@@ -44,6 +46,9 @@ MODULES = {
     "jax.nn": _NN,
     "nn": _NN,
     **{f"{module}.fft": _FFT for module in ("jnp", "jax.numpy", "np", "numpy")},
+    **{f"{module}.linalg": _LINALG for module in ("jnp", "jax.numpy", "np", "numpy")},
+    **dict.fromkeys(("lax.linalg", "jax.lax.linalg"), frozenset({"triangular_solve"})),
+    **dict.fromkeys(("jsp.linalg", "jax.scipy.linalg"), frozenset({"solve_triangular"})),
 }
 
 

@@ -5,45 +5,13 @@ from __future__ import annotations
 from math import prod
 from typing import cast
 
-from shardc.graph.attrs import DotDims
 from shardc.graph.types import TensorType, is_complex
 from shardc.ops import chlo, hlo
 from shardc.ops.definition import OpDef
 from shardc.ops.derivative import Derivative, Missing, Step, linear, pulls
+from shardc.ops.derivatives.decompositions import decomposition
+from shardc.ops.derivatives.matrices import matmul, solve, swapped, triangle
 from shardc.ops.derivatives.terms import Term
-
-
-def _matmul(x: Term, y: Term, x_dim: int, y_dim: int) -> Term:
-    """The product of stacked matrices over a dimension of each: -1 or -2."""
-    rank = len(x.shape)
-    batch = tuple(range(rank - 2))
-    dims = DotDims(batch, batch, (rank + x_dim,), (rank + y_dim,))
-    return x.op(hlo.dot_general, y, dot_dimension_numbers=dims)
-
-
-def _triangle(x: Term, lower: bool, strict: bool = False) -> Term:
-    """Its lower or upper triangle, without the diagonal if strict."""
-    rank = len(x.shape)
-    type = TensorType(x.shape, "i32")
-    rows, columns = x.iota(type, rank - 2), x.iota(type, rank - 1)
-    first, last = (rows, columns) if lower else (columns, rows)
-    return x.where(first.compare("GT" if strict else "GE", last))
-
-
-def _solve(a: Term, b: Term, *, left: bool, lower: bool, transposed: bool, unit: bool = False) -> Term:
-    return a.op(
-        hlo.triangular_solve,
-        b,
-        left_side=left,
-        lower=lower,
-        unit_diagonal=unit,
-        transpose_a="TRANSPOSE" if transposed else "NO_TRANSPOSE",
-    )
-
-
-def _swapped(x: Term) -> Term:
-    rank = len(x.shape)
-    return x.transpose([*range(rank - 2), rank - 1, rank - 2])
 
 
 def _real(s: Step) -> None:
@@ -55,19 +23,19 @@ def _cholesky(s: Step, ct: Term) -> Term:
     """S = L^-T P L^-1, where P is the lower triangle of L^T ct with half its diagonal."""
     _real(s)
     lower = bool(s.op.attrs.get("lower", False))
-    factor, ct = (s.out, ct) if lower else (_swapped(s.out), _swapped(ct))
-    factor, ct = _triangle(factor, lower=True), _triangle(ct, lower=True)
-    product = _matmul(factor, ct, -2, -2)
-    half = (_triangle(product, lower=True) + _triangle(product, lower=True, strict=True)) * 0.5
-    left = _solve(factor, half, left=True, lower=True, transposed=True)
-    found = _solve(factor, left, left=False, lower=True, transposed=False)
-    return found if lower else _swapped(found)
+    factor, ct = (s.out, ct) if lower else (swapped(s.out), swapped(ct))
+    factor, ct = triangle(factor, lower=True), triangle(ct, lower=True)
+    product = matmul(factor, ct, -2, -2)
+    half = (triangle(product, lower=True) + triangle(product, lower=True, strict=True)) * 0.5
+    left = solve(factor, half, left=True, lower=True, transposed=True)
+    found = solve(factor, left, left=False, lower=True, transposed=False)
+    return found if lower else swapped(found)
 
 
 def _right(s: Step, ct: Term) -> Term:
     _real(s)
     attrs = s.op.attrs
-    return _solve(
+    return solve(
         s.x,
         ct,
         left=bool(attrs["left_side"]),
@@ -82,10 +50,10 @@ def _matrix(s: Step, ct: Term) -> Term:
     attrs, back = s.op.attrs, _right(s, ct)
     left, plain = bool(attrs["left_side"]), attrs["transpose_a"] == "NO_TRANSPOSE"
     if left:
-        product = _matmul(back, s.out, -1, -1) if plain else _matmul(s.out, back, -1, -1)
+        product = matmul(back, s.out, -1, -1) if plain else matmul(s.out, back, -1, -1)
     else:
-        product = _matmul(s.out, back, -2, -2) if plain else _matmul(back, s.out, -2, -2)
-    return -_triangle(product, lower=bool(attrs["lower"]), strict=cast(bool, attrs["unit_diagonal"]))
+        product = matmul(s.out, back, -2, -2) if plain else matmul(back, s.out, -2, -2)
+    return -triangle(product, lower=bool(attrs["lower"]), strict=cast(bool, attrs["unit_diagonal"]))
 
 
 def _fft(s: Step, ct: Term) -> Term:
@@ -116,5 +84,6 @@ def _counted(waves: Term, lengths: tuple[int, ...]) -> Term:
 NUMERICS: dict[OpDef, Derivative] = {
     hlo.fft: linear(_fft),
     hlo.cholesky: pulls(_cholesky),
+    hlo.custom_call: Derivative(decomposition),
     hlo.triangular_solve: Derivative(pulls(_matrix, _right).vjp, singly=(1,)),
 }

@@ -1,0 +1,140 @@
+"""Linear algebra by name against jnp.linalg: values, gradients, stacks that are split, vmap."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shardc
+from shardc.diagnostics import ShardcError
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.interpret.run import run
+
+jax = pytest.importorskip("jax")
+jnp = jax.numpy
+linalg = jnp.linalg
+
+RNG = np.random.default_rng(0)
+A = RNG.normal(size=(8, 4, 4)).astype(np.float32) + 3 * np.eye(4, dtype=np.float32)
+S = np.asarray(A @ A.swapaxes(-1, -2) + np.diag([1, 5, 10, 20]), np.float32)
+T = RNG.normal(size=(8, 6, 3)).astype(np.float32)
+B = RNG.normal(size=(8, 4, 2)).astype(np.float32)
+NAMES: dict[str, Any] = {
+    "jnp": jnp,
+    "sin": jnp.sin,
+    "sum": jnp.sum,
+    "triangular_solve": lambda a, b, **how: jax.lax.linalg.triangular_solve(
+        a, jnp.broadcast_to(b, (*a.shape[:-2], *b.shape[-2:])), **how
+    ),
+    "solve_triangular": lambda a, b, **how: (
+        jnp.stack([jax.scipy.linalg.solve_triangular(x, y, **how) for x, y in zip(a, b, strict=True)])
+        if a.ndim > 2
+        else jax.scipy.linalg.solve_triangular(a, b, **how)
+    ),
+}
+EXPRESSIONS = """
+jnp.linalg.cholesky(s)
+jnp.linalg.cholesky(s, upper=True)
+jnp.linalg.inv(a)
+jnp.linalg.det(a)
+jnp.linalg.slogdet(a)[0]
+jnp.linalg.slogdet(a)[1]
+jnp.linalg.solve(a, b)
+jnp.linalg.solve(a, b[..., :1])
+jnp.linalg.eigh(s)[0]
+jnp.linalg.eigh(s)[1]
+jnp.linalg.eigvalsh(s)
+jnp.linalg.qr(t)[0]
+jnp.linalg.qr(t)[1]
+jnp.linalg.svd(t, full_matrices=False)[0]
+jnp.linalg.svd(t, full_matrices=False)[1]
+jnp.linalg.svd(t, full_matrices=False)[2]
+jnp.linalg.svd(t, compute_uv=False)
+jnp.linalg.svd(a)[0]
+triangular_solve(a, b, left_side=True, lower=True)
+triangular_solve(a, b, left_side=True, transpose_a=True)
+solve_triangular(a, b, trans=1, lower=True)
+""".strip().splitlines()
+ARGS = {"a": A, "s": S, "t": T, "b": B}
+TYPES = {name: f"f32[{', '.join(map(str, array.shape))}]" for name, array in ARGS.items()}
+
+
+def program(expression: str, types: dict[str, str], header: str = "") -> str:
+    parameters = ", ".join(f"{name}: {type}" for name, type in types.items())
+    return f"{header}def main({parameters}):\n    return {expression}\n"
+
+
+def results(text: str, *args: Any) -> list[Any]:
+    return run(snapshot(read(text, "test.shard")).graph, args)
+
+
+def close(found: Any, expected: Any) -> None:
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-4 * np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_values_and_gradients(expression: str):
+    """One program: the value, and the gradient by every argument of a sum in which each element counts."""
+    loss = f"lambda a, s, t, b: sum(sin({expression}))"
+    names = [name for name in ARGS if f"({name}" in expression or f" {name}" in expression]
+    numbers = tuple(list(ARGS).index(name) for name in names)
+    text = program(f"({expression}, grad({loss}, {numbers})(a, s, t, b))", TYPES)
+    found = results(text, *ARGS.values())
+    close(found[0], eval(expression, {**NAMES, **ARGS}))
+    expected = jax.grad(eval(loss, NAMES), numbers)(*map(jnp.asarray, ARGS.values()))
+    for mine, theirs in zip(found[1:], expected, strict=True):
+        close(mine, theirs)
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_stacks_that_are_split_stay(expression: str):
+    """Each device decomposes its own matrices; the NumPy program gives what one device does."""
+    split = {name: type.replace("8", "8@i", 1) for name, type in TYPES.items()}
+    text = program(expression, split, "mesh pod[i=4]\n")
+    assert not shardc.cost(text).collectives
+    found = shardc.compile(text, target="numpy").main(*ARGS.values())
+    close(found, results(program(expression, TYPES), *ARGS.values())[0])
+
+
+@pytest.mark.parametrize("expression", [one for one in EXPRESSIONS if "..." not in one])
+def test_vmap_is_the_same_as_a_stack(expression: str):
+    text = program(f"vmap(lambda a, s, t, b: {expression})(a, s, t, b)", TYPES)
+    close(results(text, *ARGS.values())[0], eval(expression, {**NAMES, **ARGS}))
+
+
+def test_what_jax_prints_and_forward_mode():
+    text = program("(inv(a[0]), svd(t[0], full_matrices=False)[1], qr(t[0])[1], eigh(s[0])[1])", TYPES)
+    module = shardc.compile(text)
+    for mine, theirs in zip(module.main(*ARGS.values()), results(text, *ARGS.values()), strict=True):
+        close(mine, theirs)
+    text = program("jvp(lambda a, s: slogdet(a)[1] * eigh(s)[0], (a[0], s[0]), (a[1], s[1]))[1]", TYPES)
+    expected = jax.jvp(lambda a, s: linalg.slogdet(a)[1] * linalg.eigh(s)[0], (A[0], S[0]), (A[1], S[1]))[1]
+    close(results(text, *ARGS.values())[0], expected)
+
+
+def test_a_vector_and_no_matrix():
+    text = program("(solve(a[0], b[0, :, 0]), solve(a, b[0]), det(3 * eye(2)))", TYPES)
+    one, many, nine = results(text, *ARGS.values())
+    close(one, np.linalg.solve(A[0], B[0, :, 0]))
+    close(many, np.linalg.solve(A, np.broadcast_to(B[0], B.shape)))
+    close(nine, 9)
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        ("inv(t)", r"inv of f32\[8, 6, 3\]"),
+        ("cholesky(b[0, 0])", r"cholesky of f32\[2\]"),
+        ("solve(a, t)", "the sizes differ"),
+        ("inv(astype(a, bf16))", "LAPACK has no bf16"),
+        ('eigh(s, UPLO="X")', 'UPLO is "L" or "U"'),
+        ("grad(lambda t: sum(svd(t)[0]))(t)", "of full_matrices=False"),
+        ("grad(lambda t: sum(qr(t)[0]))(swapaxes(t, 1, 2))", r"qr of f32\[8, 3, 6\] has no derivative"),
+    ],
+)
+def test_what_is_wrong(call: str, message: str):
+    with pytest.raises(ShardcError, match=message):
+        read(program(call, TYPES), "t.shard")
