@@ -41,7 +41,14 @@ from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_rows
 from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
 from shardc.ops.rule_builder import partial_kind
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.device_numbers import NUMBER, device_numbers, name_positions, open_number
+from shardc.rewrite.device_numbers import (
+    NUMBER,
+    device_numbers,
+    is_of_partitions_of_replicas,
+    is_of_the_only_replica,
+    name_positions,
+    open_number,
+)
 from shardc.rewrite.outside_manual import replace_alone
 
 Axes = tuple[Axis, ...]
@@ -140,6 +147,10 @@ class Site:
     def axes(self, ordered: bool = True) -> Axes:
         """The axes along which the groups lie; if not `ordered`, members may be in any order."""
         rows = self.positions("replica_groups")
+        if is_of_partitions_of_replicas(self.node):
+            rows = self._everyone(rows)
+        elif is_of_the_only_replica(self.node, rows):
+            return ()
         axes = axes_of_rows(self.mesh, rows if ordered else np.sort(rows, axis=-1))
         if axes is None:
             raise self.error(
@@ -154,6 +165,15 @@ class Site:
                     f"it is written over {', '.join(self.body.manual)}",
                 )
         return axes
+
+    def _everyone(self, replicas: Numbers) -> Numbers:
+        """All devices of the group of the one replica."""
+        if self.node.name != hlo.all_reduce.name or replicas.tolist() != [[0]]:
+            raise self.error(
+                f"the groups of {title(self.node)} are of replicas, of which there is one: {_rows(replicas)}",
+                "use_global_device_ids makes them groups of devices",
+            )
+        return np.arange(self.mesh.size)[None]
 
     def error(self, message: str, hint: str | None = None) -> ShardcError:
         return ShardcError(message, self.node.loc, hint)
@@ -214,6 +234,8 @@ def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
 def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     """Blocks sent along pairs; without any, everyone gets zeros."""
     pairs = tuple((int(a), int(b)) for a, b in site.positions("source_target_pairs").reshape(-1, 2))
+    if is_of_the_only_replica(site.node, np.array(pairs)):
+        return operands
     found = axes_of_pairs(site.mesh, pairs, site.body.manual)
     if found is None:
         raise site.error(
