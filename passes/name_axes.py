@@ -42,7 +42,14 @@ from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
 from shardc.ops.custom_calls import RAGGED_ALL_TO_ALL
 from shardc.ops.rule_builder import partial_kind
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.device_numbers import NUMBER, device_numbers, name_positions, open_number
+from shardc.rewrite.device_numbers import (
+    NUMBER,
+    device_numbers,
+    is_of_partitions_of_replicas,
+    is_of_the_only_replica,
+    name_positions,
+    open_number,
+)
 from shardc.rewrite.outside_manual import replace_alone
 
 Axes = tuple[Axis, ...]
@@ -148,6 +155,10 @@ class Site:
     def axes(self, ordered: bool = True) -> Axes:
         """The axes along which the groups lie; if not `ordered`, members may be in any order."""
         rows = self.positions("replica_groups")
+        if is_of_partitions_of_replicas(self.node):
+            rows = self._everyone(rows)
+        elif is_of_the_only_replica(self.node, rows):
+            return ()
         axes = axes_of_rows(self.mesh, rows if ordered else np.sort(rows, axis=-1))
         if axes is None:
             raise self.error(
@@ -162,6 +173,15 @@ class Site:
                     f"it is written over {', '.join(self.body.manual)}",
                 )
         return axes
+
+    def _everyone(self, replicas: Numbers) -> Numbers:
+        """All devices of the group of the one replica."""
+        if self.node.name != hlo.all_reduce.name or replicas.tolist() != [[0]]:
+            raise self.error(
+                f"the groups of {title(self.node)} are of replicas, of which there is one: {_rows(replicas)}",
+                "use_global_device_ids makes them groups of devices",
+            )
+        return np.arange(self.mesh.size)[None]
 
     def error(self, message: str, hint: str | None = None) -> ShardcError:
         return ShardcError(message, self.node.loc, hint)
@@ -222,6 +242,8 @@ def all_to_all(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
 def collective_permute(site: Site, operands: list[SSAValue]) -> list[SSAValue]:
     """Blocks sent along pairs; without any, everyone gets zeros."""
     pairs = tuple((int(a), int(b)) for a, b in site.positions("source_target_pairs").reshape(-1, 2))
+    if is_of_the_only_replica(site.node, np.array(pairs)):
+        return operands
     found = axes_of_pairs(site.mesh, pairs, site.body.manual)
     if found is None:
         raise site.error(

@@ -11,7 +11,8 @@ stops with
 
 These are operations with an effect outside the program, which every device would have; values that are no
 arrays of numbers; foreign code for arrays in another order than row by row; comparisons of one type as if
-it were another. It runs before shardings are looked for, so that nothing is spent on a program that cannot be.
+it were another; several replicas. It runs before shardings are looked for, so that nothing is spent on a
+program that cannot be.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import cast
 
+from xdsl.dialects.builtin import IntegerAttr, ModuleOp
+
 from shardc.diagnostics import ShardcError
+from shardc.dialects.locations import location_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, is_complex, is_float, walk
 from shardc.graph.types import DTYPES
@@ -39,10 +43,22 @@ class RequireRunnable(GraphPass):
     name = "require-runnable"
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        _check_replicas(shared.module)
         graph = shared.snapshot().graph
         _check_operations(graph)
         _check_types(graph)
         return False
+
+
+def _check_replicas(module: ModuleOp) -> None:
+    """A program runs once, on the devices of its mesh."""
+    count = module.attributes.get(_REPLICAS)
+    if isinstance(count, IntegerAttr) and count.value.data > 1:
+        raise ShardcError(
+            f"the module is for {count.value.data} replicas, and a program of shardc's has one",
+            location_of(module.location),
+            f"jax.shard_map writes what jax.pmap did; without {_REPLICAS} it is one replica's program",
+        )
 
 
 def _check_types(graph: Graph) -> None:
@@ -165,6 +181,7 @@ def _memory(node: Node) -> _Problem | None:
     return _Problem(f"custom_call @{target} wants arrays that are not stored row by row, as shardc's are")
 
 
+_REPLICAS = "mhlo.num_replicas"
 _LAYOUTS = ("operand_layouts", "result_layouts")
 
 

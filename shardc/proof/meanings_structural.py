@@ -150,7 +150,7 @@ def _elements(draw: Draw, states: Residues, number: int, type: TensorType) -> Ar
     inner = type.shape[states.ndim :]
     places = np.arange(prod(inner), dtype=np.uint64).reshape(inner)
     wide = np.broadcast_to(states.reshape(states.shape + (1,) * len(inner)), type.shape)
-    draw.hashes(op.name, type.size)
+    draw.hashes("factorisation", type.size)
     residues = field.hashed(number, [wide, np.broadcast_to(places, type.shape)])
     nothing = np.full(type.shape, np.nan)
     return make(residues, nothing, nothing)

@@ -28,6 +28,7 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.snapshot import Snapshot
+from shardc.dialects.stablehlo.attributes import Channel
 from shardc.forms.site import INDEX, scalar
 from shardc.graph import Dense, Node, Region, is_integer
 from shardc.layout import Mesh
@@ -36,6 +37,8 @@ from shardc.ops import Trait, has, hlo, sdy, spmd
 
 NUMBER = hlo.partition_id.name
 _LIMIT = 2**31
+_OF_EITHER = (hlo.all_gather.name, hlo.all_reduce.name, hlo.reduce_scatter.name)
+"""Collectives between replicas or devices, as their attributes say."""
 
 
 def device_numbers(node: Node, key: str) -> Numbers:
@@ -55,6 +58,21 @@ def has_groups(node: Node) -> bool:
 def _options(node: Node) -> dict[str, object]:
     options = node.attrs.get("backend_config")
     return dict(cast("tuple[tuple[str, object], ...]", options)) if isinstance(options, tuple) else {}
+
+
+def is_of_partitions_of_replicas(node: Node) -> bool:
+    """Whether its groups are of replicas, each with all devices: a channel, and not use_global_device_ids."""
+    return node.name in _OF_EITHER and _has_channel(node) and not node.attrs.get("use_global_device_ids")
+
+
+def is_of_the_only_replica(node: Node, numbers: Numbers) -> bool:
+    """Whether it is between replicas and names the one there is. Other numbers can be of devices only."""
+    return not _has_channel(node) and not numbers.any() and len(numbers) == 1
+
+
+def _has_channel(node: Node) -> bool:
+    channel = node.attrs.get("channel_handle")
+    return isinstance(channel, Channel) and channel.handle > 0
 
 
 def name_positions(

@@ -16,7 +16,7 @@ from shardc.forms.site import scalar
 from shardc.graph import Node
 from shardc.layout.groups import Numbers
 from shardc.ops import hlo, sdy
-from shardc.rewrite.device_numbers import NUMBER, device_numbers
+from shardc.rewrite.device_numbers import NUMBER, device_numbers, is_of_partitions_of_replicas
 
 PERMUTE = hlo.collective_permute.name
 WRITE = f"write it in a {sdy.manual_computation.name}, as jax.shard_map does"
@@ -31,7 +31,9 @@ def replace_alone(snap: Snapshot, builder: IRBuilder, node: Node) -> None:
     elif node.name == PERMUTE and len(_pairs(node)) == 0:
         made = [_zero(snap, builder, node)]
     else:
-        made = list(op.operands) if _is_alone(node) else None
+        several = any(mesh.size > 1 for mesh in snap.graph.meshes.values())
+        alone = _is_alone(node) and not (several and is_of_partitions_of_replicas(node))
+        made = list(op.operands) if alone else None
     if made is None:
         title = f"{node.name.partition('.')[2]} between numbered devices"
         what = "the device's number" if node.name == NUMBER else title
