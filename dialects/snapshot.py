@@ -24,6 +24,7 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value, sharding_of
 from shardc.dialects.sidecars import set_function_shardings
+from shardc.dialects.trees import INTERFACE, interface_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, sharding_refs
 from shardc.graph.attrs import DotDims
@@ -90,7 +91,8 @@ class _Reader:
         public = visibility is None or visibility.data == "public"
         doc = op.attributes.get(DOC)
         text = doc.data if isinstance(doc, StringAttr) else None
-        return Function(op.sym_name.data, body, results, loc, public, text)
+        interface = interface_of(op.attributes.get(INTERFACE), len(body.args), len(outputs))
+        return Function(op.sym_name.data, body, results, loc, public, text, interface)
 
     def region(self, region: IRRegion, mesh: Mesh | None) -> Region:
         block = region.block

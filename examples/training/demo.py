@@ -30,22 +30,21 @@ def letters() -> np.ndarray:
     return np.frombuffer(text.encode("ascii", "replace"), np.uint8).astype(np.int32)
 
 
-def first_model(rng: np.random.Generator) -> list[np.ndarray]:
-    """Random weights, in the order of the records' fields."""
+def first_model(rng: np.random.Generator) -> tuple:
+    """Random weights: a Model of training.shard, whose last field is a Layer."""
     s = SIZES
 
     def random(*shape: int, fan: int) -> np.ndarray:
         return (rng.standard_normal(shape) / fan**0.5).astype(np.float32)
 
-    return [
-        random(s["V"], s["D"], fan=s["D"]),
-        random(s["S"], s["D"], fan=s["D"]),
+    layers = (
         np.ones((s["L"], 2, s["D"]), np.float32),
         random(s["L"], 3, s["D"], s["H"], s["K"], fan=s["D"]),
         random(s["L"], s["H"], s["K"], s["D"], fan=s["D"]),
         random(s["L"], s["D"], s["F"], fan=s["D"]),
         random(s["L"], s["F"], s["D"], fan=s["F"]),
-    ]
+    )
+    return random(s["V"], s["D"], fan=s["D"]), random(s["S"], s["D"], fan=s["D"]), layers
 
 
 def main(steps: int = 100) -> list[float]:
@@ -53,13 +52,12 @@ def main(steps: int = 100) -> list[float]:
     step = shardc.compile(SOURCE.read_text(), target="jax").main
     rng, text = np.random.default_rng(0), letters()
     model = first_model(rng)
-    means = [np.zeros_like(one) for one in model]
-    squares, losses = means, list[float]()
+    means = squares = jax.tree.map(np.zeros_like, model)
+    losses = list[float]()
     for number in range(1, steps + 1):
         starts = rng.integers(0, len(text) - SIZES["S"] - 1, SIZES["B"])
         batch = np.stack([text[start : start + SIZES["S"] + 1] for start in starts])
-        loss, *rest = jax.tree.leaves(step(*model, *means, *squares, np.float32(number), batch))
-        model, means, squares = rest[:7], rest[7:14], rest[14:]
+        loss, model, means, squares = step(model, means, squares, np.float32(number), batch)
         losses.append(float(loss))
         if number % 20 == 0 or number == 1:
             print(f"step {number}: {losses[-1]:.2f} nats a letter")

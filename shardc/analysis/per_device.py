@@ -11,6 +11,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh, emitted_mesh, placing_axes
 from shardc.analysis.text import sharded_text
 from shardc.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Location, Node, Region, TensorType, walk
+from shardc.graph.trees import Interface, flat
 from shardc.layout import Axis, Sharding
 from shardc.ops import sdy, spmd
 
@@ -56,6 +57,7 @@ class PerDeviceProgram:
     params: tuple[Array, ...]
     results: tuple[Array, ...]
     mesh: EmittedMesh | None
+    interface: Interface
 
     @property
     def dtypes(self) -> set[str]:
@@ -113,7 +115,8 @@ def read(graph: Graph) -> PerDeviceProgram:
     if not manual:
         params = tuple(_param(graph, value) for value in function.body.args)
         results = tuple(Array("", graph.type(value)) for value in function.body.results)
-        return PerDeviceProgram(graph, function, function.body, params, results, None)
+        taken = _interface(function, params)
+        return PerDeviceProgram(graph, function, function.body, params, results, None, taken)
     node = manual[0]
     if len(function.body.nodes) != 2 or node.results != function.body.results:
         raise ShardcError("a local module is one manual computation and a return", function.loc)
@@ -126,7 +129,12 @@ def read(graph: Graph) -> PerDeviceProgram:
     results = tuple(
         Array("", graph.type(value), sharding) for value, sharding in zip(node.results, leaving, strict=True)
     )
-    return PerDeviceProgram(graph, function, node.regions[0], params, results, mesh)
+    taken = _interface(function, params)
+    return PerDeviceProgram(graph, function, node.regions[0], params, results, mesh, taken)
+
+
+def _interface(function: Function, params: tuple[Array, ...]) -> Interface:
+    return function.interface or flat((param.name for param in params), len(function.body.results))
 
 
 def _param(graph: Graph, value: int, sharding: Sharding | None = None) -> Array:

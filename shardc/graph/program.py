@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from shardc.diagnostics import ShardcError
+from shardc.graph.trees import Interface
 from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
 
@@ -62,6 +63,8 @@ class Function:
     public: bool = True
     doc: str | None = None
     """What its author says of it, as written."""
+    interface: Interface | None = None
+    """Which of its arguments and results are the items of tuples and records; None: none are."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,22 @@ from numpy.typing import NDArray
 
 from shardc.diagnostics import ShardcError, listed
 from shardc.graph import Graph, TensorType, is_complex, is_float
+from shardc.graph.trees import paths
 from shardc.interpret.fan_in import weight_scales
 
 Array = NDArray[np.generic]
 
 
 def argument_names(graph: Graph) -> list[str]:
-    """What the source calls the entry's parameters; arg0, arg1, … where it doesn't say."""
+    """What the entry's tensors are called: x, and layer.up in a record; arg0, arg1, … without a name."""
+    interface = graph.main.interface
+    if interface is not None:
+        return [path for name, tree in interface.parameters for path in paths(tree, name)]
+    return _plain_names(graph)
+
+
+def _plain_names(graph: Graph) -> list[str]:
+    """The same without dots: layer_up."""
     args = graph.main.body.args
     return [graph.values[v].loc.name or f"arg{i}" for i, v in enumerate(args)]
 
@@ -23,12 +32,15 @@ def argument_names(graph: Graph) -> list[str]:
 def arguments(graph: Graph, given: Mapping[str, Array] | None, source: str = "the mapping") -> list[Array]:
     """The entry's arguments, in order: those given by name, which errors call `source`, or random ones.
 
-    Random weights are scaled by their fan-in (fan_in.py). ShardcError if one is missing or unknown, or has
-    another shape or dtype than its parameter.
+    An item of a record is layer.up, or layer_up. Random weights are scaled by their fan-in (fan_in.py).
+    ShardcError if one is missing or unknown, or has another shape or dtype than its parameter.
     """
     types = graph.types(graph.main.body.args)
     if given is not None:
-        return _named(given, argument_names(graph), types, source)
+        names = argument_names(graph)
+        dotted = dict(zip(_plain_names(graph), names, strict=True))
+        plain = {n: dotted[n] for n in given if n in dotted and dotted[n] not in given}
+        return _named({plain.get(n, n): array for n, array in given.items()}, names, types, source)
     pairs = zip(random_inputs(types), weight_scales(graph), strict=True)
     return [_scaled(array, scale) for array, scale in pairs]
 

@@ -21,7 +21,15 @@ from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
 from shardc.launch.mpi_process import arguments, show_lines
-from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
+from shardc.launch.program import (
+    arguments_of,
+    describe,
+    has_main_local,
+    inputs_of,
+    load_program,
+    placed,
+    results_of,
+)
 from shardc.runtime import Mesh
 
 SLOWEST_START = 600
@@ -106,8 +114,8 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     group.agree(
         lambda: blocks.update(inputs_of(given.inputs, params, own))
     )  # nobody leaves the others waiting
-    local = [joined(held, params[name]) for name, held in blocks.items()]
-    found = results_of(module.main_local(*local), results)
+    local = {name: joined(held, params[name]) for name, held in blocks.items()}
+    found = results_of(module.main_local(*arguments_of(local)), results)
     if given.outputs:
         held = {name: _held(array, numbers) for name, array in found.items()}
         save(given.outputs, held, results, group)

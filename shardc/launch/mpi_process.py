@@ -16,7 +16,15 @@ from typing import Any
 from shardc.arrays import Group, save
 from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
-from shardc.launch.program import describe, has_main_local, inputs_of, load_program, placed, results_of
+from shardc.launch.program import (
+    arguments_of,
+    describe,
+    has_main_local,
+    inputs_of,
+    load_program,
+    placed,
+    results_of,
+)
 from shardc.launch.rank import report
 from shardc.runtime import Mesh
 
@@ -77,7 +85,8 @@ def _run(module: ModuleType, world: Any, given: argparse.Namespace) -> None:
     group = Group(world.rank, world.size, world.allgather)
     blocks: Blocks = {}
     group.agree(lambda: blocks.update(inputs_of(given.inputs, params, [world.rank])))
-    found = results_of(module.main_local(*(held[world.rank] for held in blocks.values())), results)
+    local = {name: held[world.rank] for name, held in blocks.items()}
+    found = results_of(module.main_local(*arguments_of(local)), results)
     if given.outputs:
         save(given.outputs, {name: {world.rank: block} for name, block in found.items()}, results, group)
     if world.rank == 0:

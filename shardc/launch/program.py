@@ -8,17 +8,19 @@ import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from shardc.arrays import Placed, load
+from shardc.arrays.checkpoint import open_checkpoint
 from shardc.arrays.loading import Blocks
 from shardc.arrays.placed import extent
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import DTYPES, TensorType
 from shardc.layout import Mesh
 from shardc.runtime import P, sharding_of
+from shardc.runtime.trees import leaves
 
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
@@ -57,9 +59,18 @@ def placed(table: Mapping[str, Any], mesh: Mesh | None) -> dict[str, Placed]:
 
 
 def inputs_of(path: str | None, layouts: Mapping[str, Placed], devices: Iterable[int]) -> Blocks:
-    """The blocks of some devices, from files or, without a path, random ones, the same in every run."""
+    """The blocks of some devices, from files or, without a path, random ones, the same in every run.
+
+    What is layer.up here may be layer_up in a file.
+    """
     if path is not None:
-        return load(path, layouts, devices)
+        checkpoint = open_checkpoint(path)
+        stored = {
+            name: next((n for n in (name, name.replace(".", "_")) if n in checkpoint.arrays), name)
+            for name in layouts
+        }
+        blocks = load(checkpoint, {stored[name]: layout for name, layout in layouts.items()}, devices)
+        return {name: blocks[stored[name]] for name in layouts}
     return {
         name: {device: _random(number, layout, device) for device in devices}
         for number, (name, layout) in enumerate(layouts.items())
@@ -82,10 +93,18 @@ def _random(number: int, layout: Placed, device: int) -> np.ndarray[Any, Any]:
     return block
 
 
+def arguments_of(arrays: Mapping[str, Any]) -> list[Any]:
+    """What main_local is called with: layer.up and layer.down make one tuple."""
+    groups: dict[str, dict[str, Any]] = {}
+    for name, array in arrays.items():
+        first, _, rest = name.partition(".")
+        groups.setdefault(first, {})[rest] = array
+    return [items[""] if "" in items else tuple(arguments_of(items)) for items in groups.values()]
+
+
 def results_of(found: object, names: Iterable[str]) -> dict[str, Any]:
     """What main gave, by the names of RESULTS."""
-    values = cast("tuple[Any, ...]", found) if isinstance(found, tuple) else (found,)
-    return dict(zip(names, values, strict=True))
+    return dict(zip(names, leaves(found), strict=True))
 
 
 def describe(layouts: Mapping[str, Placed], where: str) -> list[str]:

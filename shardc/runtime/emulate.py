@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,8 +14,9 @@ from shardc.layout import LayoutError, Sharding
 from shardc.runtime.blocks import join
 from shardc.runtime.collectives import Array, read_only
 from shardc.runtime.groups import MeshGroups
-from shardc.runtime.mesh import Axes, Entry, names_of, sharding_of
+from shardc.runtime.mesh import Axes, Entry, P, names_of, sharding_of
 from shardc.runtime.scheduler import EmulatedComm, Scheduler
+from shardc.runtime.trees import leaves, like
 from shardc.semantics.blocks import cut
 
 Spec = Sequence[Entry]
@@ -33,8 +34,10 @@ def emulate(
 ) -> Callable[..., Any]:
     """A function of the global arrays that runs `device_main(comm, *blocks)` on every device of the mesh.
 
-    One spec per argument and per result. A dimension that its axes don't divide is cut into blocks of the
-    ceiling size, the last ones filled up with zeros; for such a result `out_shapes` says the global shape.
+    One spec per argument and per result; a tuple or a NamedTuple of specs is for such a one of arrays, and
+    what is said of results by number counts the arrays. A dimension that its axes don't divide is cut into
+    blocks of the ceiling size, the last ones filled up with zeros; for such a result `out_shapes` says the
+    global shape.
     `partial_out` gives (axes, kind) for the results, by number, of which each device holds a partial result:
     the global array is their combination. The function returns one array if device_main does, else a tuple.
 
@@ -43,23 +46,30 @@ def emulate(
     a device comes through, with a note that names the device.
     """
     partial_out, out_shapes = partial_out or {}, out_shapes or {}
+    entering, leaving = specs_of(in_specs), specs_of(out_specs)
 
-    def main(*arrays: ArrayLike) -> Any:
-        if len(arrays) != len(in_specs):
-            raise TypeError(f"there are {len(in_specs)} in_specs, but {len(arrays)} arrays")
+    def main(*arguments: Any) -> Any:
+        if len(arguments) != len(in_specs):
+            raise TypeError(f"there are {len(in_specs)} in_specs, but {len(arguments)} arrays")
+        arrays = [
+            array for spec, given in zip(in_specs, arguments, strict=True) for array in _given(spec, given)
+        ]
         blocks = [
             _blocks(np.asarray(x), _sharding(mesh, spec, np.ndim(x), None, f"argument {i}"))
-            for i, (x, spec) in enumerate(zip(arrays, in_specs, strict=True))
+            for i, (x, spec) in enumerate(zip(arrays, entering, strict=True))
         ]
 
         def device(comm: EmulatedComm) -> Any:
-            return device_main(comm, *(of_positions[comm.position] for of_positions in blocks))
+            own = iter([of_positions[comm.position] for of_positions in blocks])
+            return device_main(comm, *(_like(spec, own) for spec in in_specs))
 
-        results = Scheduler(MeshGroups(mesh), device).run()
-        rows = [_row(result) for result in results]
-        _check_numbers(rows, len(out_specs), mesh)
-        outputs = tuple(_whole([row[i] for row in rows], i, spec) for i, spec in enumerate(out_specs))
-        return outputs if isinstance(results[0], (tuple, list)) else outputs[0]
+        results = [
+            tuple(cast(Sequence[Any], result)) if isinstance(result, list) else result
+            for result in Scheduler(MeshGroups(mesh), device).run()
+        ]
+        rows = [[np.asarray(item) for item in leaves(result)] for result in results]
+        _check_numbers(rows, len(leaving), mesh)
+        return like(results[0], [_whole([row[i] for row in rows], i, spec) for i, spec in enumerate(leaving)])
 
     def _whole(blocks: list[Array], i: int, spec: Spec) -> Array:
         sharding = _sharding(mesh, spec, blocks[0].ndim, partial_out.get(i), f"result {i}")
@@ -87,9 +97,34 @@ def _sharding(
         raise LayoutError(f"{what}: {error}") from None
 
 
-def _row(result: object) -> list[Array]:
-    several = isinstance(result, (tuple, list))
-    return [np.asarray(item) for item in (cast(Sequence[Any], result) if several else (result,))]
+def _is_tree(spec: object) -> bool:
+    """Whether it is a tuple of specs; a plain tuple may be a spec itself."""
+    if not isinstance(spec, tuple) or isinstance(spec, P):
+        return False
+    items = cast("tuple[object, ...]", spec)
+    return hasattr(items, "_fields") or any(isinstance(item, P) or _is_tree(item) for item in items)
+
+
+def specs_of(tree: Sequence[Any]) -> list[Spec]:
+    """The specs in a sequence of specs and of tuples of them."""
+    return [one for spec in tree for one in (specs_of(spec) if _is_tree(spec) else [spec])]
+
+
+def _given(spec: Any, value: Any) -> list[ArrayLike]:
+    """The arrays of an argument that has this spec. TypeError if it has not so many."""
+    if not _is_tree(spec):
+        return [value]
+    if len(spec) != len(value):
+        raise TypeError(f"there are {len(spec)} specs for a tuple of {len(value)} arrays")
+    return [array for inner, item in zip(spec, value, strict=True) for array in _given(inner, item)]
+
+
+def _like(spec: Any, blocks: Iterator[Array]) -> Any:
+    """The tuples and records that a spec is, of blocks."""
+    if not _is_tree(spec):
+        return next(blocks)
+    own = [_like(inner, blocks) for inner in spec]
+    return type(spec)(*own) if hasattr(spec, "_fields") else tuple(own)
 
 
 def _check_numbers(rows: list[list[Array]], expected: int, mesh: layout.Mesh) -> None:

@@ -18,6 +18,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
+from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import arguments
 from shardc.interpret.compare import TOLERANCE, distance
 from shardc.interpret.run import run
@@ -71,7 +72,7 @@ def _compiled(
         for target in targets:
             (folder / f"{name}.{target}.py").write_text(emit(snapshot(module).graph, target))
     inputs = arguments(whole, None)
-    (folder / f"{name}.in").write_bytes(pickle.dumps(inputs))
+    (folder / f"{name}.in").write_bytes(pickle.dumps(arguments_of(whole.main.interface, inputs)))
     dtypes = [whole.type(value).dtype for value in whole.main.body.results]
     return list(zip(dtypes, run(whole, inputs), strict=True))
 

@@ -7,6 +7,7 @@ import pickle
 import sys
 import traceback
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 from mpi4py import MPI
@@ -27,7 +28,13 @@ def run(folder: Path, name: str, results: dict[str, list[np.ndarray]]) -> None:
         vars(module)["communicator"] = lambda: comm
     arrays = pickle.loads((folder / f"{name}.in").read_bytes())
     found = module.main(*arrays)
-    results[name] = [*found] if isinstance(found, tuple) else [found]
+    results[name] = leaves(found)
+
+
+def leaves(found: object) -> list[np.ndarray]:
+    """The arrays in tuples and records."""
+    items = cast("tuple[object, ...]", found) if isinstance(found, tuple) else None
+    return [np.asarray(found)] if items is None else [leaf for item in items for leaf in leaves(item)]
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -14,27 +15,26 @@ from shardc.cli.driver import load
 from shardc.cli.shardc import main as shardc
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import TensorType
+from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import random_inputs, saved_as
 from shardc.interpret.compare import TOLERANCE, distance
 from shardc.interpret.run import run
+from shardc.runtime.trees import leaves
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))
 
 RUN_ALL = """
-import importlib.util, sys
+import importlib.util, pickle, sys
 import jax
-import ml_dtypes
 import numpy as np
-def typed(array):
-    return array.view(ml_dtypes.bfloat16) if array.dtype.kind == "V" else array
 jax.config.update("jax_num_cpu_devices", 8)
 for name in sys.argv[1:]:
     spec = importlib.util.spec_from_file_location(name, name + ".py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    inputs = np.load(name + ".npz")
-    results = jax.tree.leaves(module.main(*(typed(inputs[key]) for key in inputs.files)))
+    with open(name + ".in", "rb") as file:
+        results = jax.tree.leaves(module.main(*pickle.load(file)))
     np.savez(name + "_out.npz", *map(np.asarray, results))
 """
 
@@ -46,8 +46,7 @@ def compiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("compiled")
     for path in PROGRAMS:
         assert shardc([str(path), "-o", str(folder / f"{path.stem}.py")]) == 0
-        arrays = _inputs(path)
-        np.savez(folder / f"{path.stem}.npz", *arrays)
+        (folder / f"{path.stem}.in").write_bytes(pickle.dumps(_arguments(path)))
     names = [path.stem for path in PROGRAMS]
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
     done = subprocess.run(
@@ -64,7 +63,7 @@ def test_jax_output(path: Path, compiled: Path) -> None:
         got = [saved_as(archive[key], type) for key, type in zip(archive.files, types, strict=True)]
     _compare(path, got)
     imported = _imports((compiled / f"{path.stem}.py").read_text())
-    assert imported <= {"jax", "numpy", "functools", "os", "sys", "math"}, imported
+    assert imported <= {"jax", "numpy", "functools", "os", "sys", "math", "typing"}, imported
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
@@ -73,9 +72,9 @@ def test_numpy_output(path: Path, tmp_path: Path) -> None:
     assert shardc([str(path), "--target", "numpy", "-o", str(output)]) == 0
     namespace: dict[str, object] = {"__name__": "compiled"}
     exec(compile(output.read_text(), str(output), "exec"), namespace)
-    results = namespace["main"](*_inputs(path))  # pyright: ignore
-    _compare(path, list(results) if isinstance(results, tuple) else [results])
-    assert _imports(output.read_text()) <= {"numpy", "shardc", "ml_dtypes", "functools", "math"}
+    results = namespace["main"](*_arguments(path))  # pyright: ignore
+    _compare(path, leaves(results))
+    assert _imports(output.read_text()) <= {"numpy", "shardc", "ml_dtypes", "functools", "math", "typing"}
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)
@@ -105,6 +104,11 @@ def test_every_example_has_a_line_about_it() -> None:
 def _inputs(path: Path) -> list[np.ndarray]:
     graph = snapshot(load(str(path), {}, None)).graph
     return random_inputs(graph.types(graph.main.body.args))
+
+
+def _arguments(path: Path) -> list[object]:
+    """The same as main takes them."""
+    return list(arguments_of(snapshot(load(str(path), {}, None)).graph.main.interface, _inputs(path)))
 
 
 def _result_types(path: Path) -> tuple[TensorType, ...]:

@@ -25,12 +25,14 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph, Region
+from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import random_inputs
 from shardc.interpret.compare import TOLERANCE, distance
 from shardc.interpret.run import run
 from shardc.layout import Axis, size_of
 from shardc.ops import sent
 from shardc.passes.pipeline import run_to
+from shardc.runtime.trees import leaves
 
 PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.shard"))
 
@@ -68,6 +70,11 @@ class Compiled:
     wanted: list[np.ndarray]
     bounds: list[float]
 
+    @property
+    def arguments(self) -> list[object]:
+        """What main is called with."""
+        return list(arguments_of(self.local.main.interface, self.arrays))
+
     def check(self, got: list[np.ndarray]) -> None:
         """The results are as wanted: integers exactly, floats to the bound that --run has."""
         assert len(got) == len(self.wanted)
@@ -89,7 +96,7 @@ def jax_results(
     folder = tmp_path_factory.mktemp("jax")
     for name, program in compiled.items():
         (folder / f"{name}.py").write_text(emit_jax(program.local))
-        (folder / f"{name}.in").write_bytes(pickle.dumps(program.arrays))
+        (folder / f"{name}.in").write_bytes(pickle.dumps(program.arguments))
     environment = {"JAX_PLATFORMS": "cpu", "PATH": "", "HOME": str(folder)}
     command = [sys.executable, "-c", RUN_ALL, *compiled]
     done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
@@ -106,8 +113,8 @@ def test_jax(name: str, compiled: dict[str, Compiled], jax_results: dict[str, li
 def test_numpy(name: str, compiled: dict[str, Compiled]) -> None:
     namespace: dict[str, object] = {"__name__": "compiled"}
     exec(compile(emit_numpy(compiled[name].local), f"{name}.py", "exec"), namespace)
-    results = namespace["main"](*compiled[name].arrays)  # pyright: ignore
-    compiled[name].check(list(results) if isinstance(results, tuple) else [results])
+    results = namespace["main"](*compiled[name].arguments)  # pyright: ignore
+    compiled[name].check(leaves(results))
 
 
 @pytest.mark.parametrize("name", [path.stem for path in PROGRAMS])

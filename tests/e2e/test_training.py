@@ -29,15 +29,16 @@ def test_the_gradient_is_that_of_the_emitted_loss(monkeypatch: pytest.MonkeyPatc
     rng = np.random.default_rng(1)
     model, text = demo["first_model"](rng), demo["letters"]()
     batch = np.stack([text[start : start + 49] for start in range(0, 1600, 100)])
-    means = [np.zeros_like(one) for one in model]
+    own = jax.tree.leaves(model)
+    means = [np.zeros_like(one) for one in own]
     first, *rest = run(
         snapshot(read(source, "training.shard")).graph,
-        [*model, *means, *means, np.array(1, np.float32), batch],
+        [*own, *means, *means, np.array(1, np.float32), batch],
     )
     emitted = shardc.compile(source, target="jax", entry="loss").main
-    loss, gradient = jax.value_and_grad(emitted, tuple(range(len(model))))(*model, batch)
+    loss, gradient = jax.value_and_grad(emitted)(model, batch)
     np.testing.assert_allclose(first, loss, rtol=1e-5)
-    for mean, one in zip(rest[7:14], gradient, strict=True):
+    for mean, one in zip(rest[7:14], jax.tree.leaves(gradient), strict=True):
         np.testing.assert_allclose(10 * mean, one, rtol=1e-3, atol=1e-5)
 
 

@@ -7,8 +7,9 @@ from contextlib import AbstractContextManager
 
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.jax.target import TARGET
+from shardc.backend.python import records
 from shardc.backend.python.carried import below_mark
-from shardc.backend.python.expressions import Expr, call, integers, name, raw, tuple_of
+from shardc.backend.python.expressions import Expr, call, integers, name, raw
 from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.names import quoted
 from shardc.backend.python.writer import Writer
@@ -20,7 +21,7 @@ FUNCTIONS = below_mark("shardc.backend.jax", "process_data.py")
 def define_main_local(
     writer: Writer,
     program: PerDeviceProgram,
-    shard_map: Expr,
+    shard_map: Callable[[Writer, PerDeviceProgram], Expr],
     combined: Callable[[Array], Expr | None],
     inside: AbstractContextManager[None],
 ) -> None:
@@ -31,23 +32,19 @@ def define_main_local(
     _table(writer, "PARAMS", program, program.params)
     _table(writer, "RESULTS", program, program.results)
     writer.blank(2)
-    params = [param.name for param in program.params]
+    params = records.parameters(program.interface)
     with writer.definition("main_local", params):
         writer.docstring(
             "The whole program, on what each process holds; the results are arrays of all processes.",
             "Of an argument a process gives the blocks of its devices, in order and without gaps, or all of\n"
             "it, as jax.make_array_from_process_local_data has it. Blocks have the ceiling size.",
         )
+        records.accept(writer, program.interface)
         writer.statement("placed = ", call("place_local", *map(name, params)))
-        writer.statement("run = ", call("jax.jit", shard_map))
+        writer.statement("run = ", call("jax.jit", shard_map(writer, program)))
         results = [(result.name, combined(result)) for result in program.results]
         with inside:
-            if all(expr is None for _, expr in results):
-                writer.line("return run(*placed)")
-            else:
-                writer.line(f"{', '.join(result for result, _ in results)} = run(*placed)")
-                exprs = [expr or name(result) for result, expr in results]
-                writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+            records.finish(writer, program.interface, results, raw("run(*placed)"))
     writer.blank(2)
     writer.lines(FUNCTIONS)
 
@@ -58,5 +55,5 @@ def _table(writer: Writer, title: str, program: PerDeviceProgram, arrays: tuple[
         for array in arrays:
             words = TARGET.dtype(array.type.dtype), spec(program.mesh, array.sharding)
             fields = integers(array.type.shape), *map(raw, words)
-            writer.statement(f"{quoted(array.name)}: ", Expr("(", fields, "),"))
+            writer.statement(f"{quoted(records.key_of(array.name))}: ", Expr("(", fields, "),"))
     writer.line("}")

@@ -19,14 +19,16 @@ def mesh():
 MARK = "what follows is written into programs"
 
 
-def place_local(*arrays):
+def place_local(*arguments):
     """Arrays of all processes, from what each holds. A wrong one is an error on every process."""
+    arrays, structure = jax.tree.flatten(arguments)
     shardings = [NamedSharding(mesh(), spec) for _, _, spec in PARAMS.values()]
     agree(problem(arrays, shardings))
-    return [
+    placed = [
         jax.make_array_from_process_local_data(sharding, np.asarray(x), padded(shape, sharding))
         for x, sharding, (shape, _, _) in zip(arrays, shardings, PARAMS.values(), strict=True)
     ]
+    return jax.tree.unflatten(structure, placed)
 
 
 def padded(shape, sharding):

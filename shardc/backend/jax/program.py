@@ -14,7 +14,7 @@ from shardc.backend.jax.host_calls import FUNCTION
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
-from shardc.backend.python import demo, interface
+from shardc.backend.python import demo, interface, records
 from shardc.backend.python.carried import called
 from shardc.backend.python.draws.rewrite import draws_whole, with_draws
 from shardc.backend.python.emission import Emission
@@ -31,6 +31,7 @@ from shardc.backend.python.mesh_text import axis_names, spec
 from shardc.backend.python.names import quoted
 from shardc.backend.python.writer import Writer
 from shardc.graph import Graph
+from shardc.graph.trees import leaf_count
 
 _WIDE = {"f64", "i64", "u64", "c128"}
 
@@ -43,6 +44,7 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     """
     program = with_draws(interface.read(graph), draws.is_own)
     writer = Writer()
+    records.define_classes(writer, program.interface, "jax.Array")
     integer = "i64" if program.dtypes & _WIDE else "i32"
     emission = Emission(
         program.graph,
@@ -64,7 +66,7 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
         _main(writer, program)
         writer.blank(2)
         if process_data:
-            define_main_local(writer, program, _shard_map(program), _combined, _settings(writer, program))
+            define_main_local(writer, program, _shard_map, _combined, _settings(writer, program))
             writer.blank(2)
         _mesh(writer, program)
     if "one_device(" in writer.text():
@@ -83,8 +85,10 @@ def _header(program: PerDeviceProgram, text: str) -> str:
     writer = Writer()
     writer.docstring(*title(program, "devices"))
     writer.blank()
-    if "base64." in text:
-        writer.line("import base64")
+    own = ["import base64"] * ("base64." in text) + [records.IMPORT] * ("(NamedTuple):" in text)
+    for line in own:
+        writer.line(line)
+    if own:
         writer.blank()
     writer.line("import jax")
     if "jnp." in text:
@@ -153,12 +157,13 @@ def _mesh(writer: Writer, program: PerDeviceProgram) -> None:
 def _main(writer: Writer, program: PerDeviceProgram) -> None:
     """def main: pads what is uneven, runs device_main on the mesh, slices and combines the results."""
     writer.line("@jax.jit")
-    with writer.definition("main", [param.name for param in program.params]):
+    params = records.parameters(program.interface)
+    with writer.definition("main", params):
         describe_main(writer, program)
-        for param in program.params:
-            _pad(writer, param)
-        writer.statement("run = ", _shard_map(program))
-        done = call("run", *(name(param.name) for param in program.params))
+        records.accept(writer, program.interface)
+        _pad(writer, program)
+        writer.statement("run = ", _shard_map(writer, program))
+        done = call("run", *map(name, params))
         with _settings(writer, program):
             _return(writer, program, done)
 
@@ -168,15 +173,16 @@ def _stacked(program: PerDeviceProgram) -> set[int]:
     return {i for i, r in enumerate(program.results) if r.sharding is not None and r.sharding.unreduced}
 
 
-def _shard_map(program: PerDeviceProgram) -> Expr:
-    in_specs = [raw(spec(program.mesh, param.sharding)) for param in program.params]
-    out_specs = [raw(_stacked_spec(program, result)) for result in program.results]
+def _shard_map(writer: Writer, program: PerDeviceProgram) -> Expr:
+    taken = (raw(spec(program.mesh, param.sharding)) for param in program.params)
+    given = (raw(_stacked_spec(program, result)) for result in program.results)
+    in_specs, out_specs = records.specs(writer, program.interface, taken, given)
     return call(
         "jax.shard_map",
         "device_main",
         mesh="mesh()",
         in_specs=tuple_of(in_specs),
-        out_specs=out_specs[0] if len(out_specs) == 1 else tuple_of(out_specs),
+        out_specs=tuple_of(out_specs) if records.is_several(program.interface) else out_specs[0],
         check_vma="False" if program.promises else None,
     )
 
@@ -190,12 +196,23 @@ def _stacked_spec(program: PerDeviceProgram, array: Array) -> str:
     return f"P({', '.join(entries)})"
 
 
-def _pad(writer: Writer, param: Array) -> None:
-    if not any(param.padding):
-        return
-    widths = tuple_of([integers((0, extra)) for extra in param.padding])
-    padded = call("jnp.pad", name(param.name), widths)
-    writer.statement(f"{param.name} = ", padded, f"{param} is uneven: equal blocks need {_padded(param)}")
+def _pad(writer: Writer, program: PerDeviceProgram) -> None:
+    """Lines that make uneven parameters longer."""
+    arrays = iter(program.params)
+    for variable, tree in program.interface.parameters:
+        own = [next(arrays) for _ in range(leaf_count(tree))]
+        notes = [
+            f"{array} is uneven: equal blocks need {_padded(array)}" for array in own if any(array.padding)
+        ]
+        if notes:
+            writer.statement(f"{variable} = ", records.built(tree, map(_longer, own)), "; ".join(notes))
+
+
+def _longer(array: Array) -> Expr:
+    if not any(array.padding):
+        return name(array.name)
+    widths = tuple_of([integers((0, extra)) for extra in array.padding])
+    return call("jnp.pad", name(array.name), widths)
 
 
 def _padded(array: Array) -> str:
@@ -205,16 +222,7 @@ def _padded(array: Array) -> str:
 
 def _return(writer: Writer, program: PerDeviceProgram, done: Expr) -> None:
     """Return the results, without padding and with partial ones combined."""
-    finished = [_finished(result) for result in program.results]
-    plain = all(expr is None for expr in finished)
-    if plain:
-        writer.statement("return ", done)
-        return
-    names = [name(result.name) for result in program.results]
-    target = ", ".join(n.text for n in names)
-    writer.statement(f"{target} = ", done)
-    exprs = [expr or n for expr, n in zip(finished, names, strict=True)]
-    writer.statement("return ", exprs[0] if len(exprs) == 1 else tuple_of(exprs))
+    records.finish(writer, program.interface, [(r.name, _finished(r)) for r in program.results], done)
 
 
 def _finished(result: Array) -> Expr | None:
@@ -234,12 +242,13 @@ def _combined(result: Array) -> Expr | None:
 
 
 def _single_device_main(emission: Emission, program: PerDeviceProgram) -> None:
-    names = [param.name for param in program.params]
+    names, taken = [param.name for param in program.params], program.interface
     emission.writer.line("@jax.jit")
-    with emission.writer.definition("main", names):
+    with emission.writer.definition("main", records.parameters(taken)):
         describe_main(emission.writer, program)
+        records.accept(emission.writer, taken)
         with _settings(emission.writer, program):
-            write_body(emission, program.body, names)
+            write_body(emission, program.body, names, interface=taken)
 
 
 def _demonstration(writer: Writer, program: PerDeviceProgram) -> None:
@@ -249,7 +258,7 @@ def _demonstration(writer: Writer, program: PerDeviceProgram) -> None:
     with writer.indented('if __name__ == "__main__":'):
         if size > 1:
             writer.line("emulate_devices()")
-        demo.inputs(writer, program.params, [TARGET.dtype(param.type.dtype) for param in program.params])
+        demo.inputs(writer, program, TARGET)
         with writer.indented("for result in jax.tree.leaves(main(*inputs)):"):
             writer.line('print(f"{result.dtype}{list(result.shape)} on {result.sharding}")')
 

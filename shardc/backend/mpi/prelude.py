@@ -249,39 +249,53 @@ def communicator():
     return Comm(AXES, GROUPS, DEVICES)
 
 
-def run_on_whole(*arrays):
+def run_on_whole(*arguments):
     """What main does: cut, run, join."""
-    comm = communicator()
+    comm, arrays = communicator(), leaves(arguments)
     check(comm, arrays, {name: (shape, dtype) for name, (shape, dtype, _) in PARAMS.items()})
     blocks = [cut(comm, np.asarray(x), spec) for x, (_, _, spec) in zip(arrays, PARAMS.values(), strict=True)]
-    pairs = zip(run(comm, blocks), RESULTS.values(), strict=True)
-    return one_or_all([join(comm, block, spec, shape) for block, (shape, _, spec, _) in pairs])
+    results = run(comm, like(arguments, blocks))
+    pairs = zip(leaves(results), RESULTS.values(), strict=True)
+    return like(results, [join(comm, block, spec, shape) for block, (shape, _, spec, _) in pairs])
 
 
-def run_on_blocks(*arrays):
+def run_on_blocks(*arguments):
     """What main_local does: run."""
-    comm = communicator()
+    comm, arrays = communicator(), leaves(arguments)
     params = PARAMS.items()
     check(comm, arrays, {name: (place(comm, spec, shape)[1], dtype) for name, (shape, dtype, spec) in params})
-    return one_or_all(run(comm, arrays))
+    return run(comm, like(arguments, map(np.asarray, arrays)))
 
 
-def run(comm, blocks):
+def run(comm, arguments):
     """The blocks of the results; partial ones are combined."""
     with np.errstate(all="ignore"):  # infinities and NaN are values, as on an accelerator
-        results = device_main(comm, *map(np.asarray, blocks))
+        results = device_main(comm, *arguments)
     functions = {"sum": comm.psum, "max": comm.pmax, "min": comm.pmin}
-    return [
+    pairs = zip(leaves(results), RESULTS.values(), strict=True)
+    blocks = [
         np.asarray(block) if partial is None else functions[partial[1]](block, partial[0])
-        for block, (_, _, _, partial) in zip(
-            results if isinstance(results, tuple) else (results,), RESULTS.values(), strict=True
-        )
+        for block, (_, _, _, partial) in pairs
     ]
+    return like(results, blocks)
 
 
-def one_or_all(results):
-    """The result, or all of them."""
-    return results[0] if len(results) == 1 else tuple(results)
+def leaves(tree):
+    """What tuples of tuples consist of, in order."""
+    return [leaf for item in tree for leaf in leaves(item)] if isinstance(tree, tuple) else [tree]
+
+
+def like(tree, items):
+    """The same tuples and records of other leaves."""
+    rest = iter(items)
+
+    def made(part):
+        if not isinstance(part, tuple):
+            return next(rest)
+        own = map(made, part)
+        return type(part)(*own) if hasattr(part, "_fields") else tuple(own)
+
+    return made(tree)
 
 
 def abort(kind, error, trace):

@@ -14,7 +14,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh, splitting
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.mpi.bundle import Bundle, bundle
 from shardc.backend.mpi.target import TARGET
-from shardc.backend.python import demo, interface
+from shardc.backend.python import demo, interface, records
 from shardc.backend.python.carried import below_mark, defined
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, list_of, name, raw, tuple_of
@@ -46,6 +46,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
     emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
     for number, function in enumerate(defined(PRELUDE)):
         emission.functions[f"prelude {number}"] = function
+    records.define_classes(writer, program.interface, "np.ndarray")
     _tables(writer, program)
     callees = name_callees(emission, program)
     if program.mesh is None:
@@ -79,6 +80,8 @@ def _header(program: PerDeviceProgram, text: str, carried: Bundle) -> str:
         imports |= {"import base64": None}
     if "ml_dtypes." in text:
         imports |= {"import ml_dtypes": None}
+    if "(NamedTuple):" in text:
+        imports |= {records.IMPORT: None}
     if program.mesh is not None:
         imports |= dict.fromkeys(("import functools", "import sys", "import traceback"))
         imports |= {"from mpi4py import MPI": None}
@@ -109,7 +112,7 @@ def _table(writer: Writer, title: str, arrays: list[tuple[Array, list[Expr]]]) -
     """PARAMS = { "x": ((32, 64), np.float32, ("data", None)), … }"""
     with writer.indented(f"{title} = {{"):
         for array, fields in arrays:
-            writer.statement(f"{quoted(array.name)}: ", Expr("(", tuple(fields), "),"))
+            writer.statement(f"{quoted(records.key_of(array.name))}: ", Expr("(", tuple(fields), "),"))
     writer.line("}")
 
 
@@ -153,22 +156,25 @@ def _nodes(program: PerDeviceProgram) -> Iterator[Node]:
 
 
 def _mains(writer: Writer, program: PerDeviceProgram) -> None:
-    params = [param.name for param in program.params]
+    params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
+        records.accept(writer, program.interface)
         writer.statement("return ", call("run_on_whole", *map(name, params)))
     writer.blank(2)
     with writer.definition("main_local", params):
         writer.docstring("The program on the blocks of this process's device, which are device_main's.")
+        records.accept(writer, program.interface)
         writer.statement("return ", call("run_on_blocks", *map(name, params)))
 
 
 def _on_one_device(emission: Emission, program: PerDeviceProgram) -> None:
-    writer, names = emission.writer, [param.name for param in program.params]
+    writer, taken = emission.writer, program.interface
     writer.line('@np.errstate(all="ignore")  # infinities and NaN are values, as on an accelerator')
-    with writer.definition("main", names):
+    with writer.definition("main", records.parameters(taken)):
         describe_main(writer, program)
-        write_body(emission, program.body, names)
+        records.accept(writer, taken)
+        write_body(emission, program.body, [param.name for param in program.params], interface=taken)
     writer.blank(2)
     writer.line("main_local = main")
 
@@ -177,8 +183,8 @@ def _carried(text: str) -> Bundle:
     """The array functions that the program calls, and the records it makes."""
     functions = sorted(set(re.findall(r"\bops\.(\w+)\(", text)))
     made = bundle(_KERNELS, functions)
-    records = bundle("shardc.graph.attrs", [record for record in _RECORDS if f"{record}(" in text])
-    return Bundle(made.imports | records.imports, records.definitions | made.definitions)
+    dims = bundle("shardc.graph.attrs", [record for record in _RECORDS if f"{record}(" in text])
+    return Bundle(made.imports | dims.imports, dims.definitions | made.definitions)
 
 
 def carried_with(body: str) -> tuple[str, list[str]]:
@@ -215,9 +221,8 @@ def _demonstration(writer: Writer, program: PerDeviceProgram) -> None:
     with writer.indented('if __name__ == "__main__":'):
         if program.mesh is not None:
             writer.line("sys.excepthook = abort")
-        demo.inputs(writer, program.params, [TARGET.dtype(param.type.dtype) for param in program.params])
-        writer.line("results = main(*inputs)")
-        with writer.indented("for result in results if isinstance(results, tuple) else (results,):"):
+        demo.inputs(writer, program, TARGET)
+        with writer.indented(f"for result in {demo.results(writer, program)}:"):
             shown = 'print(f"{result.dtype}{list(result.shape)}")'
             if program.mesh is None:
                 writer.line(shown)

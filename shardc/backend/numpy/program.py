@@ -6,10 +6,12 @@ peak(graph) -> the most that a device holds while it runs.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
 from shardc.backend.numpy.allocation.peak import peak as peak_of
 from shardc.backend.numpy.target import TARGET
-from shardc.backend.python import demo, interface
+from shardc.backend.python import demo, interface, records
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, list_of, name, raw, tuple_of
 from shardc.backend.python.functions import (
@@ -42,6 +44,7 @@ def peak(graph: Graph, alive: bool = False) -> Peak:
 def _write(graph: Graph, comments: str = "brief") -> tuple[str, Trace]:
     program = interface.read(graph)
     writer = Writer()
+    records.define_classes(writer, program.interface, "np.ndarray")
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
     emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
@@ -67,19 +70,19 @@ def _header(program: PerDeviceProgram, text: str) -> str:
     writer = Writer()
     writer.docstring(*title(program, "emulated devices"))
     writer.blank()
-    if "base64." in text:
-        writer.line("import base64")
+    own = ["import base64"] * ("base64." in text) + [records.IMPORT] * ("(NamedTuple):" in text)
+    for line in own:
+        writer.line(line)
+    if own:
         writer.blank()
     if "ml_dtypes." in text:
         writer.line("import ml_dtypes")
     writer.line("import numpy as np")
-    records = [
-        record for record in ("ConvDims", "DotDims", "GatherDims", "ScatterDims") if f"{record}(" in text
-    ]
-    if records or "ops." in text or program.mesh is not None:
+    dims = [kind for kind in ("ConvDims", "DotDims", "GatherDims", "ScatterDims") if f"{kind}(" in text]
+    if dims or "ops." in text or program.mesh is not None:
         writer.blank()
-    if records:
-        writer.line(f"from shardc.graph import {', '.join(records)}")
+    if dims:
+        writer.line(f"from shardc.graph import {', '.join(dims)}")
     if program.mesh is not None:
         writer.line("from shardc.runtime import Mesh, P, emulate")
     if "ops." in text:
@@ -100,25 +103,32 @@ def _mesh(writer: Writer, program: PerDeviceProgram) -> None:
 
 
 def _main(writer: Writer, program: PerDeviceProgram) -> None:
-    params = [param.name for param in program.params]
+    params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
-        writer.statement("run = ", _emulate(program))
+        records.accept(writer, program.interface)
+        writer.statement("run = ", _emulate(writer, program))
         writer.statement("return ", call("run", *map(name, params)))
 
 
-def _emulate(program: PerDeviceProgram) -> Expr:
+def _emulate(writer: Writer, program: PerDeviceProgram) -> Expr:
     """emulate(device_main, …), told what is uneven or partial."""
     assert program.mesh is not None
+    taken, given = _specs(program, program.params), _specs(program, program.results)
+    in_specs, out_specs = records.specs(writer, program.interface, taken, given)
     return call(
         "emulate",
         "device_main",
         "mesh()",
-        in_specs=tuple_of([raw(spec(program.mesh, param.sharding)) for param in program.params]),
-        out_specs=tuple_of([raw(spec(program.mesh, result.sharding)) for result in program.results]),
+        in_specs=tuple_of(in_specs),
+        out_specs=tuple_of(out_specs),
         partial_out=_partials(program, program.results),
         out_shapes=_shapes(program.results),
     )
+
+
+def _specs(program: PerDeviceProgram, arrays: tuple[Array, ...]) -> Iterator[Expr]:
+    return (raw(spec(program.mesh, array.sharding)) for array in arrays)
 
 
 def _partials(program: PerDeviceProgram, arrays: tuple[Array, ...]) -> Expr | None:
@@ -138,15 +148,15 @@ def _shapes(arrays: tuple[Array, ...]) -> Expr | None:
 
 
 def _single_device_main(emission: Emission, program: PerDeviceProgram) -> None:
-    names = [param.name for param in program.params]
-    with emission.writer.definition("main", names):
+    names, taken = [param.name for param in program.params], program.interface
+    with emission.writer.definition("main", records.parameters(taken)):
         describe_main(emission.writer, program)
-        write_body(emission, program.body, names)
+        records.accept(emission.writer, taken)
+        write_body(emission, program.body, names, interface=taken)
 
 
 def _demonstration(writer: Writer, program: PerDeviceProgram) -> None:
     with writer.indented('if __name__ == "__main__":'):
-        demo.inputs(writer, program.params, [TARGET.dtype(param.type.dtype) for param in program.params])
-        writer.line("results = main(*inputs)")
-        with writer.indented("for result in results if isinstance(results, tuple) else (results,):"):
+        demo.inputs(writer, program, TARGET)
+        with writer.indented(f"for result in {demo.results(writer, program)}:"):
             writer.line('print(f"{result.dtype}{list(result.shape)}")')

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
-from shardc.analysis.per_device import Array
+from collections.abc import Iterator
+
+from shardc.analysis.per_device import Array, PerDeviceProgram
+from shardc.backend.python.emission import Target
+from shardc.backend.python.expressions import name, raw, tuple_of
 from shardc.backend.python.names import printable
+from shardc.backend.python.records import pattern
 from shardc.backend.python.writer import Writer
 from shardc.graph import is_complex, is_float
+from shardc.graph.trees import Tree
 
 
 def random_input(array: Array, dtype: str) -> str:
@@ -20,10 +26,34 @@ def random_input(array: Array, dtype: str) -> str:
     return f"rng.integers(4, size={shape}, dtype={dtype})"
 
 
-def inputs(writer: Writer, params: tuple[Array, ...], dtypes: list[str]) -> None:
-    """inputs = [ … ], one a line."""
+def inputs(writer: Writer, program: PerDeviceProgram, target: Target) -> None:
+    """inputs = [ … ], one a line; tuples in brackets."""
     writer.line("rng = np.random.default_rng(0)")
     with writer.indented("inputs = ["):
-        for array, dtype in zip(params, dtypes, strict=True):
-            writer.line(f"{random_input(array, dtype)},  # {printable(array.name)}")
+        arrays = iter(program.params)
+        for _, tree in program.interface.parameters:
+            _input(writer, target, tree, arrays)
     writer.line("]")
+
+
+def _input(writer: Writer, target: Target, tree: Tree, arrays: Iterator[Array]) -> None:
+    if tree is None:
+        array = next(arrays)
+        made = random_input(array, target.dtype(array.type.dtype))
+        writer.line(f"{made},  # {printable(array.name)}")
+        return
+    with writer.indented("("):
+        for item in tree.items:
+            _input(writer, target, item, arrays)
+    writer.line("),")
+
+
+def results(writer: Writer, program: PerDeviceProgram) -> str:
+    """Lines that call main; what gives its results one by one."""
+    if program.interface.is_flat:
+        writer.line("results = main(*inputs)")
+        return "results if isinstance(results, tuple) else (results,)"
+    names = [result.name for result in program.results]
+    writer.unpack(pattern(program.interface.results, iter(names)), raw("main(*inputs)"))
+    writer.statement("results = ", tuple_of(list(map(name, names))))
+    return "results"

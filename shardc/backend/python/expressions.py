@@ -5,6 +5,7 @@ binary("+", name("x"), call("jnp.exp", name("y")))  ->  x + jnp.exp(y)
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -78,8 +79,8 @@ def raw(text: str, level: int = ATOM) -> Expr:
 
 
 def name(text: str) -> Expr:
-    """A variable."""
-    return Expr(text, reads=frozenset((text,)))
+    """A variable, or an item of one: layer.up, pair[0]."""
+    return Expr(text, reads=frozenset((re.split(r"[.[]", text, maxsplit=1)[0],)))
 
 
 def call(function: str | Expr, *args: Expr | str, **keywords: Expr | str | None) -> Expr:

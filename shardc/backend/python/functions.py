@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import inspect
 import textwrap
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from shardc.analysis.collectives import is_per_device
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.analysis.usage import noted, usage
+from shardc.backend.python import records
 from shardc.backend.python.barriers import divide_barriers
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import index, several
@@ -19,6 +20,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.trace import FunctionTrace
 from shardc.backend.python.writer import WIDTH, Writer
 from shardc.graph import Function, Region, walk
+from shardc.graph.trees import Interface
 from shardc.ops import Trait, func, has
 
 
@@ -28,25 +30,31 @@ def write_body(
     params: Sequence[str],
     stacked: Container[int] = (),
     function: str | None = None,
+    interface: Interface | None = None,
 ) -> None:
     """The lines of a function: its region's nodes and its return.
 
     The results with numbers in `stacked` get a dimension in front. `function` is the callee's name, None for
-    device_main.
+    device_main, whose `interface` says what it takes and gives.
     """
     divided = divide_barriers(region, emission.varying)
     folded = fold(emission.graph, divided, emission.constants, emission.target.printers)
     uses = usage(folded)
     uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
     region = folded
-    scope = Scope(emission, uses, Names(emission.functions.values()), {})
+    own = [] if interface is None else records.kept_names(interface)
+    scope = Scope(emission, uses, Names((*emission.functions.values(), *own)), {})
+    taken = None if interface is None or interface.is_flat else interface
     for value, param in zip(region.args, params, strict=True):
         scope.bind(value, param)
     if stacked:
         results = scope.region(region)
         parts = [index(e, ["None"]) if i in stacked else e for i, e in enumerate(results)]
         emission.writer.comment("Partial results get a dimension in front, along which main combines them.")
-        emission.writer.statement("return ", several(parts))
+        made = records.returned(taken, iter(parts)) if taken else several(parts)
+        emission.writer.statement("return ", made)
+    elif taken:
+        emission.writer.statement("return ", records.returned(taken, iter(scope.returned(region))))
     else:
         emission.writer.statement("return ", scope.function(region))
     emission.trace.functions[function] = FunctionTrace(tuple(region.args), tuple(scope.lines))
@@ -54,18 +62,19 @@ def write_body(
 
 def define_device_main(emission: Emission, program: PerDeviceProgram, stacked: Container[int] = ()) -> None:
     """def device_main: the blocks of the parameters in, the blocks of the results out."""
-    names = [param.name for param in program.params]
-    writer = emission.writer
-    with writer.definition("device_main", [*emission.leading_of(None), *names]):
+    writer, interface = emission.writer, program.interface
+    with writer.definition("device_main", [*emission.leading_of(None), *records.parameters(interface)]):
         blocks = [f"{param.name}: {block(param)}" for param in program.params]
-        returns = _returns(block(result) for result in program.results)
+        returns = _returns(interface, map(block, program.results))
         writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, *returns]))
-        write_body(emission, program.body, names, stacked)
+        names = [param.name for param in program.params]
+        write_body(emission, program.body, names, stacked, interface=interface)
 
 
-def _returns(results: Iterable[str]) -> list[str]:
+def _returns(interface: Interface, results: Iterator[str]) -> list[str]:
     """What a docstring says of the results, in lines that fit."""
-    return textwrap.wrap(f"returns {', '.join(results)}", WIDTH - 4, subsequent_indent="    ")
+    told = records.told(interface.results, results)
+    return textwrap.wrap(f"returns {told}", WIDTH - 4, subsequent_indent="    ")
 
 
 def block(array: Array) -> str:
@@ -88,7 +97,7 @@ def title(program: PerDeviceProgram, devices: str) -> tuple[str, str]:
 def describe_main(writer: Writer, program: PerDeviceProgram) -> None:
     """Its docstring: global types, one a line."""
     lines = [f"{param.name}: {param.type}" for param in program.params]
-    returns = _returns(str(result.type) for result in program.results)
+    returns = _returns(program.interface, (str(result.type) for result in program.results))
     doc = program.graph.main.doc
     told = ["The whole program, on whole arrays."] if doc is None else paragraphs(doc)
     writer.docstring(*told, "\n".join([*lines, *returns]))
@@ -104,7 +113,7 @@ def name_callees(emission: Emission, program: PerDeviceProgram) -> list[Function
     """Names for the functions that the program calls; they are given back, each before what it calls."""
     found = list(program.graph.called(program.body))
     for function in found:
-        names = Names((*emission.functions.values(), *(param.name for param in program.params)))
+        names = Names((*emission.functions.values(), *records.own_names(program.interface)))
         emission.functions[function.name] = names.fresh(identifier(function.name) or "function")
         if not _communicates(emission, function):
             emission.silent.add(function.name)

@@ -7,7 +7,8 @@ from dataclasses import replace
 from shardc.analysis import per_device
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.python.mesh_text import spec
-from shardc.backend.python.names import Names, identifier
+from shardc.backend.python.names import Names
+from shardc.backend.python.records import leaf_places, python_interface
 from shardc.graph import Graph
 
 
@@ -15,14 +16,14 @@ def read(graph: Graph) -> PerDeviceProgram:
     """The parts of a local module, its parameters and results under Python names."""
     program = per_device.read(graph)
     names = Names()
-    params = [
-        _named(names, param, identifier(param.name) or f"arg{i}") for i, param in enumerate(program.params)
-    ]
+    interface = python_interface(program.interface, names)
+    places = [place for param, tree in interface.parameters for place in leaf_places(tree, param)]
+    params = [replace(param, name=place) for param, place in zip(program.params, places, strict=True)]
     one = len(program.results) == 1
     results = [
         _named(names, result, "result" if one else f"result{i}") for i, result in enumerate(program.results)
     ]
-    return replace(program, params=tuple(params), results=tuple(results))
+    return replace(program, params=tuple(params), results=tuple(results), interface=interface)
 
 
 def _named(names: Names, array: Array, wish: str) -> Array:

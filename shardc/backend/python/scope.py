@@ -49,6 +49,12 @@ class Scope(Values):
             self.node(node)
         return [self.expr(value) for value in region.results]
 
+    def returned(self, region: Region) -> list[Expr]:
+        """Print the nodes of a function; the expressions of what it returns, one each."""
+        made = self.region(region)
+        self.lines.append(Return(region.results))
+        return made
+
     def function(self, region: Region) -> Expr:
         """The same as one expression: a call that gives all results is returned as it is."""
         nodes = [node for node in region.nodes[:-1] if id(node) in self.uses.live]

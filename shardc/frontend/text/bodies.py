@@ -19,7 +19,7 @@ from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.signature import Signature
 from shardc.frontend.text.statements import results_of, run
 from shardc.frontend.text.syntax import Pos
-from shardc.frontend.text.trees import tensors_of
+from shardc.frontend.text.trees import tensors_of, tree_of
 from shardc.frontend.text.typed import (
     Typed,
     TypedRecord,
@@ -27,8 +27,10 @@ from shardc.frontend.text.typed import (
     filled,
     leaf_names,
     resolved,
+    tree_of_type,
 )
 from shardc.frontend.text.values import Tensor, Value
+from shardc.graph.trees import Interface
 from shardc.graph.types import TensorType
 from shardc.layout import Axis
 from shardc.ops import spmd
@@ -99,6 +101,8 @@ class Bodies:
             if public and None in returned:
                 raise self.e.error(f"{function.name} returns None", pos=_end(function))
             self.builder.document(function.doc)
+            if public:
+                self.builder.note_interface(_interface(function, typed, returned))
             self.builder.ret([tensor.value for value in returned for tensor in tensors_of(value)])
         annotated = mapped or any(x.sharding for x in types)
         axes = frozenset(self.program.shared.named)
@@ -223,6 +227,14 @@ def _valued(typed: Sequence[Typed], tensors: Sequence[Tensor]) -> list[Value]:
     """Values of these types, made of the tensors."""
     rest = iter(tensors)
     return [filled(one, rest) for one in typed]
+
+
+def _interface(function: s.Function, typed: Sequence[Typed], returned: Sequence[Value]) -> Interface:
+    """How the entry takes and gives its tensors."""
+    names = [parameter.name for parameter in function.parameters]
+    trees = map(tree_of_type, typed)
+    given = tree_of(returned[0] if len(returned) == 1 else tuple(returned))
+    return Interface(tuple(zip(names, trees, strict=True)), given)
 
 
 def _of_types(typed: Sequence[Typed], types: Sequence[TensorType]) -> list[Typed]:

@@ -13,7 +13,9 @@ from shardc.diagnostics import Location
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.snapshot import DOC
+from shardc.dialects.trees import INTERFACE, attr_of_interface
 from shardc.dialects.types import attr_of_type
+from shardc.graph.trees import Interface
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh
 from shardc.ops import Trait, has, is_tensor_op
@@ -119,6 +121,12 @@ class SourceBuilder(IRBuilder):
         function = self._block.parent_op()
         if doc is not None and function is not None:
             function.attributes[DOC] = StringAttr(doc)
+
+    def note_interface(self, interface: Interface) -> None:
+        """Note on the function that is being built which tuples and records it takes and gives."""
+        function = self._block.parent_op()
+        if function is not None and not interface.is_flat:
+            function.attributes[INTERFACE] = attr_of_interface(interface)
 
     def place_return(self, result: SSAValue, loc: Location) -> None:
         """Say where the body that a value is the result of returns."""

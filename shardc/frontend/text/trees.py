@@ -9,6 +9,7 @@ from collections.abc import Hashable, Iterator, Sequence
 
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import FunctionName, Known, Number, RecordValue, Tensor, Value
+from shardc.graph.trees import Branch, Tree
 
 
 def leaves(value: Value) -> Iterator[Known]:
@@ -52,6 +53,19 @@ def has_function(value: Value) -> bool:
     if isinstance(value, RecordValue):
         return any(has_function(item) for _, item in value.fields)
     return isinstance(value, FunctionName) or (isinstance(value, tuple) and any(map(has_function, value)))
+
+
+def tree_of(value: Value) -> Tree:
+    """Which tensors of a value are the items of its tuples and records."""
+    if isinstance(value, tuple):
+        return Branch(tuple(map(tree_of, value)))
+    if isinstance(value, RecordValue):
+        return Branch(
+            tuple(tree_of(item) for _, item in value.fields),
+            value.name,
+            tuple(name for name, _ in value.fields),
+        )
+    return None
 
 
 def names_of(value: Value, name: str) -> list[str]:

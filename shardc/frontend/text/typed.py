@@ -15,6 +15,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Types, Uneven
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import RecordValue, Tensor, Value
+from shardc.graph.trees import Branch, Tree
 from shardc.graph.types import TensorType
 
 
@@ -138,6 +139,16 @@ def described(typed: Typed) -> str:
     if isinstance(typed, TypedRecord):
         return typed.name
     return repr(typed.value) if isinstance(typed, Fixed) else str(typed.type)
+
+
+def tree_of_type(typed: Typed) -> Tree:
+    """Which tensors of a type are the items of its tuples and records."""
+    if isinstance(typed, tuple):
+        return Branch(tuple(map(tree_of_type, typed)))
+    if isinstance(typed, TypedRecord):
+        names, items = zip(*typed.fields, strict=True)
+        return Branch(tuple(map(tree_of_type, items)), typed.name, names)
+    return None
 
 
 def leaf_names(typed: Typed, name: str) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 from shardc.graph import TensorType
 from shardc.layout import Axis, Mesh, Sharding
@@ -12,9 +12,10 @@ from shardc.ops import OpDef, sdy, spmd
 from shardc.proof.reading.recorded import Recorded, Recorder, dim_of
 from shardc.proof.reading.regions import applied
 from shardc.proof.values import Refused
+from shardc.runtime.emulate import specs_of
 from shardc.runtime.mesh import Axes, Entry, names_of, sharding_of
+from shardc.runtime.trees import leaves, like
 
-Row = tuple[Recorded, ...]
 Partials = Mapping[int, tuple[Axes, str]]
 
 
@@ -89,28 +90,32 @@ def emulation(recorder: Recorder, results: Sequence[TensorType]) -> Callable[...
         partial_out: Partials | None = None,
         out_shapes: Mapping[int, Sequence[int]] | None = None,
     ) -> Callable[..., Any]:
-        if len(out_specs) != len(results):
-            raise Refused(f"{len(out_specs)} specs of {len(results)} results")
+        specs = specs_of(out_specs)
+        if len(specs) != len(results):
+            raise Refused(f"{len(specs)} specs of {len(results)} results")
         leaving = [
             _leaving(sharding_of(mesh, spec, type.rank), (partial_out or {}).get(number))
-            for number, (spec, type) in enumerate(zip(out_specs, results, strict=True))
+            for number, (spec, type) in enumerate(zip(specs, results, strict=True))
         ]
 
-        def device(*blocks: Recorded) -> list[Recorded]:
-            made = device_main(Comm(recorder, mesh), *blocks)
-            found: list[Recorded] = list(cast(Row, made)) if isinstance(made, tuple) else [made]
-            if len(found) != len(results):
-                raise Refused(f"{len(found)} blocks for {len(results)} results")
-            for number, (block, sharding, type) in enumerate(zip(found, leaving, results, strict=True)):
-                _check(block.type, sharding, type, (out_shapes or {}).get(number))
-            return found
+        def main(*arguments: Any) -> Any:
+            made: list[Any] = []
 
-        def main(*arrays: Recorded) -> tuple[Recorded, ...]:
+            def device(*blocks: Recorded) -> list[Recorded]:
+                made.append(device_main(Comm(recorder, mesh), *like(arguments, blocks)))
+                found: list[Recorded] = leaves(made[-1])
+                if len(found) != len(results):
+                    raise Refused(f"{len(found)} blocks for {len(results)} results")
+                for number, (block, sharding, type) in enumerate(zip(found, leaving, results, strict=True)):
+                    _check(block.type, sharding, type, (out_shapes or {}).get(number))
+                return found
+
+            arrays, specs = leaves(arguments), specs_of(in_specs)
             recorder.builder.mesh(mesh)
-            if len(in_specs) != len(arrays):
-                raise Refused(f"{len(in_specs)} specs of {len(arrays)} arguments")
+            if len(specs) != len(arrays):
+                raise Refused(f"{len(specs)} specs of {len(arrays)} arguments")
             entering = [
-                sharding_of(mesh, spec, array.type.rank) for spec, array in zip(in_specs, arrays, strict=True)
+                sharding_of(mesh, spec, array.type.rank) for spec, array in zip(specs, arrays, strict=True)
             ]
             blocks = [
                 array.type.with_shape(sharding.local_shape(array.shape))
@@ -125,7 +130,7 @@ def emulation(recorder: Recorder, results: Sequence[TensorType]) -> Callable[...
                 out_shardings=tuple(leaving),
                 manual_axes=tuple(mesh.sizes),
             )
-            return tuple(found)
+            return like(made[-1], found)
 
         return main
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import base64
 import builtins
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -22,7 +22,9 @@ from shardc.diagnostics import ShardcError, register_source
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
+from shardc.graph.trees import arguments_of
 from shardc.proof.reading.own_blocks import own_blocks
+from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused
 
 FILE = "the emitted text"
@@ -77,7 +79,8 @@ def read_back(text: str, whole: Graph) -> Graph:
     wide = any(isinstance(node, ast.Expr) and ast.unparse(node) == _WIDE for node in tree.body)
     types = whole.types(whole.main.body.args)
     with jax.enable_x64(wide):
-        lowered = _lowered(_functions(tree), [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
+        given = arguments_of(whole.main.interface, [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
+        lowered = _lowered(_functions(tree), given, records_of(tree.body))
     register_source(FILE, text)
     try:
         return own_blocks(snapshot(read(lowered, "what JAX makes of it")).graph)
@@ -100,10 +103,10 @@ def _functions(tree: ast.Module) -> ast.Module:
     return ast.Module([*functions], [])
 
 
-def _lowered(functions: ast.Module, arguments: Sequence[Any]) -> str:
+def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[str, Any]) -> str:
     """The StableHLO text of `main`."""
     jax: Any = import_module("jax")
-    namespace = _namespace()
+    namespace = {**_namespace(), **records}
     try:
         exec(compile(functions, FILE, "exec"), namespace)
         traced = jax.jit(namespace["main"], keep_unused=True).trace(*arguments)

@@ -18,7 +18,8 @@ from shardc.graph import Graph, TensorType, walk
 from shardc.ops import spmd
 from shardc.proof.reading.device_names import emulation
 from shardc.proof.reading.numpy_text import Names, read_functions
-from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.reading.recorded import Recorder
+from shardc.proof.reading.records import IMPORT, is_record, records_of
 from shardc.proof.values import Beyond, Refused
 from shardc.runtime.mesh import Mesh, P, names_of
 
@@ -26,6 +27,7 @@ _TABLES = ("AXES", "GROUPS", "DEVICES", "PARAMS", "RESULTS")
 _IMPORTS = {
     "import numpy as np", "import base64", "import ml_dtypes", "import functools", "import sys",
     "import traceback", "from mpi4py import MPI", "from types import SimpleNamespace",
+    IMPORT,
 }  # fmt: skip
 _TALK, _KERNELS = "\n# How devices talk.\n", "\n# Array functions that NumPy has not.\n"
 _START = '\nif __name__ == "__main__":\n'
@@ -41,14 +43,14 @@ _GROUPED = {
 
 def read_back(text: str, whole: Graph) -> Graph:
     """As numpy_text.read_back. Raises Beyond where what the text carries is not what the compiler writes."""
-    functions, tables = _own(text)
+    functions, tables, records = _own(text)
     inside = whole.types(whole.main.body.args)
 
     def names(recorder: Recorder, namespace: Names) -> Names:
-        def run_on_whole(*arrays: Recorded) -> Any:
-            return _emulated(recorder, whole, tables, namespace["device_main"])(*arrays)
+        def run_on_whole(*arguments: Any) -> Any:
+            return _emulated(recorder, whole, tables, namespace["device_main"])(*arguments)
 
-        return {"run_on_whole": run_on_whole}
+        return {"run_on_whole": run_on_whole, **records}
 
     if tables["AXES"]:
         _check_arguments(tables, inside)
@@ -57,8 +59,8 @@ def read_back(text: str, whole: Graph) -> Graph:
     return graph
 
 
-def _own(text: str) -> tuple[list[ast.FunctionDef], Names]:
-    """The functions and the tables of the program itself. Raises Beyond where there is more."""
+def _own(text: str) -> tuple[list[ast.FunctionDef], Names, Names]:
+    """The functions, the tables and the records of the program itself. Raises Beyond where there is more."""
     place = next((text.index(mark) for mark in (_TALK, _KERNELS, _START) if mark in text), len(text))
     body, rest = text[:place], text[place:]
     kernels, imports = carried_with(body)
@@ -66,18 +68,19 @@ def _own(text: str) -> tuple[list[ast.FunctionDef], Names]:
         rest = _without(rest, carried)
     functions: dict[str, ast.FunctionDef] = {}
     tables: Names = {}
-    for node in ast.parse(body).body:
+    statements = ast.parse(body).body
+    for node in statements:
         if isinstance(node, ast.FunctionDef) and node.name not in (*functions, *defined(PRELUDE)):
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and _name(node) in _TABLES and _name(node) not in tables:
             tables[_name(node)] = _value(node.value)
-        else:
+        elif not is_record(node):
             _check_plain(node, {*_IMPORTS, *imports})
     for node in ast.parse(rest).body:
         _check_plain(node, set())
     if len(tables) < len(_TABLES):
         raise Beyond("MPI texts without their tables")
-    return list(functions.values()), tables
+    return list(functions.values()), tables, records_of(statements)
 
 
 def _without(text: str, carried: str) -> str:

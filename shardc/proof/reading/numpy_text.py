@@ -11,9 +11,10 @@ import base64
 import builtins
 from collections.abc import Callable, Sequence
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, walk
+from shardc.graph.trees import arguments_of, flattened
 from shardc.layout import LayoutError
 from shardc.ops import ShapeError, hlo
 from shardc.proof.reading.control import as_calls, calls
@@ -21,6 +22,7 @@ from shardc.proof.reading.device_names import emulation
 from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_names import DType, NumpyNames
 from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused, Unfit
 from shardc.runtime.mesh import Mesh, P
 
@@ -38,9 +40,10 @@ def read_back(text: str, whole: Graph) -> Graph:
 
     def names(recorder: Recorder, _: object) -> dict[str, Any]:
         results = whole.types(whole.main.body.results)
-        return {"Mesh": Mesh, "P": P, "emulate": emulation(recorder, results)}
+        return {"Mesh": Mesh, "P": P, "emulate": emulation(recorder, results), **records_of(body)}
 
-    return read_functions([n for n in ast.parse(text).body if isinstance(n, ast.FunctionDef)], names, whole)
+    body = ast.parse(text).body
+    return read_functions([n for n in body if isinstance(n, ast.FunctionDef)], names, whole)
 
 
 def read_functions(
@@ -67,9 +70,8 @@ def read_functions(
     namespace.update(names(recorder, namespace))
 
     def main(_: object, *values: int) -> list[int]:
-        found = namespace["main"](*(Recorded(recorder, value) for value in values))
-        arrays = cast("tuple[Recorded, ...]", found) if isinstance(found, tuple) else (found,)
-        return [array.value for array in arrays]
+        given = arguments_of(whole.main.interface, [Recorded(recorder, value) for value in values])
+        return [array.value for array in flattened(namespace["main"](*given))]
 
     try:
         exec(compile(module, "emitted text", "exec"), namespace)

@@ -1,0 +1,96 @@
+"""How a function takes and gives its tensors: which of them are the items of one tuple or record.
+
+f(x, layer), where a Layer has an `up` and a `down`, takes three tensors: x, layer.up, layer.down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A tuple; one with `fields` is a record, whose type is called `record`."""
+
+    items: tuple[Tree, ...]
+    record: str = ""
+    fields: tuple[str, ...] = ()
+
+
+Tree: TypeAlias = "Branch | None"
+"""None is a leaf: one tensor."""
+
+Nested: TypeAlias = "T | tuple[Nested[T], ...]"
+
+
+@dataclass(frozen=True, slots=True)
+class Interface:
+    """The parameters, with their names, and the results: a tuple where there are several."""
+
+    parameters: tuple[tuple[str, Tree], ...]
+    results: Tree
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether every parameter and every result is a tensor."""
+        given = self.results
+        several = given is None or not (given.record or any(given.items))
+        return several and not any(self.arguments.items)
+
+    @property
+    def arguments(self) -> Branch:
+        """The parameters as a tuple."""
+        return Branch(tuple(tree for _, tree in self.parameters))
+
+
+def flat(parameters: Iterable[str], results: int) -> Interface:
+    """The interface of a function that takes and gives tensors."""
+    given = None if results == 1 else Branch((None,) * results)
+    return Interface(tuple((name, None) for name in parameters), given)
+
+
+def leaf_count(tree: Tree) -> int:
+    """How many tensors it has."""
+    return 1 if tree is None else sum(map(leaf_count, tree.items))
+
+
+def branches(tree: Tree) -> Iterator[Branch]:
+    """The tuples and records in a tree, those inside others first."""
+    if tree is not None:
+        for item in tree.items:
+            yield from branches(item)
+        yield tree
+
+
+def nested(tree: Tree, leaves: Iterator[T]) -> Nested[T]:
+    """Tuples of tuples of these leaves."""
+    return next(leaves) if tree is None else tuple(nested(item, leaves) for item in tree.items)
+
+
+def arguments_of(interface: Interface | None, tensors: Sequence[T]) -> list[Nested[T]]:
+    """What a function of this interface is called with; without one it takes tensors."""
+    if interface is None:
+        return list(tensors)
+    rest = iter(tensors)
+    return [nested(tree, rest) for _, tree in interface.parameters]
+
+
+def flattened(value: Nested[T]) -> Iterator[T]:
+    """The leaves of tuples of tuples, in order."""
+    if isinstance(value, tuple):
+        for item in value:  # pyright: ignore[reportUnknownVariableType]
+            yield from flattened(item)  # pyright: ignore[reportUnknownArgumentType]
+    else:
+        yield value
+
+
+def paths(tree: Tree, name: str) -> list[str]:
+    """The names of its leaves, under which files have them: layer.up, pair.0."""
+    if tree is None:
+        return [name]
+    keys = tree.fields or map(str, range(len(tree.items)))
+    return [path for key, item in zip(keys, tree.items, strict=True) for path in paths(item, f"{name}.{key}")]

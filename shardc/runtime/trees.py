@@ -1,0 +1,28 @@
+"""Tuples and records of arrays, as device_main takes and gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, cast
+
+
+def leaves(tree: object) -> list[Any]:
+    """What tuples of tuples consist of, in order."""
+    if not isinstance(tree, tuple):
+        return [tree]
+    return [leaf for item in cast("tuple[object, ...]", tree) for leaf in leaves(item)]
+
+
+def like(tree: object, items: Iterable[object]) -> Any:
+    """The same tuples and records of other leaves."""
+    rest = iter(items)
+
+    def made(part: object) -> object:
+        if not isinstance(part, tuple):
+            return next(rest)
+        items = cast("tuple[object, ...]", part)
+        kind: Any = type(items)
+        own = map(made, items)
+        return kind(*own) if hasattr(kind, "_fields") else tuple(own)
+
+    return made(tree)
