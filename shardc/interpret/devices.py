@@ -36,7 +36,7 @@ Show = Callable[[Node, Blocks, Sequence[int], Callable[[int], bool]], None]
 Env = dict[int, Blocks]
 
 Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
-"""Runs a loop in another way; None leaves it to Lockstep."""
+"""Runs a loop or a call in another way; None leaves it to Lockstep."""
 
 Together = Callable[[Op, Sequence[Sequence[Array]]], Sequence[Sequence[Array]] | None]
 """Computes an operation on the operands of several devices at once; None: they are done one by one."""
@@ -48,8 +48,8 @@ class Lockstep:
     """Runs regions of `graph` on the devices of `place`.
 
     `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
-    `meanings` says what operations compute, by name; `loop` may run loops in its own way, and `together` an
-    operation on all devices.
+    `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and
+    `together` an operation on all devices.
     """
 
     def __init__(
@@ -193,7 +193,8 @@ class Lockstep:
         callee = self.graph.functions.get(name)
         if callee is None:
             raise ShardcError(f"call of {name}, which is no function", node.loc)
-        return self.run(callee.body, values, {})
+        otherwise = None if self.loop is None else self.loop(self, node, values, env)
+        return self.run(callee.body, values, {}) if otherwise is None else otherwise
 
     def inline(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """sdy.named_computation."""

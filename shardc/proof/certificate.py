@@ -8,20 +8,20 @@ it anew and compares. Nothing in it depends on lines of the source.
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
 from shardc.graph import Graph
 from shardc.proof.draws import Draw
 from shardc.proof.induction import Note, Plan
-from shardc.proof.prove import Proof
 from shardc.proof.reduced import Reduced
 from shardc.proof.report import ASSUMED
 from shardc.proof.values import is_exact
+from shardc.proof.verdict import Proof
 from shardc.semantics.arrays import Array
 
-FORMAT = 3
+FORMAT = 4
 LOCAL = "local"
 """How a program is read that --emit local prints."""
 
@@ -39,6 +39,7 @@ class Facts:
     loops: Sequence[Sequence[Note]]
     plan: Plan
     law: bool = False
+    layers: Sequence[Mapping[int, Sequence[Array]]] = ()
 
 
 def certificate(*proofs: tuple[Proof, Sequence[str], str]) -> str:
@@ -60,6 +61,7 @@ def _facts(proof: Proof) -> Facts:
         proof.loops,
         proof.plan,
         proof.law,
+        proof.layers_made,
     )
 
 
@@ -85,6 +87,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
             "in_full": sorted(facts.plan.in_full),
             "also": [[loop, sorted(also)] for loop, also in sorted(facts.plan.also.items())],
         },
+        "layers_in_full": None if facts.plan.layers is None else sorted(facts.plan.layers),
         "draws": [
             {
                 "seed": draw.seed,
@@ -92,9 +95,12 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
                 "divides": draw.divides,
                 "hashes": sum(sites.total() for sites in draw.hashed.values()),
                 "loops": [_loop(note) for note in loops],
+                "layers": [[kind, *map(digest, arrays)] for kind, arrays in sorted(layers.items())],
                 "results": [digest(array) for array in results],
             }
-            for draw, results, loops in zip(facts.draws, facts.results, facts.loops, strict=True)
+            for draw, results, loops, layers in zip(
+                facts.draws, facts.results, facts.loops, facts.layers, strict=True
+            )
         ],
         "chance": facts.chance,
         "decisions": facts.decisions,

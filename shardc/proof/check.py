@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -31,10 +31,13 @@ from shardc.proof.draws import ALL, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate_both, note_exponents
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
+from shardc.proof.layers import layers
+from shardc.proof.lemmas import Lemma, Lemmas, NoLemma
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, Unfit, same
 from shardc.proof.values import Refused as RefusedText
+from shardc.semantics.arrays import Array
 
 MOST_DRAWS = 100
 
@@ -51,6 +54,7 @@ class _Replay:
     whole: Ran
     local: Ran
     loops: Sequence[Note]
+    layers: Mapping[int, Sequence[Array]]
 
 
 def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
@@ -61,9 +65,14 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     entries, at = _entries(claimed, reads)
     first = unshown(snapshot(read(whole, "whole")).graph)
     graphs = [first, unshown(_local(local, first, reads))]
-    shapes = reduced(*graphs)
     plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
-    replays = [_replay(shapes, graphs[0], draw, plan, law) for draw in _draws(entries[at])]
+    built = None if plan.layers is None else layers(*graphs)
+    shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
+    replays, known = list[_Replay](), dict[int, Lemma]()
+    for draw in _draws(entries[at]):
+        lemmas = built and Lemmas(built, draw, frozenset(plan.layers or ()), known)
+        replays.append(_replay(shapes, graphs[0], draw, plan, law, lemmas))
+        known = known or (lemmas.proved if lemmas else {})
     facts = _facts(shapes, replays, plan, law)
     entries[at] = entry(facts, (whole, local), reads)
     if text_of(entries) != claimed:
@@ -109,29 +118,34 @@ def _plan(claimed: Any) -> Plan:
     """What is done with the loops. Any plan proves what it proves."""
     try:
         loops: Any = claimed["loops"]
+        full: Any = claimed["layers_in_full"]
         plan = Plan(set(loops["in_full"]), {loop: set(also) for loop, also in loops["also"]})
+        plan.layers = None if full is None else set(full)
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
-    if any(type(number) is not int for numbers in (plan.in_full, *plan.also.values()) for number in numbers):
+    numbers = [number for each in (plan.in_full, plan.layers or (), *plan.also.values()) for number in each]
+    if any(type(number) is not int for number in numbers):
         raise Refused("the certificate has iterations that there are not")
     return plan
 
 
-def _replay(shapes: Reduced, full: Graph, draw: Draw, plan: Plan, law: bool) -> _Replay:
+def _replay(
+    shapes: Reduced, full: Graph, draw: Draw, plan: Plan, law: bool, lemmas: Lemmas | None
+) -> _Replay:
     types = shapes.whole.types(shapes.whole.main.body.args)
     inputs = draw.inputs(types, full.types(full.main.body.args))
     try:
         if law:
             note_exponents(shapes.whole, shapes.local, draw, full, plan)
-        wanted, have, loops = evaluate_both(shapes.whole, shapes.local, draw, inputs, plan)
-    except Replan:
-        raise Refused(f"draw {draw.seed}: a loop is not proved by induction") from None
+        wanted, have, loops = evaluate_both(shapes.whole, shapes.local, draw, inputs, plan, lemmas)
+    except (Replan, NoLemma):
+        raise Refused(f"draw {draw.seed}: a loop or a layer is not proved by induction") from None
     except (DrawAgain, Beyond, ShardcError) as error:
         raise Refused(f"draw {draw.seed}: {error}") from None
     for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
         if want.shape != got.shape or not bool(same(want, got).all()):
             raise Refused(f"draw {draw.seed}: result {number} differs")
-    return _Replay(draw, wanted, have, loops.proved)
+    return _Replay(draw, wanted, have, loops.proved, lemmas.made() if lemmas else {})
 
 
 def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -> Facts:
@@ -146,7 +160,8 @@ def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -
     missed = chance(degrees, uniform, law)
     decisions, places = one_way(draws)
     results, loops = [replay.whole.results for replay in replays], [replay.loops for replay in replays]
-    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law)
+    made = [replay.layers for replay in replays]
+    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law, made)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

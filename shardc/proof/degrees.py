@@ -78,7 +78,8 @@ _REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.na
 class Degrees:
     """Degrees of a program's values; `trips` is how often each loop ran, by node; `divides` as in a Draw.
 
-    proved: the loops that were taken by induction; compared: the largest degree of their iterations' results.
+    proved: the loops that were taken by induction, and the calls of layers that are proved once; compared:
+    the largest degree of what iterations and layers make; layers: the functions of those that were looked at.
     """
 
     graph: Graph
@@ -87,6 +88,7 @@ class Degrees:
     proved: frozenset[int] = frozenset()
     arguments: dict[int, int] = field(default_factory=dict[int, int])
     compared: int = 0
+    layers: set[str] = field(default_factory=set[str])
     found: dict[int, Degree] = field(default_factory=dict[int, Degree])
 
     def results(self) -> int:
@@ -107,7 +109,8 @@ class Degrees:
     def _node(self, node: Node, operands: list[Degree]) -> list[Degree]:
         count = len(node.results)
         if node.id in self.proved:
-            return self._iteration(node.regions[1], operands)
+            is_loop = has(node.name, Trait.LOOP)
+            return self._iteration(node.regions[1], operands) if is_loop else self._layer(node, operands)
         if node.name == hlo.while_.name:
             for _ in range(min(self.trips.get(node.id, 1), 64)):
                 operands = self._region(node.regions[1], operands)
@@ -133,6 +136,16 @@ class Degrees:
             found = self._region(body, carried)
             self.compared = max(self.compared, *(d.top + d.bottom for d in found), 0)
         return fresh
+
+    def _layer(self, node: Node, operands: list[Degree]) -> list[Degree]:
+        """The first layer of a kind from fresh variables; what others make are such, or what they take."""
+        callee, fresh = str(node.attrs["callee"]), [_either(VARIABLE, degree) for degree in operands]
+        if callee in self.layers:
+            return [_either(*fresh)] * len(node.results)
+        self.layers.add(callee)
+        found = self._region(self.graph.functions[callee].body, fresh)
+        self.compared = max(self.compared, *(d.top + d.bottom for d in found), 0)
+        return [_either(*fresh, degree) for degree in found]
 
     def _tree(self, node: Node, operands: list[Degree]) -> list[Degree]:
         """Neighbours are combined by the body, then what comes of that, and last the initial values."""

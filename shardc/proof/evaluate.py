@@ -17,6 +17,7 @@ from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
 from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
+from shardc.proof.lemmas import Lemmas
 from shardc.proof.table import meanings
 from shardc.proof.together import stacked
 from shardc.proof.values import same
@@ -65,16 +66,22 @@ def evaluate(
 
 
 def evaluate_both(
-    whole: Graph, local: Graph, draw: Draw, inputs: Sequence[Array], plan: Plan
+    whole: Graph,
+    local: Graph,
+    draw: Draw,
+    inputs: Sequence[Array],
+    plan: Plan,
+    lemmas: Lemmas | None = None,
 ) -> tuple[Ran, Ran, Loops]:
-    """Run both programs, their loops by induction where the plan has it.
+    """Run both programs, their loops by induction where the plan has it, and equal layers once with `lemmas`.
 
-    Raises as `evaluate` does; Replan where something disagrees and a loop was taken by induction.
+    Raises as `evaluate` does; Replan where something disagrees and a loop was taken by induction, NoLemma
+    where a kind of layers does not prove.
     """
     loops = Loops(draw, plan)
-    wanted = evaluate(whole, draw, inputs, loop=Leader(loops, loop_numbers(whole)))
+    wanted = evaluate(whole, draw, inputs, loop=Leader(loops, loop_numbers(whole), lemmas))
     try:
-        have = evaluate(local, draw, inputs, loop=Follower(loops))
+        have = evaluate(local, draw, inputs, loop=Follower(loops, lemmas))
     except ShardcError as error:
         if loops.proved and isinstance(error.__cause__, BlockError):
             raise loops.disagreement() from error

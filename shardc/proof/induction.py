@@ -23,6 +23,7 @@ from shardc.ops import Trait, has
 from shardc.proof import values
 from shardc.proof.counters import Trips, trips
 from shardc.proof.draws import Draw
+from shardc.proof.lemmas import Lemmas
 from shardc.proof.loop_layouts import dealt, holds, layout
 from shardc.semantics.arrays import Array
 
@@ -44,11 +45,13 @@ class Plan:
     """What is done with the global program's loops, by their numbers.
 
     in_full: run all iterations. also: iterations to be proved besides, as the per-device program tells them
-    apart.
+    apart. layers: the kinds of equal layers (layers.py) that are run in full; None: the programs have no
+    functions for layers.
     """
 
     in_full: set[int] = field(default_factory=set[int])
     also: dict[int, set[int]] = field(default_factory=dict[int, set[int]])
+    layers: set[int] | None = None
 
 
 @dataclass(slots=True)
@@ -92,15 +95,20 @@ class Loops:
 
 @dataclass(slots=True)
 class Leader:
-    """Runs the loops of the global program."""
+    """Runs the loops and layers of the global program."""
 
     loops: Loops
     numbers: Mapping[int, int]
     """Node -> the number of the loop."""
+    lemmas: Lemmas | None = None
     done: set[int] = field(default_factory=set[int])
     """The nodes whose loops were proved so."""
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
+        if node.id not in self.numbers:
+            made = self.lemmas.leads(machine, node, carried) if self.lemmas else None
+            self.done.update([] if made is None else [node.id])
+            return made
         number, place = self.numbers[node.id], len(self.loops.notes)
         self.loops.notes.append(None)
         if number in self.loops.plan.in_full:
@@ -136,12 +144,17 @@ class Leader:
 
 @dataclass(slots=True)
 class Follower:
-    """Runs the loops of the per-device program, as the global program's were run."""
+    """Runs the loops and layers of the per-device program, as the global program's were run."""
 
     loops: Loops
+    lemmas: Lemmas | None = None
     done: set[int] = field(default_factory=set[int])
 
     def __call__(self, machine: Lockstep, node: Node, carried: list[Blocks], env: Env) -> list[Blocks] | None:
+        if not has(node.name, Trait.LOOP):
+            made = self.lemmas.follows(machine, node, carried) if self.lemmas else None
+            self.done.update([] if made is None else [node.id])
+            return made
         loops = self.loops
         if loops.at >= len(loops.notes):
             if loops.proved:
@@ -225,13 +238,7 @@ def _with(
 def _like(rng: np.random.Generator, kind: str, entry: Array, first: Array) -> Array:
     """Random values of the size and the signs that a loop was seen to carry."""
     shadow = np.concatenate([entry["shadow"].reshape(-1), first["shadow"].reshape(-1)])
-    if kind == "tied":
-        return values.whole(
-            rng.choice([-1.0, 0.0, 1.0, 2.0] if (shadow < 0).any() else [1.0, 2.0], entry.shape)
-        )
-    size = float(np.sqrt(np.mean(np.square(shadow)))) if shadow.size and np.isfinite(shadow).all() else 1.0
-    drawn = rng.standard_normal(entry.shape) if (shadow < 0).any() else 0.5 + rng.random(entry.shape)
-    return values.draw(rng, entry.shape, (size or 1.0) * drawn)
+    return values.alike(rng, kind, entry.shape, shadow)
 
 
 def _agrees(layouts: Sequence[Sharding | None], wanted: Sequence[Array], have: Sequence[Blocks]) -> bool:

@@ -7,124 +7,46 @@ different only if their real values differ too; what is equal by laws that rando
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from math import ceil, log
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from shardc.analysis.manual import is_all_per_device, per_device_lines
 from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
-from shardc.graph import Graph, is_float, walk
+from shardc.graph import Graph, walk
 from shardc.ops import hlo
-from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, NEGATIVE, Draw, one_way
-from shardc.proof.evaluate import Ran, evaluate, evaluate_both, note_exponents, work
-from shardc.proof.failure import Difference, difference
+from shardc.proof.drawing import (
+    KINDS,
+    LAW,
+    MORE_TIED,
+    SHORT,
+    SOON,
+    Run,
+    draw_more,
+    draws_of,
+    missed_of,
+    sampled,
+    wanted_of,
+)
+from shardc.proof.draws import NEGATIVE, Draw, one_way
+from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
+from shardc.proof.failure import difference
 from shardc.proof.field import MOST
-from shardc.proof.induction import Note, Plan, Replan, loop_numbers
+from shardc.proof.induction import Plan, Replan, loop_numbers
+from shardc.proof.layers import Layers, layers
+from shardc.proof.lemmas import NoLemma
 from shardc.proof.numbers import real_copies
-from shardc.proof.reduced import Reduced, reduced
+from shardc.proof.reduced import reduced
 from shardc.proof.values import Beyond, DrawAgain, same
+from shardc.proof.verdict import Proof, Verdict
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
-
-DRAWS = 3
-"""Draws that must decide, the kinds in turn."""
-
-SAMPLED_DRAWS, FEW, SOON = 12, 64, 1 << 22
-"""As many where an argument is a few integers, which may be an index: if it has up to so many elements, and a
-draw computes up to so many."""
-
-SHORT = ("mixed", "tied")
-"""The draws of a short proof without integers."""
-
-MORE_TIED = ("tied", "tied")
-"""Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
-few are tied.
-"""
-
-LAW = ("mixed", "mixed", "positive")
-"""The draws of a proof by the law of exp."""
-
-ATTEMPTS = 4
-"""Draws that are tried for each."""
 
 ELEMENTS = 1 << 27
 """The most elements, over all operations and devices, that a proof is tried with."""
 
 
-_HOPELESS = 0.5
-"""The chance that one draw misses from which on no more are drawn."""
-
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
-
-
-class Verdict(Enum):
-    """What a proof came to."""
-
-    PROVED = "proved"
-    DIFFERS = "differs"
-    NOT_PROVED = "not proved"
-
-
-@dataclass(frozen=True, slots=True)
-class Proof:
-    """The verdict, and what it rests on.
-
-    chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
-    taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
-    unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp. more: draws
-    that were added since the chance of a miss was too high.
-    """
-
-    verdict: Verdict
-    reason: str = ""
-    shapes: Reduced | None = None
-    draws: tuple[Draw, ...] = ()
-    results: tuple[tuple[Array, ...], ...] = ()
-    chance: float = 1.0
-    one_way: tuple[str, ...] = ()
-    decisions: int = 0
-    sampled: tuple[str, ...] = ()
-    difference: Difference | None = None
-    again: tuple[str, ...] = ()
-    taken: tuple[int, ...] = ()
-    loops: tuple[tuple[Note, ...], ...] = ()
-    plan: Plan = field(default_factory=Plan)
-    unfit: bool = False
-    law: bool = False
-    more: int = 0
-
-    @property
-    def fails(self) -> bool:
-        """Whether the program is not to be used: it differs, or does not fit."""
-        return self.unfit or self.verdict is Verdict.DIFFERS
-
-
-@dataclass(slots=True)
-class _Run:
-    """The draws so far. divides: draw with the field's inverses, which the equality may need. deciding: draws
-    that are added where there are decisions.
-    """
-
-    shapes: Reduced
-    full: Graph
-    wanted: int
-    kinds: Sequence[str] = KINDS
-    deciding: Sequence[str] = (NEGATIVE,)
-    divides: bool = False
-    plan: Plan = field(default_factory=Plan)
-    law: bool = False
-    more: int = 0
-    draws: list[Draw] = field(default_factory=list[Draw])
-    ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
-    loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
-    again: list[str] = field(default_factory=list[str])
-
-    def anew(self) -> _Run:
-        """The same without draws."""
-        return replace(self, draws=[], ran=[], loops=[], again=[], more=0)
 
 
 Limit = Callable[[Graph, Graph], str | None]
@@ -140,28 +62,50 @@ def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None
     reason = _incomparable(whole, local)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
+    built = layers(whole, local)
     try:
-        shapes = reduced(whole, local)
-        size = work(shapes.whole) + work(shapes.local)
-        if size > ELEMENTS:
-            return Proof(Verdict.NOT_PROVED, f"even reduced it computes {size:.1e} elements", shapes)
-        large = beyond(shapes.whole, shapes.local) if beyond else None
-        if large:
-            return Proof(Verdict.NOT_PROVED, large, shapes)
-        kinds = KINDS if beyond is None or _sampled(whole) else SHORT
-        deciding = (NEGATIVE,) if beyond or size > SOON else (NEGATIVE, *MORE_TIED)
-        run = _Run(shapes, whole, len(kinds) if beyond else _wanted(whole, size), kinds, deciding)
-        found = _prove(run, seed)
-        if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
-            return _by_law(
-                _Run(shapes, whole, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True), seed, found
-            )
-        return found
+        found = _attempt(built.whole, built.local, whole, seed, beyond, built) if built else None
+        if found is not None and found.verdict is Verdict.PROVED:
+            return found
+        return _attempt(whole, local, whole, seed, beyond)
+    except _Large as error:
+        return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
 
 
-def _by_law(run: _Run, seed: int, otherwise: Proof) -> Proof:
+class _Large(Exception):
+    """Programs are too large; says why."""
+
+
+def _attempt(
+    whole: Graph, local: Graph, full: Graph, seed: int, beyond: Limit | None, built: Layers | None = None
+) -> Proof:
+    """A proof of programs, with equal layers as calls where they were `built`; what fails then is no matter.
+
+    Raises Beyond, _Large.
+    """
+    shapes = reduced(whole, local)
+    size = work(shapes.whole) + work(shapes.local)
+    if size > ELEMENTS:
+        raise _Large(f"even reduced it computes {size:.1e} elements")
+    large = beyond(shapes.whole, shapes.local) if beyond else None
+    if large:
+        raise _Large(large)
+    kinds = KINDS if beyond is None or sampled(full) else SHORT
+    deciding = (NEGATIVE,) if beyond or size > SOON else (NEGATIVE, *MORE_TIED)
+    run = Run(shapes, full, len(kinds) if beyond else wanted_of(full, size), kinds, deciding)
+    if built is not None:
+        run.layers, run.plan.layers = built, set()
+        return _prove(run, seed)
+    found = _prove(run, seed)
+    if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
+        by_law = Run(shapes, full, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True)
+        return _by_law(by_law, seed, found)
+    return found
+
+
+def _by_law(run: Run, seed: int, otherwise: Proof) -> Proof:
     """A proof with exp(a + b) = exp(a) exp(b); what it does not prove is as it was."""
     try:
         found = _prove(run, seed)
@@ -190,8 +134,8 @@ def _incomparable(whole: Graph, local: Graph) -> str | None:
     return None
 
 
-def _prove(run: _Run, seed: int) -> Proof:
-    for draw in _draws(seed, run):
+def _prove(run: Run, seed: int) -> Proof:
+    for draw in draws_of(seed, run):
         draw.divides = run.divides or draw.kind == "tied"
         try:
             found = _once(run, draw)
@@ -207,67 +151,34 @@ def _prove(run: _Run, seed: int) -> Proof:
             else:
                 run.plan.in_full.update(change.loops)
             return _prove(run.anew(), seed)
+        except NoLemma as failed:
+            if draw.divides:
+                run.failed(failed.kinds)
+            if run.layers is None:
+                return Proof(Verdict.NOT_PROVED, "no layers are proved")
+            run.divides = True
+            return _prove(run.anew(), seed)
         if found is not None:
             return found
         if draw.decisions and NEGATIVE not in run.kinds:
             run.kinds = [*run.kinds, *run.deciding]
             run.wanted += len(run.deciding)
-        if len(run.draws) >= run.wanted and not _draw_more(run):
+        if len(run.draws) >= run.wanted and not draw_more(run):
             break
     if not run.draws:
         return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
     return _proved(run)
 
 
-def _draw_more(run: _Run) -> bool:
-    """Whether more uniform draws, which are added once, bring the chance of a miss below MOST."""
-    uniform = sum(draw.kind != "tied" for draw in run.draws)
-    missed = _missed(run)
-    if run.more or not MOST <= missed < _HOPELESS**uniform:
-        return False
-    run.more = ceil(uniform * log(MOST) / log(missed)) + 1 - uniform
-    run.kinds = [kind for kind in run.kinds if kind != "tied"]
-    run.wanted += run.more
-    return True
-
-
-def _missed(run: _Run) -> float:
-    """The chance that a difference is missed in all draws."""
-    uniform = [draw for draw in run.draws if draw.kind != "tied"]
-    wanted, have = run.ran[-1]
-    divides = any(draw.divides for draw in uniform)
-    graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
-    return chance([Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs], uniform, run.law)
-
-
-def _wanted(whole: Graph, size: int) -> int:
-    """How many draws are to decide."""
-    types = whole.types(whole.main.body.args)
-    few = any(not is_float(type.dtype) and type.size <= FEW for type in types)
-    return SAMPLED_DRAWS if few and size <= SOON else DRAWS
-
-
-def _draws(seed: int, run: _Run) -> Iterator[Draw]:
-    number = 0
-    while number < ATTEMPTS * run.wanted:
-        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)])
-        number += 1
-
-
-def _sampled(whole: Graph) -> list[str]:
-    """The dtypes of arguments that are no floats: their values are sampled."""
-    types = whole.types(whole.main.body.args)
-    return sorted({type.dtype for type in types if not is_float(type.dtype)})
-
-
-def _once(run: _Run, draw: Draw) -> Proof | None:
+def _once(run: Run, draw: Draw) -> Proof | None:
     """One draw; a proof if it ends the matter."""
     whole, local = run.shapes.whole, run.shapes.local
     inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
     try:
         if run.law:
             note_exponents(whole, local, draw, run.full, run.plan)
-        wanted, have, loops = evaluate_both(whole, local, draw, inputs, run.plan)
+        lemmas = run.lemmas(draw)
+        wanted, have, loops = evaluate_both(whole, local, draw, inputs, run.plan, lemmas)
     except ShardcError as error:
         if not isinstance(error.__cause__, BlockError):
             raise
@@ -281,13 +192,15 @@ def _once(run: _Run, draw: Draw) -> Proof | None:
     run.draws.append(draw)
     run.ran.append((wanted, have))
     run.loops.append(tuple(loops.proved))
+    run.layers_made.append({} if lemmas is None else lemmas.made())
+    run.known = run.known or ({} if lemmas is None else lemmas.proved)
     return None
 
 
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
 
 
-def _disagreement(run: _Run, draw: Draw, inputs: Sequence[Array], error: ShardcError) -> Proof:
+def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcError) -> Proof:
     """Devices that should hold copies differ: really, or by laws that are not known here."""
     try:
         with real_copies():
@@ -297,8 +210,8 @@ def _disagreement(run: _Run, draw: Draw, inputs: Sequence[Array], error: ShardcE
     return Proof(Verdict.NOT_PROVED, _ONLY_REALLY, run.shapes, (draw,))
 
 
-def _proved(run: _Run) -> Proof:
-    missed = _missed(run)
+def _proved(run: Run) -> Proof:
+    missed = missed_of(run)
     decisions, places = one_way(run.draws)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,
@@ -309,10 +222,12 @@ def _proved(run: _Run) -> Proof:
         chance=missed,
         one_way=tuple(places),
         decisions=decisions,
-        sampled=tuple(_sampled(run.full)),
+        sampled=tuple(sampled(run.full)),
         again=tuple(run.again),
         taken=per_device_lines(run.full),
         loops=tuple(run.loops),
         plan=run.plan,
         more=run.more,
+        layers=run.proved_layers(),
+        layers_made=tuple(run.layers_made),
     )

@@ -152,6 +152,16 @@ def draw(rng: np.random.Generator, shape: tuple[int, ...], shadow: Floats) -> Ar
     return make(field.random(rng, shape), shadow, shadow * (1 + OFF * rng.standard_normal(shape)))
 
 
+def alike(rng: np.random.Generator, kind: str, shape: tuple[int, ...], shadow: Floats) -> Array:
+    """Random values of the size and the signs of those that were seen, in a draw of a kind."""
+    negative = bool((shadow < 0).any())
+    if kind == "tied":
+        return whole(rng.choice([-1.0, 0.0, 1.0, 2.0] if negative else [1.0, 2.0], shape))
+    size = float(np.sqrt(np.mean(np.square(shadow)))) if shadow.size and np.isfinite(shadow).all() else 1.0
+    drawn = rng.standard_normal(shape) if negative else 0.5 + rng.random(shape)
+    return draw(rng, shape, (size or 1.0) * drawn)
+
+
 IDENTITIES: Mapping[str, float] = {"sum": 0.0, "prod": 1.0, "max": -np.inf, "min": np.inf}
 
 

@@ -1,0 +1,134 @@
+"""Which draws a proof has, and what they say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import ceil, log
+
+from shardc.graph import Graph, is_float
+from shardc.proof.degrees import Degrees, chance
+from shardc.proof.draws import KINDS, NEGATIVE, Draw
+from shardc.proof.evaluate import Ran
+from shardc.proof.field import MOST
+from shardc.proof.induction import Note, Plan
+from shardc.proof.layers import Layers
+from shardc.proof.lemmas import Lemma, Lemmas
+from shardc.proof.reduced import Reduced
+from shardc.semantics.arrays import Array
+
+DRAWS = 3
+"""Draws that must decide, the kinds in turn."""
+
+SAMPLED_DRAWS, FEW, SOON = 12, 64, 1 << 22
+"""As many where an argument is a few integers, which may be an index: if it has up to so many elements, and a
+draw computes up to so many."""
+
+SHORT = ("mixed", "tied")
+"""The draws of a short proof without integers."""
+
+MORE_TIED = ("tied", "tied")
+"""Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
+few are tied.
+"""
+
+LAW = ("mixed", "mixed", "positive")
+"""The draws of a proof by the law of exp."""
+
+ATTEMPTS = 4
+"""Draws that are tried for each."""
+
+_HOPELESS = 0.5
+"""The chance that one draw misses from which on no more are drawn."""
+
+
+@dataclass(slots=True)
+class Run:
+    """The draws so far. divides: draw with the field's inverses, which the equality may need. deciding: draws
+    that are added where there are decisions.
+    """
+
+    shapes: Reduced
+    full: Graph
+    wanted: int
+    kinds: Sequence[str] = KINDS
+    deciding: Sequence[str] = (NEGATIVE,)
+    divides: bool = False
+    plan: Plan = field(default_factory=Plan)
+    law: bool = False
+    layers: Layers | None = None
+    more: int = 0
+    draws: list[Draw] = field(default_factory=list[Draw])
+    ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
+    loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
+    again: list[str] = field(default_factory=list[str])
+    known: Mapping[int, Lemma] = field(default_factory=dict[int, Lemma])
+    layers_made: list[Mapping[int, tuple[Array, ...]]] = field(
+        default_factory=list[Mapping[int, tuple[Array, ...]]]
+    )
+
+    def anew(self) -> Run:
+        """The same without draws."""
+        return replace(self, draws=[], ran=[], loops=[], again=[], layers_made=[], known={}, more=0)
+
+    def lemmas(self, draw: Draw) -> Lemmas | None:
+        """The equal layers, for a draw."""
+        if self.layers is None:
+            return None
+        return Lemmas(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
+
+    def failed(self, kinds: Sequence[int]) -> None:
+        """Layers of these kinds are run in full from now on; none are proved where that is all of them."""
+        assert self.layers is not None and self.plan.layers is not None
+        self.plan.layers.update(kinds)
+        if self.plan.layers >= self.layers.kinds.keys():
+            self.layers = None
+
+    def proved_layers(self) -> tuple[tuple[int, int, int], ...]:
+        """The kinds of layers that every draw proved once."""
+        if self.layers is None or not self.layers_made:
+            return ()
+        made = [each.keys() for each in self.layers_made]
+        kinds = self.layers.kinds.items()
+        return tuple(told for kind, told in kinds if all(kind in each for each in made))
+
+
+def draw_more(run: Run) -> bool:
+    """Whether more uniform draws, which are added once, bring the chance of a miss below MOST."""
+    uniform = sum(draw.kind != "tied" for draw in run.draws)
+    missed = missed_of(run)
+    if run.more or not MOST <= missed < _HOPELESS**uniform:
+        return False
+    run.more = ceil(uniform * log(MOST) / log(missed)) + 1 - uniform
+    run.kinds = [kind for kind in run.kinds if kind != "tied"]
+    run.wanted += run.more
+    return True
+
+
+def missed_of(run: Run) -> float:
+    """The chance that a difference is missed in all draws."""
+    uniform = [draw for draw in run.draws if draw.kind != "tied"]
+    wanted, have = run.ran[-1]
+    divides = any(draw.divides for draw in uniform)
+    graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
+    return chance([Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs], uniform, run.law)
+
+
+def wanted_of(whole: Graph, size: int) -> int:
+    """How many draws are to decide."""
+    types = whole.types(whole.main.body.args)
+    few = any(not is_float(type.dtype) and type.size <= FEW for type in types)
+    return SAMPLED_DRAWS if few and size <= SOON else DRAWS
+
+
+def draws_of(seed: int, run: Run) -> Iterator[Draw]:
+    number = 0
+    while number < ATTEMPTS * run.wanted:
+        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)])
+        number += 1
+
+
+def sampled(whole: Graph) -> list[str]:
+    """The dtypes of arguments that are no floats: their values are sampled."""
+    types = whole.types(whole.main.body.args)
+    return sorted({type.dtype for type in types if not is_float(type.dtype)})

@@ -1,0 +1,201 @@
+"""Programs without calls of long functions, and programs with functions for stretches of operations.
+
+%2 = stablehlo.dot_general %x, %w1 …        %3 = func.call @equal.0(%x, %w1)
+%3 = stablehlo.tanh %2 …                ->  %5 = func.call @equal.0(%3, %w2)
+%4 = stablehlo.dot_general %3, %w2 …
+%5 = stablehlo.tanh %4 …
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from shardc.graph import Function, Graph, Node, Region, Value, walk
+from shardc.interpret.liveness import captures
+from shardc.ops import func, hlo, sdy
+
+LONG = 8
+"""Operations of a function from which on its calls are written out."""
+
+
+@dataclass(slots=True)
+class Copy:
+    """A copy of a graph that grows: what is copied into it gets new values and nodes."""
+
+    graph: Graph
+    nodes: int
+
+    def value(self, like: int) -> int:
+        old = self.graph.values[like]
+        self.graph.values.append(Value(len(self.graph.values), old.type, old.loc))
+        return len(self.graph.values) - 1
+
+    def node(self, name: str, operands: tuple[int, ...], results: tuple[int, ...], like: Node) -> Node:
+        """A call, where `like` stood."""
+        self.nodes += 1
+        return Node(self.nodes, func.call.name, operands, results, {"callee": name}, (), like.loc)
+
+    def copied(self, node: Node, names: dict[int, int]) -> Node:
+        """The node with new results; `names` says what other values are called, and learns of these."""
+        regions = tuple(self._region(region, names) for region in node.regions)
+        operands = tuple(names.get(value, value) for value in node.operands)
+        names.update((value, self.value(value)) for value in node.results)
+        self.nodes += 1
+        results = tuple(names[value] for value in node.results)
+        return replace(node, id=self.nodes, operands=operands, results=results, regions=regions)
+
+    def _region(self, region: Region, names: dict[int, int]) -> Region:
+        inside = dict(names)
+        inside.update((value, self.value(value)) for value in region.args)
+        return Region(
+            tuple(inside[value] for value in region.args), [self.copied(n, inside) for n in region.nodes]
+        )
+
+
+def copy_of(graph: Graph) -> Copy:
+    """The graph with own lists of functions and values; nodes are shared until they are replaced."""
+    nodes = (node.id for function in graph.functions.values() for node in walk(function.body))
+    return Copy(Graph(dict(graph.meshes), dict(graph.functions), list(graph.values)), max(nodes, default=0))
+
+
+def devices_region(graph: Graph) -> Region | None:
+    """What the devices run, where the program is one computation of theirs."""
+    found = [node for node in graph.main.body.nodes if node.name == sdy.manual_computation.name]
+    return found[0].regions[0] if len(found) == 1 else None
+
+
+def inlined(copy: Copy, region: Region) -> Region:
+    """The region without calls of functions that are long and called more than once."""
+    calls = Counter(_callee(copy.graph, node) for node in region.nodes)
+    names: dict[int, int] = {}
+    nodes: list[Node] = []
+    for node in region.nodes:
+        callee = _callee(copy.graph, node)
+        if callee is not None and calls[callee] > 1:
+            nodes += _written_out(copy, node, copy.graph.functions[callee].body, names)
+        else:
+            nodes.append(_renamed(node, names))
+    return Region(region.args, nodes)
+
+
+def _callee(graph: Graph, node: Node) -> str | None:
+    callee = str(node.attrs["callee"]) if node.name == func.call.name else ""
+    body = graph.functions[callee].body if callee in graph.functions else None
+    return callee if body is not None and len(body.nodes) > LONG else None
+
+
+def _written_out(copy: Copy, call: Node, body: Region, names: dict[int, int]) -> list[Node]:
+    inside = dict(zip(body.args, (names.get(value, value) for value in call.operands), strict=True))
+    nodes = [copy.copied(node, inside) for node in body.nodes[:-1]]
+    names.update(zip(call.results, (inside[value] for value in body.results), strict=True))
+    return nodes
+
+
+def _renamed(node: Node, names: dict[int, int]) -> Node:
+    if not names or not (set(node.operands) | set(captures(node))) & names.keys():
+        return node
+    return replace(
+        node,
+        operands=tuple(names.get(value, value) for value in node.operands),
+        regions=tuple(Region(r.args, [_renamed(n, names) for n in r.nodes]) for r in node.regions),
+    )
+
+
+def is_constant(node: Node) -> bool:
+    return node.name == hlo.constant.name
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Operations in a row, without constants; `constants` are those that they use, by value."""
+
+    nodes: Sequence[Node]
+    constants: dict[int, Node]
+
+    def inputs(self) -> list[int]:
+        """The values from outside, in order of use."""
+        made = {value for node in self.nodes for value in node.results}
+        used = (value for node in self.nodes for value in (*node.operands, *captures(node)))
+        return list(dict.fromkeys(v for v in used if v not in made and v not in self.constants))
+
+    def values(self) -> list[int]:
+        """What it makes."""
+        return [value for node in self.nodes for value in node.results]
+
+
+def outlined(
+    copy: Copy, region: Region, name: str, stretches: Sequence[Stretch], results: Sequence[int]
+) -> tuple[Region, list[int]]:
+    """The region with a call in the place of each stretch, and the calls' node ids.
+
+    results: numbers among the values that a stretch makes. The stretches do the same, up to names.
+    """
+    first = stretches[0]
+    names = {value: copy.value(value) for value in first.inputs()}
+    arguments = tuple(names.values())
+    body = [copy.copied(node, names) for node in (*first.constants.values(), *first.nodes)]
+    made = first.values()
+    end = replace(region.nodes[-1], operands=tuple(names[made[number]] for number in results), results=())
+    copy.nodes += 1
+    body.append(replace(end, id=copy.nodes))
+    copy.graph.functions[name] = Function(name, Region(arguments, body), [None] * len(results), public=False)
+    calls: dict[int, Node] = {}
+    for stretch in stretches:
+        made = stretch.values()
+        call = copy.node(
+            name, tuple(stretch.inputs()), tuple(made[number] for number in results), stretch.nodes[0]
+        )
+        calls[stretch.nodes[-1].id] = call
+    gone = {node.id for stretch in stretches for node in stretch.nodes} - calls.keys()
+    nodes = [calls.get(node.id, node) for node in region.nodes if node.id not in gone]
+    return Region(region.args, nodes), [call.id for call in calls.values()]
+
+
+def without_unused_constants(region: Region) -> Region:
+    used = {value for node in region.nodes for value in (*node.operands, *captures(node))}
+    return Region(region.args, [n for n in region.nodes if not is_constant(n) or n.results[0] in used])
+
+
+def with_region(graph: Graph, old: Region, new: Region) -> None:
+    """Put a new region in the place of main's body, or of one in it."""
+    main = graph.main
+    body = (
+        new
+        if old is main.body
+        else Region(
+            main.body.args,
+            [
+                replace(node, regions=tuple(new if region is old else region for region in node.regions))
+                for node in main.body.nodes
+            ],
+        )
+    )
+    graph.functions[main.name] = replace(main, body=body)
+
+
+def compact(graph: Graph) -> Graph:
+    """The graph without values and functions that are not used."""
+    used = [graph.main, *graph.called(graph.main.body)]
+    numbers: dict[int, int] = {}
+    for function in used:
+        for region in (function.body, *(r for node in walk(function.body) for r in node.regions)):
+            for value in (*region.args, *(v for node in region.nodes for v in node.results)):
+                numbers.setdefault(value, len(numbers))
+    values = [replace(graph.values[old], id=new) for old, new in numbers.items()]
+
+    def of_region(region: Region) -> Region:
+        return Region(of_values(region.args), [of_node(node) for node in region.nodes])
+
+    def of_node(node: Node) -> Node:
+        regions = tuple(map(of_region, node.regions))
+        return replace(
+            node, operands=of_values(node.operands), results=of_values(node.results), regions=regions
+        )
+
+    def of_values(values: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(numbers[value] for value in values)
+
+    functions = {f.name: replace(f, body=of_region(f.body)) for f in used}
+    return Graph(graph.meshes, functions, values)

@@ -1,0 +1,58 @@
+"""What a proof came to, and what it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from shardc.proof.draws import Draw
+from shardc.proof.failure import Difference
+from shardc.proof.induction import Note, Plan
+from shardc.proof.reduced import Reduced
+from shardc.semantics.arrays import Array
+
+
+class Verdict(Enum):
+    """What a proof came to."""
+
+    PROVED = "proved"
+    DIFFERS = "differs"
+    NOT_PROVED = "not proved"
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The verdict, and what it rests on.
+
+    chance: of a miss, by degrees and pairs of hashed values. one_way: decisions that fell only one way.
+    taken: lines of per-device code that the global program has, too. loops: by induction, for each draw.
+    unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp.
+    more: draws that were added since the chance of a miss was too high. layers: of each kind that was proved
+    once, how many there are, of how many operations, and the line of the first; layers_made: for each draw.
+    """
+
+    verdict: Verdict
+    reason: str = ""
+    shapes: Reduced | None = None
+    draws: tuple[Draw, ...] = ()
+    results: tuple[tuple[Array, ...], ...] = ()
+    chance: float = 1.0
+    one_way: tuple[str, ...] = ()
+    decisions: int = 0
+    sampled: tuple[str, ...] = ()
+    difference: Difference | None = None
+    again: tuple[str, ...] = ()
+    taken: tuple[int, ...] = ()
+    loops: tuple[tuple[Note, ...], ...] = ()
+    plan: Plan = field(default_factory=Plan)
+    unfit: bool = False
+    law: bool = False
+    more: int = 0
+    layers: tuple[tuple[int, int, int], ...] = ()
+    layers_made: tuple[Mapping[int, tuple[Array, ...]], ...] = ()
+
+    @property
+    def fails(self) -> bool:
+        """Whether the program is not to be used: it differs, or does not fit."""
+        return self.unfit or self.verdict is Verdict.DIFFERS

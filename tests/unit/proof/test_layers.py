@@ -1,0 +1,268 @@
+"""Equal layers that are written out: proved once, and faults in any of them found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import pytest
+
+from shardc.compilation import lower
+from shardc.dialects.snapshot import snapshot
+from shardc.dialects.text import print_module
+from shardc.frontend.text import read
+from shardc.graph import Graph, Node, Region
+from shardc.layout import Axis
+from shardc.ops import hlo, spmd
+from shardc.options import Options
+from shardc.proof import prove as proving
+from shardc.proof.certificate import LOCAL, certificate, text_of
+from shardc.proof.check import Refused, check
+from shardc.proof.flat import copy_of, devices_region, inlined, with_region
+from shardc.proof.prove import Proof, Verdict, prove
+from shardc.proof.report import lines
+from tests.unit.proof.planted import faults
+
+LAYER = """\
+    n{i} = x * rsqrt(mean(x * x, axis=-1, keepdims=True) + 0.001)
+    x = x + tanh(n{i} @ u{i}) @ d{i} * 0.5
+"""
+
+
+def _stack(count: int, layer: str = LAYER, mesh: str = "m[y=4]") -> str:
+    numbers = range(count)
+    weights = ", ".join(f"u{i}: f32[32, 64@y], d{i}: f32[64@y, 32]" for i in numbers)
+    body = "".join(layer.format(i=i) for i in numbers)
+    return (
+        f"mesh {mesh}\ndef f(x: f32[32, 32], {weights}) -> f32[32, 32]:\n"
+        f"    x = exp(x)\n{body}    return x * 2.0\n"
+    )
+
+
+def _gradients(count: int) -> str:
+    """The layers, and something like the gradients of their sum, in which what they made is used again."""
+    weights = ", ".join(f"w{i}: f32[32, 32]" for i in range(count))
+    forward = "".join(
+        f"    n{i} = x{i} * rsqrt(mean(x{i} * x{i}, axis=-1, keepdims=True) + 0.001)\n"
+        f"    h{i} = tanh(n{i} @ w{i})\n"
+        f"    x{i + 1} = x{i} + h{i} * h{i} * 0.5\n"
+        for i in range(count)
+    )
+    backward = "".join(
+        f"    d{i} = 2.0 * g{i + 1} * h{i} * (1.0 - h{i} * h{i}) + tanh(n{i}) * tanh(g{i + 1})\n"
+        f"    v{i} = w{i} - 0.1 * transpose(x{i}) @ d{i}\n"
+        f"    g{i} = g{i + 1} + d{i} @ transpose(w{i})\n"
+        for i in reversed(range(count))
+    )
+    results = ", ".join(f"v{i}" for i in range(count))
+    types = ", ".join("f32[32, 32]" for _ in range(count))
+    return (
+        f"mesh m[y=4]\ndef f(x0: f32[32@y, 32], {weights}) -> ({types}):\n{forward}"
+        f"    g{count} = x{count} * 2.0\n{backward}    return {results}\n"
+    )
+
+
+@cache
+def _lowered(text: str) -> tuple[Graph, Graph, tuple[str, str]]:
+    module = read(text, "layers.shard", {}, "f")
+    first, whole = print_module(module), snapshot(module.clone()).graph
+    return whole, lower(module, Options(machine="bytes")), (first, print_module(module))
+
+
+def _compiled(text: str) -> tuple[Graph, Graph]:
+    """The per-device program has all its layers written out."""
+    whole, local, _ = _lowered(text)
+    copy = copy_of(local)
+    region = devices_region(copy.graph)
+    assert region is not None
+    with_region(copy.graph, region, inlined(copy, region))
+    return whole, copy.graph
+
+
+def _nodes(graph: Graph) -> list[Node]:
+    region = devices_region(graph)
+    assert region is not None
+    return region.nodes
+
+
+def _without_layers(whole: Graph, local: Graph) -> Proof:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(proving, "layers", lambda whole, local: None)
+        return prove(whole, local)
+
+
+@pytest.mark.parametrize(("text", "kinds"), [(_stack(6), 1), (_gradients(6), 2)])
+def test_equal_layers_are_proved_once(text: str, kinds: int) -> None:
+    whole, local = _compiled(text)
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED, lines(proof)
+    assert len(proof.layers) == kinds and all(count >= 4 for count, _, _ in proof.layers)
+    assert f"proved once: {proof.layers[0][0]} layers of {proof.layers[0][1]} operations" in lines(proof)[0]
+
+
+def test_the_chance_of_a_miss_does_not_grow_with_the_layers() -> None:
+    few, many = (prove(*_compiled(_stack(count))) for count in (6, 12))
+    assert few.layers and many.layers
+    assert few.chance == many.chance
+
+
+def test_few_layers_are_not_looked_for() -> None:
+    assert prove(*_compiled(_stack(2))).layers == ()
+
+
+def _sub_axis(node: Node) -> Node:
+    (axis,) = node.attrs["axes"]  # type: ignore[misc]
+    assert isinstance(axis, Axis)
+    return replace(node, attrs={**node.attrs, "axes": (replace(axis, size=2),)})
+
+
+FAULTS: dict[str, tuple[str, Callable[[Node], Node]]] = {
+    "the maximum in place of a sum": (
+        spmd.all_reduce.name,
+        lambda node: replace(node, attrs={**node.attrs, "kind": "max"}),
+    ),
+    "a sum over a sub-axis": (spmd.all_reduce.name, _sub_axis),
+    "no function": (
+        hlo.tanh.name,
+        lambda node: replace(node, name=hlo.optimization_barrier.name),
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+@pytest.mark.parametrize("layer", [0, 1, 3, 5])
+def test_a_fault_in_one_layer_is_found(fault: str, layer: int) -> None:
+    """In the first one, in those that a lemma is applied to, and in the last."""
+    whole, local = _compiled(_stack(6))
+    name, change = FAULTS[fault]
+    nodes = _nodes(local)
+    places = [place for place, node in enumerate(nodes) if node.name == name]
+    assert len(places) == 6
+    nodes[places[layer]] = change(nodes[places[layer]])
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_in_all_layers_is_found(fault: str) -> None:
+    whole, local = _compiled(_stack(6))
+    name, change = FAULTS[fault]
+    nodes = _nodes(local)
+    nodes[:] = [change(node) if node.name == name else node for node in nodes]
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("layer", [1, 2, 5])
+@pytest.mark.parametrize("back", [1, 2])
+def test_what_another_layer_takes_or_makes_is_found(layer: int, back: int) -> None:
+    """At the boundary: the weights of a layer before, and what passes past a layer."""
+    whole, local = _compiled(_stack(6))
+    nodes = _nodes(local)
+    products = [place for place, node in enumerate(nodes) if node.name == hlo.dot_general.name]
+    for number in (0, 1):
+        here, there = products[2 * layer + number], products[2 * max(layer - back, 0) + number]
+        node = nodes[here]
+        nodes[here] = replace(node, operands=(node.operands[0], nodes[there].operands[1]))
+        assert prove(whole, local).verdict is Verdict.DIFFERS
+        nodes[here] = node
+    adds = [
+        place
+        for place, node in enumerate(nodes)
+        if node.name == hlo.add.name and local.type(node.results[0]).shape == (32, 32)
+    ]
+    skipped = _renamed(nodes, adds[layer], nodes[adds[layer]].results[0], nodes[adds[layer - 1]].results[0])
+    nodes[:] = skipped
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+def _renamed(nodes: list[Node], after: int, old: int, new: int) -> list[Node]:
+    def renamed(node: Node) -> Node:
+        return replace(node, operands=tuple(new if value == old else value for value in node.operands))
+
+    return [*nodes[: after + 1], *map(renamed, nodes[after + 1 :])]
+
+
+SWAPPED = """\
+    x = tanh(x) + transpose(x) * u{i}
+    y{i} = x * 2.0 + exp(x) * u{i} - x * x
+    x = x + tanh(y{i}) * 0.5
+"""
+
+
+@pytest.mark.parametrize("layer", [0, 2, 5])
+def test_the_order_of_a_gather_is_part_of_a_layer(layer: int) -> None:
+    weights = ", ".join(f"u{i}: f32[32@(x, y), 32]" for i in range(6))
+    body = "".join(SWAPPED.format(i=i) for i in range(6))
+    text = (
+        f"mesh m[x=2, y=4]\ndef f(x: f32[32@(x, y), 32], {weights}) -> f32[32@(x, y), 32]:\n"
+        f"{body}    return x\n"
+    )
+    whole, local = _compiled(text)
+    assert prove(whole, local).layers
+    nodes = _nodes(local)
+    moves = [p for p, n in enumerate(nodes) if n.name in (spmd.all_gather.name, spmd.all_to_all.name)]
+    place = moves[layer * len(moves) // 6]
+    axes: tuple[Axis, ...] = nodes[place].attrs["axes"]  # type: ignore[assignment]
+    nodes[place] = replace(nodes[place], attrs={**nodes[place].attrs, "axes": axes[::-1]})
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+def test_layers_that_need_more_than_they_take_are_run_in_full() -> None:
+    """The global program passes on twice of what it makes, which the per-device one computes again."""
+
+    def text(twice: bool) -> str:
+        y, again = ("y", "    y = x * 2.0\n") if twice else ("(x * 2.0)", "")
+        body = "".join(
+            f"    z{i} = tanh({y}) * u{i} + exp(x) - x * u{i} * 0.5 + tanh(u{i})\n"
+            f"    x = z{i} * 0.5 + z{i} * z{i}\n{again}"
+            for i in range(6)
+        )
+        weights = ", ".join(f"u{i}: f32[32@x, 32]" for i in range(6))
+        return (
+            f"mesh m[x=4]\ndef f(x: f32[32@x, 32], {weights}) -> f32[32@x, 32]:\n{again}{body}    return x\n"
+        )
+
+    whole, local = _compiled(text(True))[0], _compiled(text(False))[1]
+    assert prove(whole, local).verdict is Verdict.PROVED
+    assert prove(whole, _compiled(text(False).replace("exp(x)", "exp(x * u3)"))[1]).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_faults_are_found_as_without_layers(seed: int) -> None:
+    whole, local = _compiled(_gradients(6) if seed % 2 else _stack(6))
+    assert prove(whole, local).layers
+    planted = faults(local)
+    found = 0
+    for fault in Random(seed).sample(planted, 6):
+        with fault.planted():
+            plain = _without_layers(whole, local).verdict
+            assert (prove(whole, local).verdict is Verdict.PROVED) == (plain is Verdict.PROVED), str(fault)
+            found += plain is Verdict.DIFFERS
+    assert found
+
+
+def test_certificates_of_layers_hold() -> None:
+    whole, local, texts = _lowered(_stack(6))
+    proof = prove(whole, local)
+    assert proof.layers
+    made = certificate((proof, texts, LOCAL))
+    assert check(*texts, made).chance == proof.chance
+    document = json.loads(made)
+    for layers in (None, [0], ["0"], 3):
+        altered = text_of([{**document["proofs"][0], "layers_in_full": layers}])
+        with pytest.raises(Refused):
+            check(*texts, altered)
+
+
+def _regions(region: Region) -> list[Region]:
+    return [region, *(inner for node in region.nodes for each in node.regions for inner in _regions(each))]
+
+
+def test_the_programs_stay_as_they_are() -> None:
+    whole, local = _compiled(_stack(6))
+    before = [[list(r.nodes) for f in g.functions.values() for r in _regions(f.body)] for g in (whole, local)]
+    prove(whole, local)
+    after = [[list(r.nodes) for f in g.functions.values() for r in _regions(f.body)] for g in (whole, local)]
+    assert before == after
