@@ -52,10 +52,15 @@ def register_source(file: str, text: str, titles: Sequence[str] = ()) -> None:
 
 
 def place(loc: Location) -> str:
-    """Where in its file a location is: `in line 4`, or `of encoder/1/Conv` where lines have titles."""
+    """Where a location is: `in line 4`, or `of encoder/1/Conv` where lines have titles.
+
+    `in linear.py:199` in Python, where a program comes from several files.
+    """
     titles = _titles.get(loc.file or "", ())
     title = titles[loc.line - 1] if loc.line <= len(titles) else ""
-    return f"of {title}" if title else f"in line {loc.line}"
+    file = Path(loc.file or "")
+    line = f"in {file.name}:{loc.line}" if file.suffix == ".py" else f"in line {loc.line}"
+    return f"of {title}" if title else line
 
 
 @dataclass(frozen=True)

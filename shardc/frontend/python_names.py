@@ -8,7 +8,8 @@ h = jnp.tanh(x @ w)     # line 12 of model.py
     %2 = stablehlo.tanh %1 … loc("h"("model.py":12:7))
 
 A statement makes a run of operations; of their values that something outside the run reads, the last is the
-one that is assigned. The backward pass has the places of the forward one, and no names.
+one that is assigned, unless what comes next is in a function that the statement calls. The backward pass has
+the places of the forward one, and no names.
 """
 
 from __future__ import annotations
@@ -94,10 +95,22 @@ def _name_block(block: Block, callers: set[Statement]) -> None:
             continue  # JAX places constants where it was asked to lower
         statement = None if op.has_trait(IsTerminator) else _statement(op)
         if statement is not current:
-            _name_runs(run, current, callers)
+            if not _goes_on(op, current):
+                _name_runs(run, current, callers)
             run, current = [], statement
         run.append(op)
     _name_runs(run, current, callers)
+
+
+def _goes_on(op: Operation, statement: Statement | None) -> bool:
+    """Whether an operation is another statement's in a function that this one calls: its value is to come.
+
+    y = outer(tanh(inner(x))): what tanh gives has no name.
+    """
+    if statement is None or _BACKWARD in (location_of(op.location).name or ""):
+        return False
+    places = ((loc.file, (loc.line, loc.col - 1)) for loc in _frames(op.location))
+    return any(file and statement_at(file, place) is statement for file, place in places)
 
 
 def _name_runs(run: Sequence[Operation], statement: Statement | None, callers: set[Statement]) -> None:

@@ -54,7 +54,9 @@ def identifier(text: str | None) -> str | None:
 
     None for what is no name a person gave: nothing at all, a path such as jit(f)/add, iterArg_3.
     """
-    if text is None or "/" in text or len(text) > _LONGEST_TEXT or _GENERATED.fullmatch(text):
+    if text is None or len(text) > _LONGEST_TEXT or _GENERATED.fullmatch(text):
+        return None
+    if "/" in text and not _PATH.fullmatch(text):
         return None
     words = re.sub(r"[^A-Za-z0-9_]+", "_", text).strip("_")
     if len(words) > _LONGEST:

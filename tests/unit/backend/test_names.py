@@ -14,6 +14,7 @@ from shardc.graph import Location
         ("print", "print_"),
         ("jnp", "jnp_"),
         ("params['w1']", "params_w1"),
+        ("params['mlp/linear_1']['w']", "params_mlp_linear_1_w"),
         ("0", "x0"),
         ("__import__", "import_"),
         ("jit(f)/add", None),

@@ -85,6 +85,14 @@ def test_what_a_function_returns_has_the_name_that_its_caller_assigns(names):
     assert names([BINARY.format("last", "multiply", "x", "x", loc)]) == ["z"]
 
 
+def test_what_a_line_gives_to_a_function_has_not_its_name(names):
+    """out = attend(tanh(x @ w), w): the product and its tanh are inside, the sum is out's."""
+    inside = f"callsite({at(2, 11)} at {at(10, 10)})"
+    lines = [dot("0", "x", "w", at(10, 10)), dot("1", "0", "w", inside)]
+    lines.append(BINARY.format("last", "add", "1", "0", f"callsite({at(3, 11)} at {at(10, 10)})"))
+    assert names(lines) == [None, None, "out"]
+
+
 def test_what_has_no_name(names):
     for place in (at(12, 8), at(11, 21), at(50, 0), at(6, 99), at(6, 17, "jit(f)/transpose(jvp())/mul")):
         assert names([BINARY.format("last", "multiply", "x", "w", place)]) == [None]
