@@ -26,11 +26,18 @@ _LAX = frozenset(
 )
 """Others (max, argmax, sort, pad, concatenate) have other parameters in jax.lax."""
 
-_NN = frozenset("gelu log_softmax logsumexp one_hot relu sigmoid silu softmax softplus tanh".split())
+_NN = frozenset(
+    """
+    celu elu gelu glu hard_sigmoid hard_silu hard_swish hard_tanh leaky_relu log_sigmoid log_softmax logsumexp
+    mish one_hot relu relu6 selu sigmoid silu soft_sign softmax softplus squareplus standardize swish tanh
+    """.split()
+)
 
 _FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfftfreq".split())
 
-_LINALG = frozenset("cholesky det eigh eigvalsh inv qr slogdet solve svd".split())
+_LINALG = frozenset(
+    "cholesky det eigh eigvalsh inv matrix_power matrix_transpose norm qr slogdet solve svd".split()
+)
 
 _RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
 

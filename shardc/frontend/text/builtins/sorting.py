@@ -12,14 +12,18 @@ from shardc.graph.types import TensorType, is_float
 from shardc.ops import chlo, hlo
 
 
-def sort(e: Emitter, x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
-    """Ascending and stable; NaN last."""
+def sort(e: Emitter, x: Tensor, axis: int | None = -1, descending: bool = False) -> Tensor:
+    """Ascending and stable; NaN last. axis=None sorts x flattened."""
+    if axis is None:
+        x, axis = e.reshape(x, (x.type.size,)), 0
     (result,) = _sort(e, "sort", [x], axis_of(e, axis, x.rank), descending)
     return result
 
 
-def argsort(e: Emitter, x: Tensor, axis: int = -1, descending: bool = False) -> Tensor:
+def argsort(e: Emitter, x: Tensor, axis: int | None = -1, descending: bool = False) -> Tensor:
     """The indices (i32) that sort x."""
+    if axis is None:
+        x, axis = e.reshape(x, (x.type.size,)), 0
     dim = axis_of(e, axis, x.rank)
     with e.group("argsort"):
         index = e.op(hlo.iota.name, result=x.type.with_dtype("i32"), iota_dimension=dim)

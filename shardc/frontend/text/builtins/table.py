@@ -37,6 +37,7 @@ from shardc.frontend.text.builtins import (
     sorting,
 )
 from shardc.frontend.text.builtins.derived import builtin_of
+from shardc.frontend.text.builtins.numpy_names import NUMPY_NAMES
 from shardc.ops import OpDef, definitions
 
 _WRITTEN: dict[str, Callable[..., Any]] = {
@@ -229,6 +230,7 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     "to_partial": collectives.to_partial,
     # anything else
     "op": raw.op,
+    **NUMPY_NAMES,
 }
 """The functions that are more than one operation, or take more than operands."""
 
