@@ -16,6 +16,7 @@ from jaxlib import xla_client
 import shardc
 from shardc.diagnostics import ShardcError, collecting
 from shardc.options import Options
+from tests.tolerance import assert_near
 
 ODD = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 1.0, -1.0], np.float32)
 SQUARE = np.resize(ODD, (8, 8))
@@ -153,7 +154,7 @@ def test_the_algorithm_of_a_product_is_passed_on(dtype: str, parts: int, name: s
         assert f'precision="{name}"' in shardc.compile(text, Options()).source
     if dtype == "bf16":  # XLA's CPU has no tf32
         got, wanted = by_shardc(text, [WAVES, WAVES], "jax")[0], by_xla(text, [WAVES, WAVES])[0]
-        np.testing.assert_allclose(got, wanted, rtol=1e-5, atol=1e-5)
+        assert_near(got, wanted, terms=8, magnitude=8)
     with pytest.raises(ShardcError, match="JAX has no algorithm of products <lhs_precision_type = bf16"):
         by_shardc(text.replace(f"= {dtype}", "= bf16").replace("count = 1", "count = 3"), [], "jax")
 
@@ -176,7 +177,7 @@ def test_the_accuracy_of_a_function_is_passed_on(said: str, written: str) -> Non
     text = program(body, "tensor<8x8xf32>", "8x8xf32")
     with collecting():
         assert written in shardc.compile(text, Options()).source
-    np.testing.assert_allclose(by_shardc(text, [WAVES], "jax")[0], np.tanh(WAVES), rtol=1e-5)
+    assert_near(by_shardc(text, [WAVES], "jax")[0], np.tanh(WAVES))
 
 
 def test_searches_among_nans() -> None:

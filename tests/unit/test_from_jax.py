@@ -10,6 +10,7 @@ import pytest
 
 import shardc
 from shardc.diagnostics import ShardcError
+from tests.tolerance import assert_near
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16], w: f32[16, 32@model]) -> f32[8, 32]:
@@ -40,7 +41,7 @@ for target in ("jax", "numpy"):
     program = shardc.from_jax(step, params, x, unused, in_shardings=shardings, target=target)
     got = jax.tree.leaves(program.main(params["w"], x, unused))
     for one, other in zip(want, got, strict=True):
-        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-5, atol=1e-6)
+        assert_near(one, other, terms=16 + 256 + 8)
     assert program.mesh.size == 8 and program.target == target
     assert program.device_main is program.module.device_main
 out = shardc.from_jax(lambda x: x * 2, x, in_shardings=(way("data"),), out_shardings=way(None, "model"))
@@ -67,7 +68,7 @@ def test_from_jax() -> None:
 def test_compile() -> None:
     program = shardc.compile(PROGRAM, target="numpy")
     x, w = np.ones((8, 16), np.float32), np.full((16, 32), 0.1, np.float32)
-    np.testing.assert_allclose(program.main(x, w), np.tanh(x @ w), rtol=1e-5)
+    assert_near(program.main(x, w), np.tanh(x @ w), terms=16)
     assert str(program.mesh) == "pod[data=2, model=4]"
 
 

@@ -14,6 +14,7 @@ from IPython.core.error import UsageError
 from IPython.core.interactiveshell import InteractiveShell
 
 from shardc.notebook import Compiled
+from tests.tolerance import assert_near
 
 PROGRAM = """\
 mesh pod[data=2, model=4]
@@ -51,7 +52,7 @@ def test_the_program_has_a_name_and_runs(shell: InteractiveShell) -> None:
     x, a, b = (rng.standard_normal(shape).astype(np.float32) for shape in ((8, 64), (64, 64), (64, 64)))
     shell.push({"x": x, "a": a, "b": b})
     made = np.asarray(shell.run_cell("mlp.main(x, a, b)").result, np.float32)
-    np.testing.assert_allclose(made, np.tanh(x @ a) @ b, rtol=1e-4, atol=1e-4)
+    assert_near(made, np.tanh(x @ a) @ b, terms=64 + 64, magnitude=64)
 
 
 def test_wrong_cells_are_errors_without_a_traceback(

@@ -1,7 +1,6 @@
 """JAX functions as graphs, and emitted text as functions."""
 
 import jax
-import ml_dtypes
 import numpy as np
 import pytest
 
@@ -10,6 +9,7 @@ from shardc.backend import numpy as numpy_backend
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
+from tests.tolerance import assert_near
 
 
 def lowered(function, *arrays) -> Graph:
@@ -32,11 +32,7 @@ def assert_close(actual, expected, text):
     assert len(actual) == len(expected), text
     for a, e in zip(actual, expected, strict=True):
         assert (a.dtype, a.shape) == (e.dtype, e.shape), text
-        if a.dtype == ml_dtypes.bfloat16 or a.dtype == np.float16:
-            a, e, tolerance = a.astype(np.float32), e.astype(np.float32), 2e-2
-        else:
-            tolerance = 1e-10 if e.dtype == np.float64 else 2e-5
-        np.testing.assert_allclose(a, e, rtol=tolerance, atol=tolerance, err_msg=text)
+        assert_near(a, e, terms=1024, text=text)
 
 
 @pytest.fixture

@@ -19,6 +19,7 @@ from shardc.interpret.run import BlocksBuilder, run
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.ops import combiners, op_of, rule_of
 from shardc.semantics.blocks import assemble, cut
+from tests.tolerance import assert_near
 
 Check = Callable[[Graph, Sequence[Any], Mesh], list[Choice]]
 
@@ -45,7 +46,7 @@ def _check(graph: Graph, arrays: Sequence[Any], mesh: Mesh) -> list[Choice]:
         have = form_named(op.name, choice.form).build(site)
         for array, result, sharding in zip(want, have, choice.results, strict=True):
             whole = assemble(_spread(result, mesh), sharding, array.shape)
-            np.testing.assert_allclose(whole, array, rtol=1e-5, atol=1e-6, err_msg=str(choice))
+            assert_near(whole, array, terms=64, text=str(choice))
         seen.append(choice)
     return seen
 

@@ -11,6 +11,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -666,9 +667,7 @@ def test_same_as_jax(expression: str) -> None:
     ):
         want = np.asarray(want)
         assert (got.shape, got.dtype) == (want.shape, want.dtype)
-        wide = lambda a: a.astype(np.float64) if a.dtype.kind not in "biuc" else a  # noqa: E731
-        tolerance = 2e-2 if want.dtype.itemsize == 2 else 1e-5
-        np.testing.assert_allclose(wide(got), wide(want), rtol=tolerance, atol=tolerance)
+        assert_near(got, want, terms=128)
 
 
 def test_every_builtin_is_covered() -> None:

@@ -9,6 +9,7 @@ import pytest
 
 import shardc
 from shardc.diagnostics import ShardcError
+from tests.tolerance import assert_near
 
 RNG = np.random.default_rng(0)
 PARAMETERS = {
@@ -68,7 +69,7 @@ def test_split_over_a_mesh(expression: str) -> None:
     whole = {name: f"{dtype}[{', '.join(map(str, shape))}]" for name, (dtype, shape, _) in PARAMETERS.items()}
     found, expected = _run("mesh pod[a=2, b=3]\n", split, expression), _run("", whole, expression)
     assert (found.shape, found.dtype) == (expected.shape, expected.dtype)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert_near(found, expected, terms=64)
 
 
 @pytest.mark.parametrize(

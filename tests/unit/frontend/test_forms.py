@@ -10,6 +10,7 @@ import pytest
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 Arrays = tuple[np.ndarray, ...]
 
@@ -118,5 +119,5 @@ def test_against_numpy(name: str) -> None:
     wanted = expected()
     assert len(results) == len(wanted)
     for result, array in zip(results, wanted, strict=True):
-        np.testing.assert_allclose(np.asarray(result), np.asarray(array), rtol=1e-6, atol=1e-6)
+        assert_near(result, array)
         assert np.asarray(result).dtype == np.asarray(array).dtype

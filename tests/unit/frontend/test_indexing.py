@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shardc
+from tests.tolerance import assert_near
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((6, 5, 4)).astype(np.float32)
@@ -72,7 +73,7 @@ def test_writing(subscripts: str, how: str) -> None:
         f"{HEADER}def main({PARAMETERS}, v: f32[{shape}]) -> f32[6@a, 5, 4@b]:\n"
         f"    return x.at[{subscripts}].{how}(v)\n"
     )
-    np.testing.assert_allclose(_run(source, X, ROWS, J, K, value), expected, rtol=1e-6)
+    assert_near(_run(source, X, ROWS, J, K, value), expected)
 
 
 def test_out_of_range_is_read_at_the_end_and_not_written() -> None:
@@ -145,5 +146,5 @@ def main(x: f32[8, 4], i: i32[3], n: i32[]):
     expected[1:3] *= 3
     expected = expected * 2
     changed, count = shardc.compile(text, target="numpy").main(x, i, n)
-    np.testing.assert_allclose(changed, expected, rtol=1e-6)
+    assert_near(changed, expected)
     assert count == 6

@@ -11,6 +11,7 @@ from shardc.frontend.text import read
 from shardc.graph.program import Graph, Node, walk
 from shardc.interpret.run import run
 from shardc.layout import Axis, Mesh
+from tests.tolerance import assert_near
 
 POD = "mesh pod[data=2, model=4]\n"
 
@@ -197,8 +198,8 @@ def f(x: f32[4, 8], ups: f32[3, 8, 16], downs: f32[3, 16, 8], b: f32[8]):
     for up, down in zip(ups, downs, strict=True):
         h = np.tanh(x @ up)
         x, total = h @ down + b, total + h.sum()
-    np.testing.assert_allclose(got[0], x, rtol=1e-4, atol=1e-5)
-    np.testing.assert_allclose(got[1], total, rtol=1e-4)
+    assert_near(got[0], x, terms=3 * (8 + 16))
+    assert_near(got[1], total, terms=3 * (8 + 16 + 64), magnitude=3 * 64)
 
 
 def test_counted_and_nested_loops() -> None:
@@ -228,7 +229,7 @@ def f(x: f32[4], ws: f32[3, 4]):
 """
     x, ws = np.ones(4, np.float32), np.arange(12, dtype=np.float32).reshape(3, 4)
     (got,) = run(graph_of(source), [x, ws])
-    np.testing.assert_allclose(got, x + ws.sum(0) - 1)
+    assert_near(got, x + ws.sum(0) - 1, terms=4)
 
 
 def test_loops_may_use_the_same_names() -> None:
@@ -250,7 +251,7 @@ def f(x: f32[4], ws: f32[3, 4]):
     want = x + ws.sum(0)
     for w in ws:
         want = want * w + 1
-    np.testing.assert_allclose(got, want, rtol=1e-5)
+    assert_near(got, want, terms=9)
 
 
 # ---- per-device code
@@ -340,7 +341,7 @@ def test_per_device_code(header: str, body: str, expected) -> None:  # type: ign
     rng = np.random.default_rng(1)
     x = rng.normal(size=graph.type(graph.main.body.args[0]).shape).astype(np.float32)
     (got,) = run(graph, [x])
-    np.testing.assert_allclose(got, expected(x), rtol=1e-5, atol=1e-5)
+    assert_near(got, expected(x), terms=12)
 
 
 def test_a_branch_and_a_turn_per_device() -> None:
@@ -361,7 +362,7 @@ def main(a: f32[8], n: i32[]) -> f32[8]:
     x = np.arange(8, dtype=np.float32)
     (got,) = run(graph_of(source), [x, np.array(1, np.int32)])
     without_mean = lambda a: a - np.tile(a.reshape(4, 2).mean(0), 4)  # noqa: E731
-    np.testing.assert_allclose(got, without_mean(x * x) + without_mean(x), rtol=1e-5, atol=1e-5)
+    assert_near(got, without_mean(x * x) + without_mean(x), terms=8)
 
 
 def test_manual_over_one_axis() -> None:

@@ -14,6 +14,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 random = jax.random
 LOGITS = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
@@ -61,10 +62,7 @@ def test_numbers(expression: str, function: Any, seed: int):
     if found.dtype.kind in "iub":
         np.testing.assert_array_equal(found, expected)
     else:
-        tolerance = {2: 1e-2, 4: 2e-6}[found.dtype.itemsize]
-        np.testing.assert_allclose(
-            found.astype(np.float32), expected.astype(np.float32), rtol=tolerance, atol=tolerance
-        )
+        assert_near(found, expected)
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2**31 - 1, -1, -5])
@@ -89,9 +87,9 @@ def main(x: f32[4]):
     a, b = random.split(random.key(3))
     for k in random.split(a, 3):
         x = x + random.normal(k, (4,))
-    np.testing.assert_allclose(found, x, rtol=1e-5, atol=1e-6)
+    assert_near(found, x)
     kept = random.bernoulli(b, 0.5, (4,))
-    np.testing.assert_allclose(dropped, jnp.where(kept, x / 0.5, 0), rtol=1e-5, atol=1e-6)
+    assert_near(dropped, jnp.where(kept, x / 0.5, 0))
 
 
 def test_each_device_makes_its_own():
@@ -108,7 +106,7 @@ def main(k: u32[2], x: f32[8@i, 16@j]) -> f32[8@i, 16@j]:
     kept = random.bernoulli(key, 0.75, x.shape)
     expected = jnp.where(kept, (x + random.normal(key, x.shape)) / 0.75, 0)
     found = compiled.main(np.asarray(random.key_data(key)), x)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    assert_near(found, expected)
 
 
 def test_gradients_go_by_random_numbers():
@@ -127,7 +125,7 @@ def main(x: f32[16], k: u32[2]):
         return jnp.sum(jnp.where(kept, x * x / 0.5, 0) * random.normal(key, (16,)))
 
     (found,) = results(text, x, np.asarray(random.key_data(key)))
-    np.testing.assert_allclose(found, jax.grad(loss)(x), rtol=1e-5, atol=1e-6)
+    assert_near(found, jax.grad(loss)(x))
 
 
 @pytest.mark.parametrize(

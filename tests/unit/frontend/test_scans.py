@@ -12,6 +12,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
 jnp, lax = jax.numpy, jax.lax
@@ -28,7 +29,7 @@ def results(text: str, *args: np.ndarray) -> list[np.ndarray]:
 
 
 def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+    assert_near(found, expected, terms=256)
 
 
 @pytest.mark.parametrize("size", [0, 1, 2, 3, 5, 8, 12, 15, 16, 31, 48])

@@ -12,6 +12,7 @@ import shardc
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 from tests.unit.gradients.programs import PROGRAMS, Written
 
 
@@ -46,7 +47,7 @@ def test_gradient(program: Written):
     forward = emitted.main
     expected = jax.grad(forward, _numbers(program, len(args)))(*leaves)
     for one, other in zip(found, jax.tree.leaves(expected), strict=True):
-        np.testing.assert_allclose(one, other, rtol=2e-2 if "bf16" in text else 2e-4, atol=2e-5)
+        assert_near(one, other, terms=4096, dtype="bf16" if "bf16" in text else "f32")
 
 
 def _leaves(program: Written, args: list[np.ndarray]) -> list[np.ndarray]:

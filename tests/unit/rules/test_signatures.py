@@ -15,6 +15,7 @@ from shardc.layout.notations.per_axis import Partial, Split, to_sharding
 from shardc.layout.notations.sbp import component_text
 from shardc.layout.slices import local_shapes
 from shardc.rules.signatures import Signature, program_signatures, signatures
+from tests.tolerance import assert_near
 
 Shape = tuple[int, ...]
 
@@ -118,7 +119,7 @@ def test_devices_compute_the_same(expression: str, shapes: list[Shape], devices:
         if signature.divides and signature.divides % devices:
             continue
         got = on_devices(expression, signature, inputs, np.shape(expected), devices)
-        np.testing.assert_allclose(got, expected, rtol=1e-12, err_msg=str(signature))
+        assert_near(got, expected, terms=64, text=str(signature))
 
 
 def on_devices(

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import shardc
+from tests.tolerance import assert_near
 
 
 def filled(*shape: int, dtype: str = "float32") -> np.ndarray:
@@ -60,7 +61,7 @@ def agree() -> Callable[..., list[str]]:
             got = list(got) if isinstance(got, (tuple, list)) else [got]
             assert [np.shape(g) for g in got] == [np.shape(w) for w in want]
             for one, other in zip(got, want, strict=True):
-                np.testing.assert_allclose(np.asarray(one), np.asarray(other), 2e-5, 2e-5, err_msg=target)
+                assert_near(one, other, terms=1024, text=target)
             warnings = [warning.message for warning in program.warnings]
         return warnings
 

@@ -14,6 +14,7 @@ import shardc
 jax = pytest.importorskip("jax")
 
 from tests.corpus.round_trip import assert_round_trip  # noqa: E402
+from tests.tolerance import assert_near  # noqa: E402
 from tests.unit.shard_map.systematic import case  # noqa: E402
 
 QUICK, ALL = 15, 1500
@@ -28,8 +29,7 @@ def check(seed: int) -> None:
             got = jax.tree.leaves(program.main(*drawn.arguments))
             for one, other in zip(got, want, strict=True):
                 assert (np.shape(one), one.dtype) == (np.shape(other), other.dtype)
-                have, expected = (np.asarray(x).astype(np.float64) for x in (one, other))
-                np.testing.assert_allclose(have, expected, 1e-4, 1e-4, err_msg=target)
+                assert_near(one, other, terms=1024, text=target)
     except Exception as error:
         error.add_note(f"seed {seed}: {drawn.text}")
         raise
