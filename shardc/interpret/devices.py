@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import cast
+from typing import Protocol, cast
 
 import numpy as np
 
@@ -41,6 +41,14 @@ Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
 Together = Callable[[Op, Sequence[Sequence[Array]]], Sequence[Sequence[Array]] | None]
 """Computes an operation on the operands of several devices at once; None: they are done one by one."""
 
+
+class Ends(Protocol):
+    """May stand in the place of cutting what a computation of devices takes, and joining what it makes."""
+
+    def cut(self, whole: Blocks, sharding: Sharding) -> Blocks | None: ...
+    def join(self, blocks: Blocks, sharding: Sharding) -> Blocks | None: ...
+
+
 ONE_DEVICE = Place(Mesh("one device", ()), (0,))
 
 
@@ -49,7 +57,7 @@ class Lockstep:
 
     `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
     `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and
-    `together` an operation on all devices.
+    `together` an operation on all devices; `ends` may say what blocks are of the whole program's values.
     """
 
     def __init__(
@@ -63,6 +71,7 @@ class Lockstep:
         loop: Loop | None = None,
         show: Show | None = None,
         together: Together | None = None,
+        ends: Ends | None = None,
     ) -> None:
         self.graph = graph
         self.place = place
@@ -72,6 +81,7 @@ class Lockstep:
         self.loop = loop
         self.show = show
         self.together = together
+        self.ends = ends
         self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
@@ -255,7 +265,12 @@ class Lockstep:
         inner = position_over(place.mesh, axes_in(own, place.mesh)).tolist()
         ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
         blocks: list[Blocks] = []
+        ends = self.ends if self.place.mesh.size == 1 and inner == list(range(own.size)) else None
         for arrays, sharding in zip(values, ins, strict=True):
+            known = ends.cut(arrays, manual_part(sharding, own)) if ends else None
+            if known:
+                blocks.append(known)
+                continue
             ids = list(map(id, arrays))
             parts = {
                 key: cut(array, manual_part(sharding, own)) for key, array in zip(ids, arrays, strict=True)
@@ -274,7 +289,14 @@ class Lockstep:
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
         order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
-        return [self._whole(node, index, found, order, own) for index, found in enumerate(results)]
+        outs = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])
+        known = [
+            ends.join(found, manual_part(sharding, own)) if ends else None
+            for found, sharding in zip(results, outs, strict=True)
+        ]
+        return [
+            known[index] or self._whole(node, index, found, order, own) for index, found in enumerate(results)
+        ]
 
     def _whole(self, node: Node, index: int, blocks: Blocks, order: list[list[int]], own: Mesh) -> Blocks:
         """A result put together for every position around the computation, once for equal blocks."""

@@ -7,6 +7,8 @@ from shardc.graph.program import Node, Region, walk
 
 def captures(node: Node) -> list[int]:
     """The values from around a node that its regions use, in order of use."""
+    if not node.regions:
+        return []
     inside = [inner for region in node.regions for inner in walk(region)]
     own = {value for inner in (node, *inside) for region in inner.regions for value in region.args}
     own |= {value for inner in inside for value in inner.results}

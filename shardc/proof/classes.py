@@ -8,7 +8,7 @@ elements is `inner` elements in a row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd
@@ -92,17 +92,22 @@ def shrunk(classes: Classes, together: dict[Key, int]) -> dict[Key, Shrunk]:
     for members in classes.groups():
         if any(key in classes.pinned for key, _ in members):
             continue
-        least = min(ratio for _, ratio in members)
-        inners = [ratio / least for _, ratio in members]
-        counts = [
-            Fraction(classes.sizes[key]) / inner for (key, _), inner in zip(members, inners, strict=True)
-        ]
-        if any(number.denominator != 1 for number in (*inners, *counts)):
+        inners = _inners([ratio for _, ratio in members])
+        sizes = [classes.sizes[key] for key, _ in members]
+        if inners is None or any(size % inner for size, inner in zip(sizes, inners, strict=True)):
             continue
-        unit = gcd(*(count.numerator for count in counts))
+        counts = [size // inner for size, inner in zip(sizes, inners, strict=True)]
+        unit = gcd(*counts)
         kept = max(together.get(key, 1) for key, _ in members) + 2
         if kept >= unit:
             continue
         for (key, _), inner, count in zip(members, inners, counts, strict=True):
-            found[key] = Shrunk(count.numerator // unit, unit, kept, inner.numerator)
+            found[key] = Shrunk(count // unit, unit, kept, inner)
     return found
+
+
+def _inners(ratios: Sequence[Fraction]) -> list[int] | None:
+    """The ratios to the least of them; None if they are no whole numbers."""
+    least = ratios[0] if all(ratio is ratios[0] for ratio in ratios) else min(ratios)
+    found = [_ONE if ratio is least else ratio / least for ratio in ratios]
+    return None if any(ratio.denominator != 1 for ratio in found) else [ratio.numerator for ratio in found]

@@ -95,14 +95,20 @@ class _Side:
         self.constants = {n.results[0]: n for n in region.nodes if is_constant(n)}
         self.steps = [node for node in region.nodes[:-1] if not is_constant(node)]
         self.numbers: dict[Hashable, int] = {}
+        self.known: dict[int, int] = {}
         last: dict[int, int] = {}
         for place, node in enumerate(region.nodes):
             last.update(dict.fromkeys((*node.operands, *captures(node)), place))
         self.last = last
         self.place = {node.id: place for place, node in enumerate(region.nodes)}
 
-    def kind(self, node: Node) -> Key:
-        """What equal operations have in common."""
+    def kind(self, node: Node) -> int:
+        """A number that equal operations have in common."""
+        if node.id not in self.known:
+            self.known[node.id] = self.numbers.setdefault(self._kind(node), len(self.numbers))
+        return self.known[node.id]
+
+    def _kind(self, node: Node) -> Key:
         attrs = tuple(sorted(own_attrs(node).items()))
         types = (self.graph.types(node.operands), self.graph.types(node.results))
         inside = tuple(self.kind(inner) for region in node.regions for inner in region.nodes)
@@ -146,7 +152,7 @@ class _Side:
         """What two stretches have in common that do the same."""
         names: dict[int, Hashable] = {v: ("made", n) for n, v in enumerate(stretch.values())}
         names |= {value: ("from", number) for number, value in enumerate(stretch.inputs())}
-        names |= {value: self.kind(node) for value, node in stretch.constants.items()}
+        names |= {value: ("constant", self.kind(node)) for value, node in stretch.constants.items()}
         return tuple(self._flow(node, names) for node in stretch.nodes)
 
     def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:
@@ -159,8 +165,7 @@ class _Side:
                 flows.append(self._flow(inner, inside))
                 inside.update((value, ("inner", place, n)) for n, value in enumerate(inner.results))
             regions.append(tuple(flows))
-        kind = self.numbers.setdefault(self.kind(node), len(self.numbers))
-        return (kind, tuple(names[value] for value in node.operands), *regions)
+        return (self.kind(node), tuple(names[value] for value in node.operands), *regions)
 
     def outline(self, name: str, stretches: Sequence[Stretch]) -> list[int]:
         """Calls in the place of stretches; they give whatever is used after one of them."""
@@ -175,8 +180,7 @@ class _Side:
 
 def _kinds(whole: _Side, local: _Side) -> list[list[tuple[Stretch, Stretch]]]:
     """The layers that belong together, by kind."""
-    numbers: dict[Hashable, int] = {}
-    kinds = [numbers.setdefault(local.kind(node), len(numbers)) for node in local.steps]
+    kinds = [local.kind(node) for node in local.steps]
     passing, cuts = local.passing(), _Cuts(whole, local)
     found: defaultdict[Key, list[tuple[Stretch, Stretch]]] = defaultdict(list)
     for repeat in repeats(kinds, LEAST):

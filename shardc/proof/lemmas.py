@@ -26,6 +26,7 @@ from shardc.proof.draws import Draw
 from shardc.proof.layers import Layers
 from shardc.proof.loop_layouts import dealt, holds, layout
 from shardc.semantics.arrays import Array
+from shardc.semantics.blocks import cut
 
 
 class NoLemma(Exception):
@@ -113,6 +114,26 @@ class Lemmas:
     )
     """As in a Lemma, by kind."""
     proved: dict[int, Lemma] = field(default_factory=dict[int, Lemma])
+    whole: list[Blocks] = field(default_factory=list[Blocks])
+    """The arguments of both programs, and their ids."""
+    ids: frozenset[int] = frozenset()
+
+    def arguments(self, inputs: Sequence[Array]) -> list[Blocks]:
+        """The same objects for both programs."""
+        self.whole = self.whole or [[array] for array in inputs]
+        self.ids = frozenset(map(id, self.whole))
+        return self.whole
+
+    def cut(self, whole: Blocks, sharding: Sharding) -> Blocks | None:
+        """The blocks of an argument, when they are asked for."""
+        if id(whole) not in self.ids:
+            return None
+        return Later(lambda: cut(whole[0], sharding), sharding.mesh.size, Held(whole, sharding))
+
+    def join(self, blocks: Blocks, sharding: Sharding) -> Blocks | None:
+        """The value that the blocks are known to be."""
+        held = blocks.held if isinstance(blocks, Later) else None
+        return held.value if held is not None and held.sharding == sharding else None
 
     def leads(self, machine: Lockstep, node: Node, taken: list[Blocks]) -> list[Blocks] | None:
         """Run a layer of the global program; None if it is to be run as any call."""

@@ -184,7 +184,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
             raise
         return _disagreement(run, draw, inputs, error)
     for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
-        if not bool(same(want, got).all()):
+        if want is not got and not bool(same(want, got).all()):
             found = difference(run.shapes, draw, inputs, number, want, got)
             verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
             reason = "" if found.really else _ONLY_REALLY
