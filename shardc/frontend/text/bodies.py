@@ -84,6 +84,7 @@ class Bodies:
         self.program.shared.named = {a.name for type in types if type.sharding for a in type.sharding.axes()}
         with (
             self.e.at(function.pos),
+            self.builder.counted(),
             self.builder.func(
                 symbol,
                 [parameter.type for parameter in parameters],

@@ -27,12 +27,24 @@ class SourceBuilder(IRBuilder):
     _recorded: list[Operation] | None = None
     groups = 0
     """How many groups there are."""
+    operations = 0
+    """How many operations have been built for the function that is being built."""
 
     def insert(self, op: Operation, loc: Location | None = None) -> Operation:
         inserted = super().insert(op, loc)
+        self.operations += 1
         if self._recorded is not None and op.parent_block() is self._group_block:
             self._recorded.append(op)
         return inserted
+
+    @contextmanager
+    def counted(self) -> Generator[None]:
+        """What is built inside counts for itself."""
+        old, self.operations = self.operations, 0
+        try:
+            yield
+        finally:
+            self.operations = old
 
     @contextmanager
     def group(self, label: str) -> Generator[None]:
@@ -96,7 +108,7 @@ class SourceBuilder(IRBuilder):
     def trial(self, types: Sequence[TensorType], build: Callable[..., Sequence[SSAValue]]) -> None:
         """Build a block that nothing keeps."""
         block = Block(arg_types=[attr_of_type(type) for type in types])
-        with self.inside(block):
+        with self.inside(block), self.counted():
             build(self, *block.args)
         for op in reversed(list(block.ops)):
             block.erase_op(op, safe_erase=False)

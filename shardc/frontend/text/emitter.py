@@ -22,6 +22,7 @@ from shardc.graph.attrs import Dense
 from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
 from shardc.layout import Mesh
 from shardc.ops import ShapeError, hlo
+from shardc.passes.inline_calls import MOST
 
 MAX_ELEMENTS = 2**48
 """The largest tensor, in elements: 1 PiB of f32. What is larger is taken for a slip."""
@@ -58,6 +59,9 @@ class Emitter(Placing):
         """Build an operation. Its results are weak if all operands are, or as `weak` says; no bool is."""
         for type in results or ():
             self.check_size(type)
+        if self.builder.operations > MOST:
+            hint = "a loop over stacked layers stays a loop"
+            raise self.error(f"a function has more than {MOST} operations", hint)
         bodies = [(types, self._body(types, body, operands)) for types, body in regions]
         if weak is None:
             weak = bool(operands) and all(operand.weak for operand in operands)

@@ -53,7 +53,7 @@ class Placing:
         """What is built inside is for a gradient: groups are its own."""
         old, self._in_group = self._in_group, False
         try:
-            with self.builder.ungrouped():
+            with self.builder.ungrouped(), self.builder.counted():
                 yield
         finally:
             self._in_group = old
