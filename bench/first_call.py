@@ -1,0 +1,135 @@
+"""CPU seconds of the first call of `shardc.jit(f)`, and of `jax.jit(f)`.
+
+    python -m bench.first_call [--every 6] [--write] [PROGRAM…]
+
+Each call has a process of its own, on as many emulated CPU devices as the mesh has. The call is from arrays
+of NumPy until the results are there: tracing, compiling by shardc where it is, compiling by XLA, running
+once, and the imports that it causes. The process is that with its start and all imports. CPU seconds are
+those of all threads; nothing is kept between processes. Programs are those of the suites, every N-th with
+--every N.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+RESULT = ROOT / "bench/results/first_call.md"
+COMPILERS = ("shardc", "jax")
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """Of the call, and of its process."""
+
+    call: float
+    process: float
+
+
+Row = tuple[Seconds, Seconds]
+"""Of shardc.jit and of jax.jit."""
+
+
+def names(every: int) -> list[str]:
+    """The programs to measure, as MODULE:NAME."""
+    from bench.suites import SUITES, programs
+
+    found = [f"{suite}:{name}" for suite in SUITES for name in programs(import_module(suite))]
+    return found[::every]
+
+
+def measure(name: str) -> Row:
+    """The seconds of both for one program."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", "SHARDC_CACHE": "off"}
+    found: list[Seconds] = []
+    for compiler in COMPILERS:
+        command = [sys.executable, "-W", "ignore", "-m", "bench.first_call", "--child", compiler, name]
+        before = _of_children()
+        done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+        found.append(Seconds(float(done.stdout.split()[-1]), _of_children() - before))
+    return found[0], found[1]
+
+
+def _of_children() -> float:
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def call(compiler: str, name: str) -> float:
+    """Seconds of the first call, in this process."""
+    suite, _, key = name.partition(":")
+    program = import_module(suite).PROGRAMS[key]
+    os.environ["XLA_FLAGS"] = f"--xla_force_host_platform_device_count={max(8, program.ndev)}"
+    import jax
+
+    import shardc
+    from bench.ruler import programs as ruler
+
+    mesh = ruler.make_mesh(program)
+    options = {"in_shardings": ruler.in_shardings(program, mesh)}
+    if program.out_specs is not None:
+        options["out_shardings"] = ruler.out_shardings(program, mesh)
+    constraint = ruler.constraint(mesh)
+    jit = {"shardc": shardc.jit, "jax": jax.jit}[compiler]
+    function = jit(lambda *args: program.fn(constraint, *args), **options)
+    args = ruler.inputs(program)
+    before = time.process_time()
+    jax.block_until_ready(function(*args))
+    return time.process_time() - before
+
+
+def table(rows: Mapping[str, Row]) -> Iterator[str]:
+    """The rows as Markdown, and what they say together."""
+    ratios = {
+        name: (ours.process / theirs.process, ours.call / theirs.call)
+        for name, (ours, theirs) in rows.items()
+    }
+    process, call = (statistics.median(both) for both in zip(*ratios.values(), strict=True))
+    most, worst = max((ratio[0], name) for name, ratio in ratios.items())
+    yield (
+        f"shardc.jit over jax.jit, CPU seconds: median {process:.2f} of {len(rows)} processes, "
+        f"most {most:.2f} ({worst.partition(':')[2]}); median {call:.2f} of the calls alone."
+    )
+    yield ""
+    yield "| program | jax.jit: process | call | shardc.jit: process | call | ratio: process | call |"
+    yield "| --- |" + " ---: |" * 6
+    for name, (ours, theirs) in rows.items():
+        numbers = (theirs.process, theirs.call, ours.process, ours.call, *ratios[name])
+        yield f"| {name.partition(':')[2]} | {' | '.join(f'{number:.2f}' for number in numbers)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM", help="MODULE:NAME")
+    parser.add_argument("--every", type=int, default=6)
+    parser.add_argument("--write", action="store_true", help=f"into {RESULT.relative_to(ROOT)}")
+    parser.add_argument("--child", choices=COMPILERS, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.child:
+        print(call(options.child, options.programs[0]))
+        return
+    rows: dict[str, Row] = {}
+    for name in options.programs or names(options.every):
+        rows[name] = measure(name)
+        print(f"{name}: {rows[name][0].process / rows[name][1].process:.2f}", file=sys.stderr)
+    text = "\n".join(["# The first call", "", *(__doc__ or "").splitlines(), "", *table(rows)]) + "\n"
+    if options.write:
+        RESULT.write_text(text, encoding="utf-8")
+    else:
+        print(text, end="")
+
+
+if __name__ == "__main__":
+    main()
