@@ -10,13 +10,18 @@ from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.names import Names
 from shardc.backend.python.records import leaf_places, python_interface
 from shardc.graph import Graph
+from shardc.graph.trees import flat
 
 
-def read(graph: Graph) -> PerDeviceProgram:
-    """The parts of a local module, its parameters and results under Python names."""
+def read(graph: Graph, records: bool = True) -> PerDeviceProgram:
+    """The parts of a local module, its parameters and results under Python names.
+
+    Without `records` it takes and gives tensors only.
+    """
     program = per_device.read(graph)
     names = Names()
-    interface = python_interface(program.interface, names)
+    taken = program.interface if records else flat((p.name for p in program.params), len(program.results))
+    interface = python_interface(taken, names)
     places = [place for param, tree in interface.parameters for place in leaf_places(tree, param)]
     params = [replace(param, name=place) for param, place in zip(program.params, places, strict=True)]
     one = len(program.results) == 1

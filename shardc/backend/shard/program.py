@@ -24,7 +24,7 @@ from shardc.graph import Graph
 
 def emit(graph: Graph) -> str:
     """The .shard program of a local module; ShardcError where the language cannot say something."""
-    program = interface.read(graph)
+    program = interface.read(graph, records=False)
     callees = list(graph.called(program.body))
     declared = declarations(graph, [program.body, *(f.body for f in callees)], program.mesh)
     emission = ShardEmission(

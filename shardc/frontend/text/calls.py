@@ -13,7 +13,15 @@ from shardc.frontend.text.builtins.updates import update
 from shardc.frontend.text.fitting import as_type
 from shardc.frontend.text.mesh_axes import mesh_axes
 from shardc.frontend.text.modules import from_module
-from shardc.frontend.text.parameters import MESH_AXES, NAMED_AXES, bind, convert, kind_of, signature
+from shardc.frontend.text.parameters import (
+    MESH_AXES,
+    NAMED_AXES,
+    bind,
+    check_keyword,
+    convert,
+    kind_of,
+    signature,
+)
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import (
@@ -131,6 +139,8 @@ def _builtin(scope: Scope, name: str, expr: s.Call, first: tuple[Tensor, ...]) -
     for keyword in expr.keywords:
         if keyword.name in keywords:
             raise scope.e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        with scope.e.at(keyword.pos):
+            check_keyword(scope.e, name, function, keyword.name)
         keywords[keyword.name] = keyword.value
     with scope.e.at(pos):
         bound = bind(scope.e, name, function, (*first, *expr.args), keywords)

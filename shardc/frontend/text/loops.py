@@ -15,7 +15,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.carried import lose, outside, start, value_after, written, yielded
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.stacks import COUNTER, Counted, Source, source_of
+from shardc.frontend.text.stacks import COUNTER, Counted, Source, source_of, spread
 from shardc.frontend.text.trees import names_of, rebuilt, tensors_of
 from shardc.frontend.text.turns import bound_to, turns
 from shardc.frontend.text.values import Tensor, Value, plural
@@ -41,12 +41,13 @@ def loop(scope: Scope, statement: s.For, execute: Execute) -> None:
         _unroll(scope, statement, execute)
         lose(scope, statement)
         return
+    source = spread(scope, source, len(statement.targets))
     if len(source.columns) != len(statement.targets):
         stacks = len(source.stacks)
         what = plural(stacks, "stack") if stacks == len(source.columns) else "the counter of range"
         if stacks and stacks < len(source.columns):
             what = f"a counter and {plural(stacks, 'stack')}"
-        raise scope.e.error(f"{len(statement.targets)} names for {what}", pos=statement.pos)
+        raise scope.e.error(f"{plural(len(statement.targets), 'name')} for {what}", pos=statement.pos)
     carried = [start(scope, target) for target in statement.carrying]
     names = [target.name for target in statement.carrying]
     turn = _Turn(scope, statement, execute, source, carried, outside(scope, statement))

@@ -50,15 +50,20 @@ def bind(
     keywords: dict[str, object],
 ) -> inspect.BoundArguments:
     """Which argument is which parameter's. Raises ShardcError for too many, too few and unknown ones."""
-    form = signature(function)
     for keyword in keywords:
-        if keyword not in form.parameters:
-            hint = _ELSEWHERE.get(keyword) or did_you_mean(keyword, form.parameters, usage(name, function))
-            raise e.error(f"{name} has no parameter {keyword}", hint)
+        check_keyword(e, name, function, keyword)
     try:
-        return form.bind(*args, **keywords)
+        return signature(function).bind(*args, **keywords)
     except TypeError as error:
         raise e.error(f"{name}: {error}", usage(name, function)) from None
+
+
+def check_keyword(e: Emitter, name: str, function: Callable[..., object], keyword: str) -> None:
+    """Raises ShardcError where the function has no parameter of that name."""
+    known = signature(function).parameters
+    if keyword not in known:
+        hint = _ELSEWHERE.get(keyword) or did_you_mean(keyword, known, usage(name, function))
+        raise e.error(f"{name} has no parameter {keyword}", hint)
 
 
 _ELSEWHERE = {"axis_index_groups": "groups are axes: a mesh m[i=4] in groups of two is m[i0=2, i1=2]"}

@@ -2,6 +2,7 @@
 
 a, (b, c) = …     ->     the targets a, b, c, nested as (0, (1, 2))
 (a, b) = …        ->     the same as a, b = …
+a, = …            ->     the target a, nested as (0,): one item; (a) = … is a = …
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from shardc.frontend.text import syntax as s
 Pattern: TypeAlias = "s.Target | tuple[Pattern, ...]"
 
 
-def assignment(patterns: Sequence[Pattern], value: s.Expr) -> s.Assign:
+def assignment(pattern: Pattern, value: s.Expr) -> s.Assign:
     """The assignment of a value to a pattern; at least one name is in it."""
-    if len(patterns) == 1 and isinstance(patterns[0], tuple) and len(patterns[0]) > 1:
-        patterns = patterns[0]
+    if isinstance(pattern, s.Target):
+        return s.Assign(pattern.pos, (pattern,), value)
     targets: list[s.Target] = []
-    nested = _numbered(patterns, targets)
-    flat = all(isinstance(one, int) for one in nested)
+    nested = _numbered(pattern, targets)
+    flat = len(nested) > 1 and all(isinstance(one, int) for one in nested)
     return s.Assign(targets[0].pos, tuple(targets), value, None if flat else nested)
 
 

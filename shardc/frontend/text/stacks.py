@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.indexing import Range
+from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.trees import names_of, rebuilt, tensors_of
@@ -138,6 +140,33 @@ def _stack(scope: Scope, value: Value, expr: s.Expr) -> Source:
     if len(counts) > 1:
         raise e.error(f"stacks of {counts[0]} and {counts[1]} layers in {describe(value)}", pos=expr.pos)
     return Source(counts[0], (Stack(value, expr.id if isinstance(expr, s.Name) else "stack"),))
+
+
+def spread(scope: Scope, source: Source, names: int) -> Source:
+    """The source with a column for each name, where tuples and records are unpacked: for a, b in pairs.
+
+    A single tensor is unpacked along its second dimension. As it is where the names do not fit.
+    """
+    if len(source.columns) == names:
+        return source
+    columns = [inner for column in source.columns for inner in _items(column)]
+    if len(columns) == names:
+        return replace(source, columns=tuple(columns))
+    match source.columns:
+        case (Stack(value=Tensor() as stack) as column,) if stack.shape[1:2] == (names,):
+            whole = Range(None, None, None)
+            rows = [index(scope.e, stack, (whole, i)) for i in range(names)]
+            return replace(source, columns=tuple(replace(column, value=row) for row in rows))
+        case _:
+            return source
+
+
+def _items(column: Counted | Stack) -> Sequence[Counted | Stack]:
+    """The items of a stack of tuples or records, as stacks."""
+    if not isinstance(column, Stack) or not isinstance(column.value, tuple | RecordValue):
+        return [column]
+    pairs = column.value.fields if isinstance(column.value, RecordValue) else enumerate(column.value)
+    return [replace(column, value=item, name=f"{column.name}_{key}") for key, item in pairs]
 
 
 def _number(e: Emitter, counter: Tensor, column: Counted) -> Tensor:

@@ -89,7 +89,8 @@ def assign(scope: Scope, statement: s.Assign) -> None:
             raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
     value = scope.value(statement.value)
     nested = statement.nested or tuple(range(len(targets)))
-    values = (value,) if nested == (0,) else _unpacked(scope, value, statement, nested)
+    plain = statement.nested is None and len(targets) == 1
+    values = (value,) if plain else _unpacked(scope, value, statement, nested)
     for target, one in zip(targets, values, strict=True):
         scope.assign(target.name, _bound(scope, target, one), target.pos)
 
@@ -110,9 +111,10 @@ def _parts(scope: Scope, value: Value, statement: s.Assign, names: int) -> tuple
         with scope.e.at(statement.value.pos):
             value = tuple(index(scope.e, value, (i,)) for i in range(names))
     if not isinstance(value, tuple):
-        raise scope.e.error(f"{names} names for {describe(value)}", pos=statement.value.pos)
+        raise scope.e.error(f"{plural(names, 'name')} for {describe(value)}", pos=statement.value.pos)
     if len(value) != names:
-        raise scope.e.error(f"{names} names for {len(value)} values", pos=statement.value.pos)
+        found = plural(len(value), "value")
+        raise scope.e.error(f"{plural(names, 'name')} for {found}", pos=statement.value.pos)
     return value
 
 

@@ -1,13 +1,12 @@
 """The syntax tree of a .shard program: frozen records, each with the place where it begins.
 
-Nothing is resolved yet: sizes are names, axes are names, types are as written. Expressions and types have
-files of their own; all of the tree is named here.
+Nothing is resolved yet: sizes are names, axes are names, types are as written. Expressions,
+statements and types have files of their own; all of the tree is named here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from shardc.frontend.text.places import Pos, SyntaxProblem
 from shardc.frontend.text.syntax_expressions import (
@@ -28,6 +27,18 @@ from shardc.frontend.text.syntax_expressions import (
     Slice,
     String,
     Unary,
+)
+from shardc.frontend.text.syntax_statements import (
+    Assert,
+    Assign,
+    Docstring,
+    For,
+    If,
+    Nested,
+    Return,
+    Show,
+    Statement,
+    While,
 )
 from shardc.frontend.text.syntax_types import (
     AnyType,
@@ -71,6 +82,7 @@ __all__ = [
     "MeshDef",
     "Name",
     "NamedType",
+    "Nested",
     "Notated",
     "Number",
     "On",
@@ -97,94 +109,6 @@ __all__ = [
     "Unary",
     "While",
 ]
-
-# ---- statements
-
-
-Nested: TypeAlias = "tuple[int | Nested, ...]"
-"""Numbers of targets, as tuples in tuples."""
-
-
-@dataclass(frozen=True, slots=True)
-class Assign:
-    """`targets = value`; several targets unpack it.
-
-    `nested` says how: a, (b, c) = … has three targets and is (0, (1, 2)); None for targets side by side.
-    """
-
-    pos: Pos
-    targets: tuple[Target, ...]
-    value: Expr
-    nested: Nested | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Return:
-    """`return value`."""
-
-    pos: Pos
-    value: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class For:
-    """`for targets in stacks carrying names collecting names:`."""
-
-    pos: Pos
-    targets: tuple[Target, ...]
-    stacks: Expr
-    carrying: tuple[Target, ...]
-    collecting: tuple[Target, ...]
-    body: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class While:
-    """`while condition carrying names:`, decided while running."""
-
-    pos: Pos
-    condition: Expr
-    carrying: tuple[Target, ...]
-    body: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class If:
-    """`if condition: … elif condition: … else: …`, decided while compiling."""
-
-    pos: Pos
-    branches: tuple[tuple[Expr, tuple[Statement, ...]], ...]
-    otherwise: tuple[Statement, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Assert:
-    """`assert condition, message`, checked while compiling."""
-
-    pos: Pos
-    condition: Expr
-    message: Expr | None
-
-
-@dataclass(frozen=True, slots=True)
-class Docstring:
-    """A text as the first statement of a function."""
-
-    pos: Pos
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Show:
-    """`print("h", h)` or `breakpoint(h)`: a call that shows values and gives none."""
-
-    pos: Pos
-    call: Call
-
-
-Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring | Show
-
-# ---- the program
 
 
 @dataclass(frozen=True, slots=True)

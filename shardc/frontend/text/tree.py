@@ -178,11 +178,17 @@ class TreeBuilder(TypeBuilder):
         return statements
 
     def assign(self, *parts: Pattern | s.Expr) -> s.Assign:
-        *patterns, value = parts
-        return assignment(cast("list[Pattern]", patterns), cast(s.Expr, value))
+        pattern, value = parts
+        return assignment(cast("Pattern", pattern), cast(s.Expr, value))
 
-    def nested(self, *patterns: Pattern) -> tuple[Pattern, ...]:
+    def several(self, *patterns: Pattern) -> tuple[Pattern, ...]:
         return patterns
+
+    def nested(self, patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
+        return patterns
+
+    def grouped(self, pattern: Pattern) -> Pattern:
+        return pattern
 
     def store(
         self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr

@@ -10,6 +10,7 @@ from shardc.diagnostics import ShardcError
 from shardc.formatter import formatted
 
 HERE = Path(__file__).parent
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 def test_everything() -> None:
@@ -53,3 +54,14 @@ def test_deep_brackets() -> None:
 def test_a_wrong_program_is_an_error() -> None:
     with pytest.raises(ShardcError, match=r'a\.shard:1:9: error: expected ":"'):
         formatted("def f(x)\n    return x\n", "a.shard")
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.shard")), ids=lambda path: path.stem)
+def test_examples_are_formatted(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert formatted(text, path.name) == text
+
+
+def test_one_name_keeps_its_comma() -> None:
+    text = "def f(x):\n    a, = x\n    (b,) = x\n    return a + b\n"
+    assert formatted(text, "a.shard") == text
