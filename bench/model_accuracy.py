@@ -40,6 +40,7 @@ from shardc.report.traffic import collectives
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/model_accuracy.md"
+MACHINE = "machine.toml"
 DIFFERENT = 1.2
 """Times differ where one is more than so many times the other."""
 
@@ -73,9 +74,12 @@ def local(program: str, machine: str) -> Graph:
             return lower(module, Options())
 
 
-def plans(number: int, count: int, fitted: str) -> list[tuple[Planned, str]]:
-    """The plans of a program of SCALED that differ, and their JAX programs."""
+def plans(number: int, count: int, folder: Path) -> list[Planned]:
+    """The plans of a program of SCALED that differ, written as JAX programs; those of before, if any."""
     suite, name, sizes = SCALED[number]
+    kept, fitted = folder / f"{name}.plans", str(folder / MACHINE)
+    if kept.exists():
+        return [Planned(**each) for each in json.loads(kept.read_text(encoding="utf-8"))]
     program = text(import_module(suite), name, sizes, count)
     machine, found = load(fitted), dict[str, Planned]()
     for chosen in (fitted, *MACHINES, OWN):
@@ -85,7 +89,11 @@ def plans(number: int, count: int, fitted: str) -> list[tuple[Planned, str]]:
             found[source].machines.append(label)
         else:
             found[source] = Planned(name, [label], *modelled(graph, machine))
-    return [(planned, source) for source, planned in found.items()]
+    for index, source in enumerate(found):
+        (folder / f"{name}-{index}.py").write_text(source, encoding="utf-8")
+    kept.write_text(json.dumps([asdict(planned) for planned in found.values()]), encoding="utf-8")
+    print(f"{name}: {len(found)} plans", flush=True)
+    return [*found.values()]
 
 
 def modelled(graph: Graph, machine: Machine) -> tuple[float, float, float]:
@@ -104,18 +112,15 @@ def started(*words: str) -> None:
 
 def measured(folder: Path, count: int, names: list[str]) -> list[Planned]:
     """All plans, with both times."""
-    fitted = str(folder / "machine.toml")
-    if not Path(fitted).exists():
-        started("measure", "-n", str(count), "-o", fitted)
+    if not (folder / MACHINE).exists():
+        started("measure", "-n", str(count), "-o", str(folder / MACHINE))
     found: dict[str, Planned] = {}
     chosen = [number for number, (_, name, _) in enumerate(SCALED) if not names or name in names]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for each in pool.map(plans, chosen, repeat(count), repeat(fitted)):
-            for number, (planned, source) in enumerate(each):
-                found[f"{planned.program}-{number}"] = planned
-                (folder / f"{planned.program}-{number}.py").write_text(source, encoding="utf-8")
+        for each in pool.map(plans, chosen, repeat(count), repeat(folder)):
+            found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
     child = str(Path(__file__).with_name("model_child.py"))
-    started("run", child, "-n", str(count), "--", str(folder))
+    started("run", child, "-n", str(count), "--", str(folder), *found)
     seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     for name, planned in found.items():
         planned.seconds = seconds[name]
@@ -170,7 +175,12 @@ def main() -> None:
     )
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     parser.add_argument("-n", dest="count", type=int, default=2, metavar="N")
-    parser.add_argument("--keep", type=Path, metavar="FOLDER", help="where the programs and times stay")
+    parser.add_argument(
+        "--keep",
+        type=Path,
+        metavar="FOLDER",
+        help="where plans and times stay: those that are there are not made again",
+    )
     parser.add_argument("-o", dest="output", type=Path, default=RESULT, metavar="FILE")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
@@ -178,7 +188,7 @@ def main() -> None:
         folder.mkdir(parents=True, exist_ok=True)
         found = measured(folder.resolve(), given.count, given.programs)
         (folder / "plans.json").write_text(json.dumps([asdict(planned) for planned in found], indent=1))
-        written = page(found, given.count, (folder / "machine.toml").read_text(encoding="utf-8"))
+        written = page(found, given.count, (folder / MACHINE).read_text(encoding="utf-8"))
     given.output.write_text(written, encoding="utf-8")
     print(written)
 

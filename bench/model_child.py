@@ -63,15 +63,18 @@ def quickest(run: Callable[[], object]) -> float:
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    found: dict[str, float] = {}
-    for path in sorted(folder.glob("*.py")):
-        module = loaded(path)
+    kept = folder / "seconds.json"
+    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
+    for name in sys.argv[2:]:
+        if name in found:
+            continue
+        module = loaded(folder / f"{name}.py")
         mesh = module.mesh()
         arrays = [argument(mesh, shape, dtype, spec) for shape, dtype, spec, *_ in module.PARAMS.values()]
-        found[path.stem] = quickest(lambda module=module, arrays=arrays: module.main(*arrays))
+        found[name] = quickest(lambda module=module, arrays=arrays: module.main(*arrays))
         if jax.process_index() == 0:
-            print(f"{path.stem}: {found[path.stem] * 1e3:.1f} ms", flush=True)
-            (folder / "seconds.json").write_text(json.dumps(found), encoding="utf-8")
+            print(f"{name}: {found[name] * 1e3:.1f} ms", flush=True)
+            kept.write_text(json.dumps(found), encoding="utf-8")
 
 
 if __name__ == "__main__":
