@@ -33,10 +33,18 @@ class Location:
         return Location(self.file, self.line, self.col, name)
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.col}" if self.file else "<unknown>"
+        return f"{visible(self.file)}:{self.line}:{self.col}" if self.file else "<unknown>"
 
 
 UNKNOWN = Location()
+
+
+def visible(text: str) -> str:
+    """The text with escapes for what a terminal would not print as it is: control characters, line ends, …"""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text)
+
 
 _sources: dict[str, list[str]] = {}
 _titles: dict[str, Sequence[str]] = {}

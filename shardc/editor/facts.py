@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import ModuleOp
 from shardc.analysis import per_device
 from shardc.analysis.text import readable
 from shardc.compilation import by_pass
-from shardc.diagnostics import Diagnostic, ShardcError, collecting
+from shardc.diagnostics import Diagnostic, ShardcError, collecting, visible
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.program import explainer_of
@@ -76,7 +76,7 @@ def reports(of: Explainer, name: str, file: str, first: int, last: int) -> list[
 
 def sent(found: tuple[Collective, ...], file: str, first: int, last: int) -> list[Collective]:
     """The collectives of these lines of a file."""
-    wanted = {f"{PurePath(file).name}:{line}" for line in range(first, last + 1)}
+    wanted = {f"{visible(PurePath(file).name)}:{line}" for line in range(first, last + 1)}
     return [one for one in found if one.where in wanted]
 
 

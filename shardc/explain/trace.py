@@ -193,7 +193,7 @@ class _Tracer:
         numbers = self.mesh.devices.reshape(-1)
         names = ", ".join(str(number) for number in sorted(numbers[list(wrong)].tolist()))
         which = "all devices together" if len(wrong) == self.mesh.size else f"devices {names}"
-        where = f"{node.loc.file}:{node.loc.line}:{node.loc.col}: " if node.loc.file else ""
+        where = f"{node.loc}: " if node.loc.file else ""
         far = max(wrong.values())
         return (
             f"{where}here {which} DIFFER from the single-device program, "

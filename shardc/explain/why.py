@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shardc.diagnostics import source_line
+from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
 from shardc.graph import Graph, Location, Node, walk
 from shardc.graph.types import TensorType
@@ -283,7 +283,7 @@ def _title(node: Node) -> str:
 
 
 def _where(loc: Location) -> str:
-    return f"{loc.file}:{loc.line}" if loc.file else "?"
+    return f"{visible(loc.file)}:{loc.line}" if loc.file else "?"
 
 
 def _sharding_text(sharding: Sharding | None, type: TensorType) -> str:

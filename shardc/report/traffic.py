@@ -11,6 +11,7 @@ from pathlib import Path
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.per_device import PerDeviceProgram
+from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
 from shardc.layout import Axis, size_of
 from shardc.report.executions import Executions, Run
@@ -107,5 +108,5 @@ def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
 
 def place(loc: Location) -> str:
     """file:line, as far as it is known; without directories, which are not the program's."""
-    file = Path(loc.file).name if loc.file else ""
+    file = visible(Path(loc.file).name) if loc.file else ""
     return f"{file}:{loc.line}" if loc.line else file

@@ -106,3 +106,85 @@ def test_an_axis_cannot_be_a_keyword_of_the_language(
     path.write_text(with_odd("AXIS", "class"))
     assert main([str(path), "--emit", "shard", "--no-cache"]) == 1
     assert "axis class of mesh mesh has no name in the .shard language" in capsys.readouterr().err
+
+
+FILES = (
+    "a\nimport os",
+    "a\rb",
+    'a"""b',
+    "b\\",
+    "a\x1b[31mb",
+    "\u2028x",
+    "\x85x",
+    "\u202eb",
+    "\udcff",
+    "é",
+    "a b",
+)
+
+
+def is_shown(text: str) -> bool:
+    """Whether a terminal prints it as it is."""
+    return all(c.isprintable() or c in "\n\t" for c in text)
+
+
+@pytest.mark.parametrize("name", FILES, ids=ascii)
+def test_file_names(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They stand in programs, reports and errors, on one line and with escapes."""
+    monkeypatch.chdir(tmp_path)
+    file = Path(f"{name}.shard")
+    file.write_text("mesh m[a=2]\ndef main(x: f32[4@a]) -> f32[4]:\n    return tanh(x)\n")
+    for arguments in (["--emit", "jax"], ["--cost"], ["--explain"], ["--run"]):
+        assert main([str(file), *arguments, "--no-cache"]) == 0
+        said = capsys.readouterr()
+        assert is_shown(said.out + said.err)
+        assert arguments[-1] != "jax" or not {"os"} & imports(said.out)
+    file.write_text("mesh m[a=2]\ndef main(x: f32[4@a]) -> f32[5]:\n    return x\n")
+    assert main([str(file), "--check"]) == 1
+    said = capsys.readouterr().err
+    assert is_shown(said)
+    assert ".shard:3:12: error: the result of main" in said.partition("\n")[0]
+
+
+ONNX_PLACES = ("x", "w", "t", "y", "graph", "node", "doc")
+ONNX_ODD = (
+    "a\nimport os",
+    'a"""b',
+    "b\\",
+    "a\0b",
+    "a\x1b[31mb",
+    "\u2028x",
+    "\u202eb",
+    "class",
+    "{0}",
+    "</script>",
+)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("place", ONNX_PLACES)
+@pytest.mark.parametrize("odd", ONNX_ODD, ids=ascii)
+def test_names_in_onnx(place: str, odd: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As for modules: Python imports what it does else, IR is read again, reports are on their lines."""
+    onnx = pytest.importorskip("onnx")
+    names = {name: odd if name == place else name for name in ONNX_PLACES}
+    make, kind = onnx.helper, onnx.TensorProto.FLOAT
+    x, y = (make.make_tensor_value_info(names[name], kind, [8, 8]) for name in "xy")
+    w = make.make_tensor(names["w"], kind, [8, 8], [1.0] * 64)
+    product = make.make_node("MatMul", [names["x"], names["w"]], [names["t"]], name=names["node"])
+    relu = make.make_node("Relu", [names["t"]], [names["y"]], doc_string=names["doc"])
+    graph = make.make_graph([product, relu], names["graph"], [x], [y], [w])
+    path = tmp_path / "in.onnx"
+    path.write_bytes(make.make_model(graph, opset_imports=[make.make_opsetid("", 18)]).SerializeToString())
+    for stage in (["--emit", "jax"], ["--emit", "sharded"], ["--cost"], ["--explain"]):
+        assert main([str(path), *stage, "--mesh", "m[a=2]", "--no-cache"]) == 0
+        said = capsys.readouterr()
+        assert is_shown(said.out + said.err)
+        assert stage[-1] != "jax" or not {"os"} & imports(said.out)
+        if stage[-1] == "sharded":
+            again = tmp_path / "again.mlir"
+            again.write_text(said.out)
+            assert opt([str(again), "-p", ""]) == 0
+            capsys.readouterr()
