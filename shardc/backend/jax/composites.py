@@ -8,6 +8,7 @@ from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import operator
 from shardc.backend.python.expressions import Expr, call, index, raw
+from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
 from shardc.backend.python.reductions import statistic
 from shardc.backend.python.scope import Scope
@@ -56,7 +57,8 @@ JAX.prints(idiom.var)(statistic)
 @JAX.prints(idiom.take_along)
 def _take_along(scope: Scope, node: Node) -> Expr:
     table, ids = (scope.expr(value) for value in node.operands)
-    return call("jnp.take_along_axis", table, ids, axis=str(node.attrs["axis"]))
+    mode = quoted(str(node.attrs["mode"])) if "mode" in node.attrs else None
+    return call("jnp.take_along_axis", table, ids, axis=str(node.attrs["axis"]), mode=mode)
 
 
 @JAX.prints(idiom.take_filled)

@@ -10,7 +10,7 @@
     0.5 x (1 + tanh(0.79… (x + 0.044715 x³)))             ->  group.gelu         jax.nn.gelu(x)
     ids[:, None] == arange(n) as numbers                  ->  idiom.one_hot      jax.nn.one_hot(ids, n)
     x != x                                                ->  idiom.isnan        jnp.isnan(x)
-    gather along one dimension, NaN beyond its ends       ->  idiom.take_along   jnp.take_along_axis
+    gather along one dimension, clipped or NaN beyond it  ->  idiom.take_along   jnp.take_along_axis
     gather of whole slices, NaN beyond the ends           ->  idiom.take_filled  jnp.take(x, ids, axis=0)
     the same at one place                                 ->  idiom.item         x[:, 3]
 
@@ -24,7 +24,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_indexing import take_along, take_filled
+from shardc.backend.python.library_indexing import take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, matching
 from shardc.graph import Node
 from shardc.ops import chlo, hlo
@@ -243,6 +243,7 @@ MATCHERS = {
     hlo.concatenate.name: (matching(_roll),),
     hlo.convert.name: (matching(_one_hot),),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
+    hlo.gather.name: (matching(take_along_clipped),),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu))),
     hlo.select.name: tuple(map(matching, (take_along, take_filled))),

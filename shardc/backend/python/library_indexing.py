@@ -15,19 +15,39 @@ def take_along(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and NaN where there is none."""
     rows = node.operands[1]
     gather = run.node(rows, hlo.gather)
+    axis, size = _alongside(run, gather)
+    run.same(run.shape(rows), run.shape(node.results[0]))
+    places = gather.operands[1]
+    _filled(run, node, places, size)
+    run.used[places] += 2  # by the two tests
+    return _along(run, gather, axis, {})
+
+
+def take_along_clipped(run: Run, node: Node) -> Found:
+    """Elements by indices that count from the end if negative, and the last where there is none."""
+    axis, _ = _alongside(run, node)
+    return _along(run, node, axis, {"mode": "clip"})
+
+
+def _alongside(run: Run, gather: Node) -> tuple[int, int]:
+    """The dimension along which a gather takes elements, each beside its index, and its size."""
     table, places = gather.operands
-    shape, result = run.shape(table), run.shape(node.results[0])
+    shape = run.shape(table)
     dims = cast(GatherDims, gather.attrs["dimension_numbers"])
     (axis,) = dims.start_index_map if len(dims.start_index_map) == 1 else (-1,)
     others = tuple(dim for dim in range(len(shape)) if dim != axis)
     wanted = GatherDims((), (axis,), others, others, (axis,), len(shape))
     run.same((dims, gather.attrs["slice_sizes"]), (wanted, (1,) * len(shape)))
-    run.same((run.shape(rows), run.shape(places)), (result, (*result, 1)))
-    _filled(run, node, places, shape[axis])
-    run.used[places] += 2  # by the two tests
+    run.same(run.shape(places), (*run.shape(gather.results[0]), 1))
+    return axis, shape[axis]
+
+
+def _along(run: Run, gather: Node, axis: int, attrs: dict[str, object]) -> Found:
+    table, places = gather.operands
     ids = run.node(places, hlo.reshape).operands[0]
-    run.same(run.shape(ids), result)
-    return idiom.take_along, [table, _from_the_end(run, ids, shape[axis])], {"axis": axis}
+    run.same(run.shape(ids), run.shape(gather.results[0]))
+    plain = _from_the_end(run, ids, run.shape(table)[axis])
+    return idiom.take_along, [table, plain], {"axis": axis, **attrs}
 
 
 def take_filled(run: Run, node: Node) -> Found:

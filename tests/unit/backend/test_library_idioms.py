@@ -55,6 +55,10 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1),
         "jnp.take_along_axis(x, ids[:, None], axis=1)",
     ),
+    "take_along_axis, clipped": (
+        lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
+        'jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip")',
+    ),
     "take": (lambda x, ids: jnp.take(TABLE, ids, axis=0), ", ids, axis=0)"),
     "take of columns": (lambda x: jnp.take(x, IDS, axis=1), ", axis=1)\n"),
     "take in a training step": (
@@ -85,10 +89,6 @@ OTHERS = {
     "bounds of each column": (lambda x: jnp.clip(x, -jnp.arange(16.0), 1), "jnp.arange(16"),
     "two ranges": (lambda x: jnp.concatenate([x[:, 3:], x[:, :4]], 1), "jnp.concatenate"),
     "another truncation": (lambda x: jnp.where((jnp.fmod(x, 3) != 0), jnp.fmod(x, 3) + 3, 0), "lax.rem"),
-    "indices that are clipped": (
-        lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
-        'mode="clip"',
-    ),
 }
 
 
