@@ -58,6 +58,7 @@ class Lockstep:
     `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
     `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and
     `together` an operation on all devices; `ends` may say what blocks are of the whole program's values.
+    `turn` is called for every turn of a loop.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Lockstep:
         show: Show | None = None,
         together: Together | None = None,
         ends: Ends | None = None,
+        turn: Callable[[Node], None] | None = None,
     ) -> None:
         self.graph = graph
         self.place = place
@@ -82,6 +84,7 @@ class Lockstep:
         self.show = show
         self.together = together
         self.ends = ends
+        self.turn = turn
         self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
@@ -222,6 +225,8 @@ class Lockstep:
         condition, body = node.regions
         otherwise = None if self.loop is None else self.loop(self, node, values, env)
         while otherwise is None:
+            if self.turn is not None:
+                self.turn(node)
             (goes_on,) = self.run(condition, values, env)
             predicates = [bool(block) for block in goes_on]
             if not any(predicates):
@@ -285,6 +290,7 @@ class Lockstep:
             loop=self.loop,
             show=self.show,
             together=self.together,
+            turn=self.turn,
         )
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]

@@ -20,12 +20,16 @@ from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.lemmas import Lemmas
 from shardc.proof.table import meanings
 from shardc.proof.together import stacked
-from shardc.proof.values import same
+from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
 TABLES = (meanings_elementwise, meanings_structural, numbers)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
+
+
+MOST_TURNS = 1 << 11
+"""Turns of a loop that is run in full, in one run of a program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +63,17 @@ def evaluate(
             trace(node, values)
 
     found = meanings(draw)
+    turns: Counter[int] = Counter()
+
+    def turned(node: Node) -> None:
+        turns[node.id] += 1
+        if turns[node.id] > MOST_TURNS:
+            raise Beyond(f"more than {MOST_TURNS:,} turns of the loop in line {node.loc.line}")
+
     lemmas = loop.lemmas if loop else None
-    machine = Lockstep(graph, meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas)
+    machine = Lockstep(
+        graph, meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned
+    )
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, arguments, {})

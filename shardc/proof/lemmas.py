@@ -12,9 +12,8 @@ for them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, SupportsIndex
 
 import numpy as np
 
@@ -23,6 +22,7 @@ from shardc.interpret.devices import Blocks, Lockstep
 from shardc.layout import Mesh, Sharding
 from shardc.proof import values
 from shardc.proof.draws import Draw
+from shardc.proof.later import Held, Later
 from shardc.proof.layers import Layers
 from shardc.proof.loop_layouts import dealt, holds, layout
 from shardc.semantics.arrays import Array
@@ -35,41 +35,6 @@ class NoLemma(Exception):
     def __init__(self, *kinds: int) -> None:
         super().__init__(kinds)
         self.kinds = kinds
-
-
-class Later(list[Array]):
-    """Blocks that are made when they are asked for."""
-
-    def __init__(self, make: Callable[[], Sequence[Array]], length: int, held: Held | None = None) -> None:
-        super().__init__()
-        self._make: Callable[[], Sequence[Array]] | None = make
-        self._length = length
-        self.held = held
-
-    def _made(self) -> list[Array]:
-        if self._make is not None:
-            make, self._make = self._make, None
-            super().extend(make())
-        return self
-
-    def __len__(self) -> int:
-        return self._length
-
-    def __iter__(self) -> Iterator[Array]:
-        self._made()
-        return super().__iter__()
-
-    def __getitem__(self, place: SupportsIndex | slice) -> Any:
-        self._made()
-        return super().__getitem__(place)
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """A value of the global program, and the layout in which the devices hold it."""
-
-    value: Blocks
-    sharding: Sharding
 
 
 @dataclass(slots=True)
@@ -324,6 +289,3 @@ def _found(
 
 def _starts_alike(left: Array, right: Array) -> bool:
     return left.size > 0 and bool(values.same(left.reshape(-1)[:1], right.reshape(-1)[:1]).all())
-
-
-__all__ = ["Held", "Later", "Lemma", "Lemmas", "NoLemma"]

@@ -14,6 +14,7 @@ from shardc.frontend.text import read
 from shardc.graph import Graph, Node, Region
 from shardc.ops import spmd
 from shardc.options import Options
+from shardc.proof import evaluate
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.prove import Proof, Verdict, prove
@@ -137,6 +138,12 @@ def test_what_induction_does_not_cover_is_run_in_full(text: str) -> None:
     proof = _proof(text)
     assert not any(proof.loops)
     assert proof.verdict is not Verdict.DIFFERS
+
+
+def test_a_loop_that_does_not_end_is_not_proved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(evaluate, "MOST_TURNS", 64)
+    proof = _proof(UNTIL.replace("> 0.001", ">= 0.0").replace("x * 0.5", "1.0 - x"))
+    assert lines(proof) == ["not proved: more than 64 turns of the loop in line 8 are beyond the proof"]
 
 
 def test_another_start_is_found() -> None:
