@@ -21,6 +21,9 @@ from shardc.proof.reduced import Reduced
 from shardc.proof.values import is_exact, same
 from shardc.semantics.arrays import Array
 
+_ROUNDED = 2.0**-21
+"""The part of a value by which constants that a compiler computes, and rounds to f32, may change it."""
+
 _LONGEST = 12
 """Operations that a path shows."""
 
@@ -37,7 +40,8 @@ class Step:
 class Difference:
     """The first element of a result that differs, and the operations back to the first wrong value.
 
-    really: whether the real values differ, too. whole: where the global program makes the result.
+    really: whether the real values differ, too, by more than constants do that are rounded. whole: where the
+    global program makes the result. rounded: whether they differ by so little.
     """
 
     result: int
@@ -48,6 +52,7 @@ class Difference:
     really: bool
     path: tuple[Step, ...]
     whole: Location
+    rounded: bool = False
 
 
 def difference(
@@ -57,15 +62,24 @@ def difference(
     differ = ~same(want, have)
     if is_exact(want):
         real = differ & ~really_equal(want, have)
-        really, differ = bool(real.any()), real if bool(real.any()) else differ
+        far = real & ~_near(want, have)
+        really, rounded = bool(far.any()), bool(real.any())
+        differ = far if really else real if rounded else differ
         want, have = want["shadow"], have["shadow"]
     else:
-        really = True
+        really, rounded = True, False
     index = tuple(int(i) for i in np.argwhere(differ)[0])
     path = _path(shapes, draw, inputs, number)
     result = shapes.whole.main.body.results[number]
     loc = shapes.whole.values[result].loc
-    return Difference(number, index, want.shape, float(want[index]), float(have[index]), really, path, loc)
+    values = float(want[index]), float(have[index])
+    return Difference(number, index, want.shape, *values, really, path, loc, rounded)
+
+
+def _near(want: Array, have: Array) -> np.ndarray:
+    """Where real values are equal but for what rounded constants change."""
+    a, b = want["shadow"], have["shadow"]
+    return np.abs(a - b) <= _ROUNDED * np.maximum(np.abs(a), np.abs(b))
 
 
 def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> tuple[Step, ...]:

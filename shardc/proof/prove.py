@@ -187,7 +187,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
         if want is not got and not bool(same(want, got).all()):
             found = difference(run.shapes, draw, inputs, number, want, got)
             verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
-            reason = "" if found.really else _ONLY_REALLY
+            reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
             return Proof(verdict, reason, run.shapes, (draw,), difference=found)
     run.draws.append(draw)
     run.ran.append((wanted, have))
@@ -197,6 +197,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     return None
 
 
+_ROUNDED = "equal in real numbers but for less than one part in 2^21, as rounded constants change them"
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
 
 

@@ -149,6 +149,19 @@ def test_a_wrong_constant_is_found() -> None:
     assert prove(whole, local).verdict is Verdict.DIFFERS
 
 
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [("0.3333333432674408", Verdict.NOT_PROVED), ("0.333335", Verdict.DIFFERS)]
+)
+def test_a_constant_that_was_rounded_is_no_difference(factor: str, verdict: Verdict) -> None:
+    """A compiler makes x / 3.0 a product with 1/3, rounded to f32."""
+    text = "mesh m[x=4]\ndef f(x: f32[64@x]) -> f32[64@x]:\n    return {}\n"
+    whole, _, _ = _compiled(text.format("x / 3.0"))
+    _, local, _ = _compiled(text.format(f"x * {factor}"))
+    proof = prove(whole, local)
+    assert proof.verdict is verdict, lines(proof)
+    assert ("rounded" in proof.reason) == (verdict is Verdict.NOT_PROVED)
+
+
 def test_laws_of_functions_are_not_proved_and_not_refuted() -> None:
     """tanh(x) is 2 sigmoid(2 x) - 1 by a law that the proof does not know."""
     whole, _, _ = _compiled(NORM.replace("exp(x)", "tanh(x)"))
