@@ -54,7 +54,8 @@ class Propagate(GraphPass):
     `strategy` is basic, aggressive or basic-then-aggressive; the other options switch layers off, and
     `conservative` never splits an axis of the mesh, and lets nothing along windows, slices, padding and
     concatenations. `divisible` and `closed` do to the shardings found what
-    Shardy's export does: see propagation/export.py. Without `merge_copies` every use keeps its own constant.
+    Shardy's export does: see propagation/export.py. Without `merge_copies` every use keeps its own constant,
+    without `moved_constants` only those that Shardy copies.
     """
 
     name = "propagate"
@@ -66,6 +67,7 @@ class Propagate(GraphPass):
     divisible: bool = False
     closed: bool = False
     merge_copies: bool = True
+    moved_constants: bool = True
 
     def rewrite(self, shared: SharedGraph) -> bool:
         options = Options(
@@ -76,6 +78,7 @@ class Propagate(GraphPass):
             self.divisible,
             self.closed,
             self.merge_copies,
+            self.moved_constants,
         )
         changed = False
         while True:

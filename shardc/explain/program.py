@@ -19,7 +19,7 @@ from shardc.passes.pipeline import PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan, seconds_text
-from shardc.propagation import propagate
+from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
 
@@ -51,7 +51,7 @@ def explainer_of(
     snap = snapshot(module)
     read_custom_rules(snap)
     recorder = Recorder()
-    result = propagate(snap.graph, on_change=recorder)
+    result = propagate(snap.graph, Options(moved_constants=True), on_change=recorder)
     found = _planned(snap, machine)
     provenance = Provenance(result, recorder)
     return Explainer(snap.graph, provenance, _layouts(snap, found) if found else {}), found

@@ -6,7 +6,8 @@
 
 What is computed from constants alone (elementwise, broadcasts, reshapes, slices, iota, and calls of functions
 that do nothing else) is copied as a whole, and so is a scalar's broadcast. Scalars themselves cannot be
-sharded and stay.
+sharded and stay. So far this is Shardy's. `moved` constants are concatenated, transposed, reversed and padded
+as well, and have copies for each way that one use lays them out: k[:, None] + k[None, :] is of two.
 """
 
 from __future__ import annotations
@@ -20,12 +21,19 @@ from shardc.propagation.priorities import is_elementwise
 
 _SHAPING = frozenset({hlo.broadcast_in_dim.name, hlo.reshape.name, hlo.slice_.name})
 
+_MOVING = frozenset({hlo.concatenate.name, hlo.transpose.name, hlo.reverse.name, hlo.pad.name})
+"""As cheap as a slice."""
 
-def split_constants(editor: Editor) -> Constants:
+_LAYING_OUT = frozenset({hlo.broadcast_in_dim.name, hlo.reshape.name, hlo.transpose.name})
+
+_LITTLE = 16  # operations that are copied for each way in which one use lays out what they make
+
+
+def split_constants(editor: Editor, moved: bool = False) -> Constants:
     """Give every use its copy; the last use in program order keeps the original."""
     found = Constants()
     for function in editor.graph.functions.values():
-        splitter = _Splitter(editor, function)
+        splitter = _Splitter(editor, function, moved)
         splitter.run()
         found.nodes += splitter.constants
         found.calls += reversed(splitter.calls)
@@ -45,8 +53,10 @@ class Constants:
 
 
 class _Splitter:
-    def __init__(self, editor: Editor, function: Function) -> None:
+    def __init__(self, editor: Editor, function: Function, moved: bool) -> None:
         self._editor = editor
+        self._shaping = _SHAPING | _MOVING if moved else _SHAPING
+        self._laying_out = _LAYING_OUT if moved else frozenset[str]()
         self._body = function.body
         self._constant: dict[int, Node] = {}
         self.constants: list[Node] = []
@@ -95,7 +105,7 @@ class _Splitter:
         if node.name == func.call.name:
             return self._function_keeps(str(node.attrs["callee"]))
         elementwise = is_elementwise(node.name) and node.name != sdy.sharding_constraint.name
-        return elementwise or node.name in _SHAPING
+        return elementwise or node.name in self._shaping
 
     def _function_keeps(self, name: str) -> bool:
         if name not in self._keeping:
@@ -112,7 +122,8 @@ class _Splitter:
         if value in done:
             return done[value]
         given = self._operands.setdefault(node.id, node.operands)
-        operands = tuple(reversed([self._copy(operand, done) for operand in reversed(given)]))
+        inner = {} if node.name in self._laying_out and self._is_little(value) else done
+        operands = tuple(reversed([self._copy(operand, inner) for operand in reversed(given)]))
         made = node
         if node.id in self._taken:
             made = self._editor.copy(node, operands)
@@ -124,6 +135,16 @@ class _Splitter:
         made.operands = operands
         done.update(zip(node.results, made.results, strict=True))
         return done[value]
+
+    def _is_little(self, value: int) -> bool:
+        """Whether few operations make a constant."""
+        found, ahead = set[int](), [value]
+        while ahead and len(found) <= _LITTLE:
+            node = self._constant.get(ahead.pop())
+            if node is not None and node.id not in found:
+                found.add(node.id)
+                ahead += self._operands.get(node.id, node.operands)
+        return len(found) <= _LITTLE
 
     def _insert(self, region: Region) -> None:
         nodes: list[Node] = []

@@ -10,10 +10,10 @@ from shardc.propagation.editing import Editor, Uses
 from shardc.propagation.groups import import_groups
 
 
-def prepare(graph: Graph) -> tuple[Editor, list[Diagnostic]]:
+def prepare(graph: Graph, moved_constants: bool = False) -> tuple[Editor, list[Diagnostic]]:
     """A prepared copy of a program with what was copied and added, and the contradictions found."""
     editor = Editor.of(graph)
-    split_constants(editor)
+    split_constants(editor, moved_constants)
     uses = Uses.of(editor.graph)
     apply_constraints(editor, uses)
     return editor, import_groups(editor, uses)

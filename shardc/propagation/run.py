@@ -39,7 +39,8 @@ class Options:
     The last two are what Shardy's export does (export.py), off by default: `divisible` cuts the shardings of
     arguments and results of public functions back to whole axes that divide the dimension; `closed` closes
     all dimensions and forgets about replicated axes. `merge_copies` makes copies of constants that
-    came out alike one again.
+    came out alike one again. With `moved_constants`, which Shardy has not, concatenations and the like of
+    constants are copied as well (constants.py).
     """
 
     strategy: str = "aggressive"
@@ -49,6 +50,7 @@ class Options:
     divisible: bool = False
     closed: bool = False
     merge_copies: bool = True
+    moved_constants: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,9 @@ def _propagate(
     on_change: OnChange | None,
     owners: Mapping[int, Sharding | None] | None,
 ) -> Result:
-    editor, conflicts = prepare(graph) if owners is None else (Editor.unchanged(graph), [])
+    editor, conflicts = (
+        prepare(graph, options.moved_constants) if owners is None else (Editor.unchanged(graph), [])
+    )
     if options.conservative and rules is rule_of:
         rules = conservative_rule_of
     flow = build(editor.graph, rules, owners)

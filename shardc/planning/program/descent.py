@@ -6,6 +6,8 @@ several operations together gain. Deterministic: program order, first best wins.
 
 from __future__ import annotations
 
+from shardc.forms.choice import replicated_choice
+from shardc.ops import Trait, has
 from shardc.planning.program.candidates import candidates
 from shardc.planning.program.cheapest import cheapest
 from shardc.planning.program.problem import Problem
@@ -15,13 +17,36 @@ SWEEPS = 8
 
 
 def follow(problem: Problem) -> None:
-    """Let what is made from constants be made as its consumer needs it, last things first."""
+    """Let what is made from constants be made as its consumer needs it, last things first.
+
+    What devices would send parts of for that (of a concatenation) each makes whole, and takes its block.
+    What several consumers use is made as is cheapest.
+    """
+    derived = made_from_constants(problem)
     for variable in reversed(problem.variables):
+        if derived.issuperset(variable.node.results) and problem.open(variable):
+            _single(problem, variable)
         if len(variable.node.results) == 1 and variable.node.results[0] in problem.free:
             need = problem.given(variable.node.results[0])
             options = [c for c in candidates(problem, variable) if c.results == (need,)]
-            variable.choice = cheapest(problem, variable, options) or variable.choice
+            found = cheapest(problem, variable, options)
+            if found is not None and found.collectives:
+                found = replicated_choice(variable.op, problem.mesh)
+                problem.free.remove(variable.node.results[0])
+            variable.choice = found or variable.choice
     problem.free.clear()
+
+
+def made_from_constants(problem: Problem) -> set[int]:
+    """The values that operations with one result make from constants alone."""
+    derived: set[int] = set()
+    for variable in problem.variables:
+        made = has(variable.node.name, Trait.SOURCE) or (
+            bool(variable.node.operands) and variable.rule is not None
+        )
+        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
+            derived.update(variable.node.results)
+    return derived
 
 
 def settle(problem: Problem) -> None:

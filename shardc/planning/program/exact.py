@@ -32,7 +32,7 @@ SMALL = 4_000  # columns of an integer program that is always solved: half a sec
 RELAXED = 40_000  # of all the linear programs that are solved: a second or two
 TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
-ROUNDS = 3  # prices of a collective that are tried
+ROUNDS = 3  # of solving with few collectives and pricing what that uses
 SWEEPS = 4  # over the operations, to choose among plans of equal cost
 
 
@@ -95,32 +95,27 @@ def perfect(problem: Problem) -> bool:
 def _take_fewer(net: Network, more: Total, before: Total, kept: Chosen) -> None:
     """Take the best plan with no more collectives than the one that the cheapest, of `more`, is held against.
 
-    In a large program: the best, or nearly, if each collective has a price. Tried is the one at which these
-    two are even; then higher ones, at which the plans found are. If there is none, the plan that was `kept`,
-    of the total `before`.
+    In a large program: what its relaxation says, if that may be quicker. If there is none, the plan that was
+    `kept`, of the total `before`.
     """
     problem = net.problem
     fewer = problem.modest or before
-    moved, count = net.costs()
     small = len(net.integral) <= SMALL
-    limits, whole = (
-        ([_at_most(count, fewer[1])], net.integral) if small else ([], [False] * len(net.integral))
-    )
-    for _ in range(ROUNDS):
+    integral = net.integral if small else [False] * len(net.integral)
+    for _ in range(ROUNDS if small else 1):
         if more[1] <= fewer[1] or fewer[0] <= more[0]:
             break
-        price = 0.0 if small else (fewer[0] - more[0]) / (more[1] - fewer[1])
-        found = minimum(moved + price * count, [*net.rows, *limits], whole)
-        if found is None:
+        moved, count = net.costs()
+        found = minimum(moved, [*net.rows, _at_most(count, fewer[1])], integral)
+        if found is None or found.whole_bound >= fewer[0]:
             break
         more = _apply(problem, net, _chosen(net, found.columns), kept)
         if problem.takes(more):
             if not more < before:
                 kept.take(problem)
             return
-        if small and not net.settle(found.columns):
+        if not net.settle(found.columns):
             break
-        moved, count = net.costs()
     kept.take(problem)
 
 

@@ -19,7 +19,7 @@ from shardc.planning.program.setup import count_work
 from shardc.planning.program.variables import Variable
 
 PRICED = "balanced"  # the machine that says what work costs, where it is free
-LONG = 10**9  # femtoseconds of repeated work that are worth a warning then
+LONG = 10**9  # femtoseconds of repeated work that are worth a warning: less is the time of toy sizes
 
 
 @dataclass(frozen=True)
@@ -123,9 +123,9 @@ def _found(problem: Problem) -> Iterator[Repeated]:
 
 
 def warn_of_repeated_work(problem: Problem) -> None:
-    """Say which work devices repeat although annotations divide it."""
+    """Say which work devices repeat although annotations divide it, if it takes long."""
     found = less_divided(problem)
-    if found is None:
+    if found is None or found.repeated_fs < LONG:
         return
     worst, count = found.operations[0], len(found.operations)
     others = f" and {count - 1} more operations" if count > 1 else ""

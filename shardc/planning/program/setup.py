@@ -19,6 +19,7 @@ from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
+from shardc.planning.program.descent import made_from_constants
 from shardc.planning.program.fusion import traffic
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
@@ -65,13 +66,7 @@ def _dividing(axes: tuple[Axis, ...], size: int) -> tuple[Axis, ...]:
 
 def _mark_free(problem: Problem) -> None:
     """Values made from constants alone cost nothing in any layout: each device makes its own block."""
-    derived: set[int] = set()
-    for variable in problem.variables:
-        made = has(variable.node.name, Trait.SOURCE) or (
-            bool(variable.node.operands) and variable.rule is not None
-        )
-        if made and derived.issuperset(variable.node.operands) and len(variable.node.results) == 1:
-            derived.update(variable.node.results)
+    derived = made_from_constants(problem)
     problem.free.update(v for v in derived if len(problem.consumers.get(v, [])) == 1)
 
 
