@@ -14,14 +14,11 @@ and, after localize, what the compiler wrote.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from shardc.check.varying import check_graph
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 
 
-@dataclass(frozen=True)
 class Check(GraphPass):
     """Type-check the per-device code of every function."""
 

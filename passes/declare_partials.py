@@ -21,7 +21,7 @@ see of a value that may differ between devices. A value with other uses is parti
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from shardc.analysis.marks import PARTIAL_OVER
@@ -41,7 +41,6 @@ from shardc.passes.graph_pass import GraphPass
 CALL = "shardc.call"
 
 
-@dataclass(frozen=True)
 class DeclarePartials(GraphPass):
     """Say of everything that per-device code reduces that it is partial."""
 

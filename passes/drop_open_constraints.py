@@ -16,8 +16,6 @@ sorts, where it would hide what they compute.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
@@ -29,7 +27,6 @@ from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 
 
-@dataclass(frozen=True)
 class DropOpenConstraints(GraphPass):
     """Drop constraints that say nothing."""
 

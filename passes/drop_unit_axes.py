@@ -12,8 +12,6 @@ Programs name such axes because sizes change from machine to machine; to JAX val
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
@@ -30,7 +28,6 @@ from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 
 
-@dataclass(frozen=True)
 class DropUnitAxes(GraphPass):
     """Take axes of size 1 out of spmd operations, and operations over no other axis out of the program."""
 

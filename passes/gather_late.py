@@ -16,7 +16,6 @@ well, such as the loop of a gradient, is gathered once as before.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.ir import Operation
@@ -35,7 +34,6 @@ from shardc.passes.graph_pass import GraphPass
 REASON = "shardc.reason"
 
 
-@dataclass(frozen=True)
 class GatherLate(GraphPass):
     """Gather layers where they are used."""
 

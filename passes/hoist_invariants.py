@@ -20,8 +20,6 @@ their shardings, so a module with shardings on its loops must not have them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -32,7 +30,6 @@ from shardc.dialects.stablehlo.control_flow import WhileOp
 from shardc.passes.graph_pass import GraphPass
 
 
-@dataclass(frozen=True)
 class HoistInvariants(GraphPass):
     """Take invariant values out of every loop, outer loops first."""
 

@@ -46,7 +46,6 @@ DEEPEST = 1000
 """How many calls may be open at once."""
 
 
-@dataclass(frozen=True)
 class InlineCalls(GraphPass):
     """Replace every call by the body of its callee and drop functions that nothing calls any more."""
 

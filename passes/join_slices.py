@@ -36,7 +36,6 @@ from shardc.passes.graph_pass import GraphPass
 Ints = tuple[int, ...]
 
 
-@dataclass(frozen=True)
 class JoinSlices(GraphPass):
     """Put joins in the place of concatenations of slices."""
 

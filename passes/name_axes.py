@@ -55,7 +55,6 @@ from shardc.rewrite.outside_manual import replace_alone
 Axes = tuple[Axis, ...]
 
 
-@dataclass(frozen=True)
 class NameAxes(GraphPass):
     """Replace the collectives over numbered devices, and what is computed from the device's number."""
 

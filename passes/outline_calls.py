@@ -22,7 +22,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from itertools import groupby
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
@@ -42,7 +41,6 @@ DEEPEST = 100
 """Functions that are made inside each other; what is called from the innermost stands in it."""
 
 
-@dataclass(frozen=True)
 class OutlineCalls(GraphPass):
     """Undo inline-calls where its traces are still whole."""
 

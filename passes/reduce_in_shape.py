@@ -14,7 +14,6 @@ elements stay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -32,7 +31,6 @@ from shardc.passes.graph_pass import GraphPass
 ORDERLESS = ("sum", "prod", "max", "min", "argmax", "argmin")
 
 
-@dataclass(frozen=True)
 class ReduceInShape(GraphPass):
     """Reduce flattened tensors in the shape they had, where they are split."""
 

@@ -14,8 +14,6 @@ A Python function holds what its variables hold until it returns: of what has th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import StringAttr
 
 from shardc.dialects.shared_graph import SharedGraph
@@ -24,7 +22,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.passes.regather import RELEASE
 
 
-@dataclass(frozen=True)
 class Release(GraphPass):
     """Note on every operation that makes arrays that they are not kept."""
 

@@ -36,7 +36,6 @@ from shardc.rewrite.device_numbers import has_groups
 from shardc.semantics.lapack import is_known, options_of, routine
 
 
-@dataclass(frozen=True)
 class RequireRunnable(GraphPass):
     """Stop at operations that no device can run."""
 

@@ -30,7 +30,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 
 
-@dataclass(frozen=True)
 class ShareCollectives(GraphPass):
     """Drop collectives that repeat an earlier one in the same block or around it."""
 

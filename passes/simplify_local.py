@@ -15,7 +15,6 @@ Identities go, constant scalars are computed, equal operations are done once, un
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import cast
 
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -34,7 +33,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed
 
 
-@dataclass(frozen=True)
 class SimplifyLocal(GraphPass):
     """Identities, equal operations, unused ones."""
 

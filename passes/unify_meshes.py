@@ -40,7 +40,6 @@ from shardc.passes.graph_pass import GraphPass
 Edit = Callable[[], None]
 
 
-@dataclass(frozen=True)
 class UnifyMeshes(GraphPass):
     """Write all shardings over one mesh, where that is possible."""
 

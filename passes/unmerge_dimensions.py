@@ -35,7 +35,6 @@ from shardc.passes.propagate import Propagate
 from shardc.rules.unmerge import DimGroups, Unmerged, flat, merged, single_groups, unmerge, unmerge_result
 
 
-@dataclass(frozen=True)
 class UnmergeDimensions(GraphPass):
     """Keep dimensions separate in every region, up to a reshape that splits them or a reduction over them."""
 

@@ -8,7 +8,8 @@ from typing import Any
 
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
 from shardc.gradients.forward import GROUP, Forward
-from shardc.gradients.program import STOP, Program
+from shardc.gradients.marks import STOP
+from shardc.gradients.program import Program
 from shardc.gradients.recording import Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region

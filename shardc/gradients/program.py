@@ -16,13 +16,11 @@ from shardc.check.state import SAME, AxisParts, State
 from shardc.check.varying import VaryingBody
 from shardc.diagnostics import ShardcError
 from shardc.gradients.inlining import Inliner
+from shardc.gradients.marks import STOP
 from shardc.graph import Graph, Node, Region, TensorType, Value
 from shardc.layout import Axis, merge
 from shardc.ops import find, func, hlo, sdy
 from shardc.ops.derivatives.elementwise import differentiable
-
-STOP = "shardc.stop_gradient"
-"""The attribute of an optimization_barrier that no derivative passes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from shardc.dialects.snapshot import OpenReader
 from shardc.frontend.text.derivative_rules import CustomRule
@@ -10,15 +11,19 @@ from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.trees import as_tensors, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves, filled
 from shardc.frontend.text.values import FunctionName, Tensor, Value, plural
-from shardc.gradients.program import Custom, Program
 from shardc.graph import Graph, Region
 from shardc.graph.types import TensorType
+
+if TYPE_CHECKING:
+    from shardc.gradients.program import Custom, Program
 
 
 def program_of(
     e: Emitter, fun: FunctionName, values: tuple[Value, ...], *, rematerialised: bool
 ) -> tuple[Program, list[Tensor], Value]:
     """A function for these arguments as a program; its operands, and its value in the draft."""
+    from shardc.gradients.program import Program
+
     tree: tuple[Value, ...] = (values, fun)
     operands = tensors_of(tree)
     made: list[Value] = []
@@ -71,6 +76,9 @@ def _customs(e: Emitter, graph: Graph) -> dict[str, Custom]:
 
 
 def _custom(e: Emitter, graph: Graph, rule: CustomRule) -> Custom:
+    """The rule of one function: two drafts, copied into the graph."""
+    from shardc.gradients.program import Custom
+
     types = [leaf.type for one in rule.parameters for leaf in annotated_leaves(one)]
     made: list[Value] = []
 

@@ -7,7 +7,7 @@ the program: forwards, and backwards.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.ir import SSAValue
 
@@ -22,12 +22,12 @@ from shardc.frontend.text.values import (
     describe,
     plural,
 )
-from shardc.gradients.differentiate import Pull
-from shardc.gradients.differentiate import jvp as built_jvp
-from shardc.gradients.differentiate import vjp as built_vjp
-from shardc.gradients.program import STOP
+from shardc.gradients.marks import STOP
 from shardc.graph.types import is_float, is_inexact
 from shardc.ops import hlo
+
+if TYPE_CHECKING:
+    from shardc.gradients.differentiate import Pull
 
 Build = Callable[..., Value]
 
@@ -112,6 +112,8 @@ def vjp(e: Emitter, fun: FunctionName, *primals: Value) -> Value:
 
 def jvp(e: Emitter, fun: FunctionName, primals: Value, tangents: Value) -> Value:
     """fun(*primals), and its derivative along the tangents, which have the types of the primals."""
+    from shardc.gradients import differentiate
+
     if not isinstance(primals, tuple) or not isinstance(tangents, tuple) or len(primals) != len(tangents):
         hint = f"jvp({fun.name}, (x, y), (tx, ty))"
         raise e.error("jvp takes a tuple of arguments, and a tuple of as many tangents", hint)
@@ -121,7 +123,7 @@ def jvp(e: Emitter, fun: FunctionName, primals: Value, tangents: Value) -> Value
     ]
     given = {i: t.value for i, t in enumerate(flat) if _is_differentiable(t)}
     program, operands, value = program_of(e, fun, values, rematerialised=False)
-    results, along = built_jvp(program, e.builder, [t.value for t in operands], given)
+    results, along = differentiate.jvp(program, e.builder, [t.value for t in operands], given)
 
     def as_value(found: Sequence[SSAValue]) -> Value:
         pairs = zip(found, tensors_of(value), strict=True)
@@ -161,6 +163,8 @@ class _Made:
 
 def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequence[int]) -> _Made:
     """Build the function forwards; its value, and its way back to the chosen arguments."""
+    from shardc.gradients import differentiate
+
     values = tuple(as_tensors(e, arg) for arg in args)
     for number in chosen:
         for leaf in leaves(values[number]):
@@ -172,7 +176,7 @@ def _pullback(e: Emitter, fun: FunctionName, args: Sequence[Value], chosen: Sequ
     program, operands, value = program_of(e, fun, values, rematerialised=True)
     starts = [len(tensors_of(values[:i])) for i in range(len(values) + 1)]
     wanted = [at for i in chosen for at in range(starts[i], starts[i + 1])]
-    results, pull = built_vjp(program, e.builder, [t.value for t in operands], wanted)
+    results, pull = differentiate.vjp(program, e.builder, [t.value for t in operands], wanted)
     tensors = [Tensor(v, t.type) for v, t in zip(results, tensors_of(value), strict=True)]
     return _Made(e, rebuilt(value, tensors), [values[i] for i in chosen], pull)
 

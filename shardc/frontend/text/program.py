@@ -28,7 +28,7 @@ from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.trees import has_function, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves
 from shardc.frontend.text.values import FunctionName, Value, plural
-from shardc.gradients.program import STOP
+from shardc.gradients.marks import STOP
 from shardc.ops import func
 
 
