@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os.path import join, normpath
 from pathlib import PurePath
@@ -25,7 +25,7 @@ class Checked:
 
     `related` has for the numbers of errors in imported files those errors as they are there. `program` is
     what is left without the wrong parts, `module` its IR, None where nothing could be built; `known` the
-    values of its sizes and constants.
+    values of its sizes and constants, `turns` those of the names of unrolled loops, by file, line and column.
     """
 
     program: Program
@@ -34,6 +34,7 @@ class Checked:
     warnings: tuple[Diagnostic, ...]
     module: ModuleOp | None
     known: Mapping[str, Value]
+    turns: Mapping[tuple[str, int, int], Sequence[Value]]
 
 
 def checked(mended: Mended, entry: str | None = None) -> Checked:
@@ -50,12 +51,13 @@ def checked(mended: Mended, entry: str | None = None) -> Checked:
                 module = readers[-1].module(entry, readers)
                 verify(module)
                 known = dict(readers[-1].known)
-                return Checked(pruning.program, tuple(errors), related, tuple(warnings), module, known)
+                turns = readers[-1].shared.turns
+                return Checked(pruning.program, tuple(errors), related, tuple(warnings), module, known, turns)
             except ShardcError as error:
                 found = error.diagnostic
         cut = _cut(pruning, found, errors, related) if len(errors) < MOST else False
         if not cut:
-            return Checked(pruning.program, tuple(errors), related, tuple(warnings), None, {})
+            return Checked(pruning.program, tuple(errors), related, tuple(warnings), None, {}, {})
 
 
 def _cut(

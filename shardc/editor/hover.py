@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from collections.abc import Sequence
 from pathlib import PurePath
 
 from shardc.analysis.text import readable
@@ -16,7 +17,9 @@ from shardc.explain.show import value_text
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.printer import type_text
-from shardc.frontend.text.values import Value
+from shardc.frontend.text.values import Value, describe
+
+_MOST_TURNS = 8
 
 
 def hover(analysis: Analysis, line: int, column: int) -> tuple[str, Word | None] | None:
@@ -108,9 +111,25 @@ def _tensor(analysis: Analysis, found: Definition) -> list[str]:
                 for text, one in zip(texts, known, strict=True)
             ]
     types = _types(analysis, found.name, first, last)
+    turns = analysis.checked.turns.get((found.file, found.line, found.col))
+    if turns and not types:
+        return [f"```shard\n{found.name}: {_turns(turns)}\n```"]
     node = found.node
     said = type_text(node.type) if isinstance(node, s.Parameter | s.Target) else ""
     return [f"```shard\n{found.name}: {', '.join(types) or said}\n```"] if types or said else []
+
+
+def _turns(values: Sequence[Value]) -> str:
+    """What a name of an unrolled loop is, turn by turn: 1, 2, 4; of a tensor or a record its type."""
+    texts = list(dict.fromkeys(map(_turn, values)))
+    rest = f", … ({len(texts)} values)" if len(texts) > _MOST_TURNS else ""
+    return ", ".join(texts[:_MOST_TURNS]) + rest
+
+
+def _turn(value: Value) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_turn, value))})"
+    return repr(value) if isinstance(value, bool | int | float | complex | str) else describe(value)
 
 
 def _types(analysis: Analysis, name: str, first: int, last: int) -> list[str]:

@@ -11,6 +11,7 @@ from shardc.diagnostics import listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.values import Value
 from shardc.layout import Mesh
 
 if TYPE_CHECKING:
@@ -24,7 +25,8 @@ class Shared:
 
     `reserved` are the names of the functions and records of the program's own file, which keep them in the
     module; `symbols` and `classes` what is taken besides. `named` are the axes that the shardings of the
-    function being built name, and those of functions it calls.
+    function being built name, and those of functions it calls. `turns` are the values that the names of
+    unrolled loops had, by file, line and column.
     """
 
     builder: SourceBuilder
@@ -34,6 +36,9 @@ class Shared:
     symbols: set[str] = field(default_factory=set[str])
     classes: set[str] = field(default_factory=set[str])
     named: set[str] = field(default_factory=set[str])
+    turns: dict[tuple[str, int, int], list[Value]] = field(
+        default_factory=dict[tuple[str, int, int], list["Value"]]
+    )
 
 
 def import_names(into: Declarations, written: s.Import, reader: ProgramReader) -> None:

@@ -78,6 +78,8 @@ def _unroll(scope: Scope, statement: s.For, execute: Execute) -> None:
         values = bound_to(scope, statement.targets, turn)
         for target, value in zip(statement.targets, values, strict=True):
             scope.bind(target.name, value)
+            place = scope.program.file, target.pos.line, target.pos.col
+            scope.program.shared.turns.setdefault(place, []).append(value)
         run_turn(scope, statement, execute)
 
 

@@ -146,12 +146,19 @@ _EXPRESSION = frozenset(
 _BROKEN_SIZE = re.compile(r"\s*size\b.*?=\s*(?=[0-9]*\.|[0-9]+[eE]|[\"'-])")
 """A size up to a value that is no whole number."""
 
+_CHANGED_FIELD = re.compile(r"\s*([A-Za-z_]\w*)((?:\.\w+)+)(\[.*\])?\s*([-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
+"""An assignment to a field."""
+
 
 def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     line = text.split("\n")[max(error.line, 1) - 1] if error.line > 0 else ""
     if size := _BROKEN_SIZE.match(line):
         hint = "const names any value known while compiling: const EPS = 1e-5"
         return SyntaxProblem("a size is a whole number from 0", Pos(error.line, size.end() + 1), hint)
+    if field := _CHANGED_FIELD.match(line):
+        name, last = field[1], field[2].rpartition(".")[2]
+        hint = f"make a new one: {name} = Layer({last}=…, …), where {name} is a Layer"
+        return SyntaxProblem("a field is not assigned to", Pos(error.line, field.start(1) + 1), hint)
     if isinstance(error, UnexpectedToken):
         token = cast(Token, error.token)  # pyright: ignore[reportUnknownMemberType]
         return _unexpected_token(token, error.accepts or error.expected, text)

@@ -1,0 +1,44 @@
+"""What an editor shows of the names of loops that are written out turn by turn."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from shardc.editor.analysis import Analysis
+from shardc.editor.hover import hover
+
+TEXT = """mesh m[i=2]
+record Layer:
+    w: f32[8, 8]
+
+def main(x: f32[4@i, 8], layers: (Layer, Layer), a: f32[8], b: f32[8]):
+    for layer in layers:
+        x = tanh(x @ layer.w)
+    for n, (p, k) in enumerate([(a, 2), (b, 0.5)]):
+        x = x + p * k * n
+    pairs = [(1, a) for _ in range(20)]
+    for i, j in zip(range(20), pairs):
+        x = x + i * j[1]
+    return x
+"""
+
+
+@pytest.mark.parametrize(
+    ("line", "word", "shown"),
+    [
+        (6, "layer", "layer: a Layer"),
+        (7, "layer", "layer: a Layer"),
+        (8, "n", "n: 0, 1"),
+        (8, "p", "p: f32[8]"),
+        (9, "k", "k: 2, 0.5"),
+        (11, "i", "i: 0, 1, 2, 3, 4, 5, 6, 7, … (20 values)"),
+        (11, "j", "j: (1, f32[8])"),
+    ],
+)
+def test_unrolled(line: int, word: str, shown: str):
+    column = re.search(rf"\b{word}\b", TEXT.splitlines()[line - 1])
+    assert column is not None
+    found = hover(Analysis(TEXT, "a.shard", 1, {}), line, column.start() + 1)
+    assert found is not None and found[0] == f"```shard\n{shown}\n```"
