@@ -6,7 +6,14 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from math import isfinite
+from typing import Any
+
 import numpy as np
+from numpy.typing import NDArray
 from xdsl.ir import Operation, SSAValue
 
 from shardc.dialects.build import IRBuilder
@@ -14,6 +21,7 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, Op
+from shardc.graph.types import is_float
 from shardc.ops import hlo, meaning
 
 _EXACT = frozenset(
@@ -36,11 +44,21 @@ _EXACT = frozenset(
         hlo.xor,
     )
 )
-"""What gives the same everywhere: it is exact, or rounded once."""
+"""What gives the same everywhere."""
+
+_RATIONAL: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+    hlo.add.name: operator.add,
+    hlo.divide.name: lambda x, y: x / y,
+    hlo.multiply.name: operator.mul,
+    hlo.subtract.name: operator.sub,
+}
+"""What rational numbers tell exactly of floats."""
 
 
 def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
-    """A new constant before an operation on constant scalars, in its place; None for all others."""
+    """A new constant before an operation on constant scalars, in its place; None for all others, and where
+    the result is rounded: 1 / 12 is said as it is, and exact to whoever reads it.
+    """
     if op.name not in _EXACT:
         return None
     types = [type_of(value.type) for value in (*op.operands, *op.results)]
@@ -52,8 +70,23 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     count = len(op.operands)
     arrays = [np.asarray(value.data[()]) for value in held if value is not None]
     (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
+    if is_float(types[-1].dtype) and not _is_exact(op.name, arrays, np.asarray(found)):
+        return None
     builder.before(op)
     return builder.one(hlo.constant.name, result=types[-1], value=Dense(np.asarray(found), ()))
+
+
+def _is_exact(name: str, arrays: Sequence[NDArray[Any]], found: NDArray[Any]) -> bool:
+    """Whether a float is what the operation gives of these numbers, without rounding."""
+    numbers = [float(array) for array in (*arrays, found) if array.dtype.kind != "c"]
+    if name not in _RATIONAL and name != hlo.convert.name:
+        return True
+    if len(numbers) != len(arrays) + 1 or not all(map(isfinite, numbers)):
+        return True
+    *given, result = map(Fraction, numbers)
+    if name == hlo.convert.name:
+        return given[0] == result
+    return not (name == hlo.divide.name and not given[1]) and _RATIONAL[name](given[0], given[1]) == result
 
 
 def constant_of(value: SSAValue) -> Dense | None:

@@ -339,3 +339,14 @@ def main(w: f32[4], x: f32[8@i]) -> f32[8@i]:
 def test_errors_of_decorators(decorators: str, message: str):
     text = CUSTOM.replace("@custom_vjp(forward, backward)", decorators)
     assert message in error(f"{text}\ndef main(x: f32[8]):\n    return grad(lambda x: sum(f(x, x)))(x)\n")
+
+
+def test_a_mean_of_twelve_is_proved():
+    """1 / 12 is no float: it stays a quotient, which whoever reads the program knows exactly."""
+    text = """
+mesh pod[data=4]
+def main(w: f32[3], x: f32[12@data, 3]):
+    return grad(lambda w: mean(square(x @ w)))(w)
+"""
+    source = shardc.compile(text, prove=True).source
+    assert "/ 12.0" in source and "0.08333" not in source
