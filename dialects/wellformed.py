@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
-from xdsl.dialects.func import FuncOp
+from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -23,9 +25,10 @@ def verify(module: ModuleOp, dynamic: bool = False) -> None:
     may pass through what has no factor rule: calls, loops, barriers, unknown operations.
     """
     seen: set[tuple[object, ...]] = set()
+    functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
     for op in module.walk():
         key = _look(op)
-        if key is not None and key in seen:
+        if (key is not None and key in seen) or _is_right_call(op, functions):
             continue
         try:
             _check_shapes(op, dynamic)
@@ -50,6 +53,17 @@ def _look(op: Operation) -> tuple[object, ...] | None:
         *op.properties,
         *map(id, op.properties.values()),
     )
+
+
+def _is_right_call(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
+    """Whether it calls one of the functions as that is declared; xDSL looks through all for each call."""
+    if not isinstance(op, CallOp) or any(map(is_dynamic, op.result_types)):
+        return False
+    if op.callee.nested_references:
+        return False
+    callee = functions.get(op.callee.root_reference.data)
+    type = callee.function_type if callee is not None else None
+    return type is not None and (*type.inputs,) == op.operand_types and (*type.outputs,) == op.result_types
 
 
 def _check_shapes(op: Operation, dynamic: bool) -> None:

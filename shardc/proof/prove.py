@@ -62,8 +62,8 @@ def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None
     reason = _incomparable(whole, local)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
-    built = layers(whole, local)
     try:
+        built = layers(whole, local)
         found = _attempt(built.whole, built.local, whole, seed, beyond, built) if built else None
         if found is not None and found.verdict is Verdict.PROVED:
             return found
@@ -72,6 +72,8 @@ def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
+    except RecursionError:
+        return Proof(Verdict.NOT_PROVED, "its calls are nested too deeply to be evaluated")
 
 
 class _Large(Exception):

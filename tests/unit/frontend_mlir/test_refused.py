@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
+from pathlib import Path
 
+import pytest
+from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
+from xdsl.ir import Operation
+from xdsl.traits import SymbolTable
+
+from shardc.cli.shardc import main
 from shardc.compilation import emit, lower
 from shardc.diagnostics import ShardcError
 from shardc.frontend.mlir import StrictLexer
@@ -67,6 +73,38 @@ def test_a_long_chain_of_calls() -> None:
     options = Options(file="prog.mlir", language="mlir")
     text = emit(lower(read(chain_of_calls(600), options), options), "jax")
     assert text.count("jnp.tanh(") == 1
+
+
+def test_what_calls_too_deeply_is_compiled_but_not_proved(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A call is a call in Python where a program is evaluated."""
+    path = tmp_path / "prog.mlir"
+    path.write_text(chain_of_calls(600))
+    assert main([str(path), "--no-cache"]) == 0
+    assert "jnp.tanh(" in capsys.readouterr().out
+    main([str(path), "--prove"])
+    assert "not proved: its calls are nested too deeply to be evaluated" in capsys.readouterr().out
+
+
+def test_calls_are_verified_without_a_look_at_all_functions(monkeypatch: pytest.MonkeyPatch) -> None:
+    """xDSL looks through all functions for each call, so that 5000 of them took minutes."""
+    looked: list[Operation] = []
+    look_up = SymbolTable.lookup_symbol
+
+    def counting(op: Operation, name: str | StringAttr | SymbolRefAttr) -> Operation | None:
+        looked.append(op)
+        return look_up(op, name)
+
+    monkeypatch.setattr(SymbolTable, "lookup_symbol", staticmethod(counting))
+    options = Options(file="prog.mlir", language="mlir")
+    read(chain_of_calls(10), options)
+    assert looked == []
+    wrong = chain_of_calls(10).replace(
+        "call @f3(%a) : (tensor<8xf32>)", "call @f3(%a, %a) : (tensor<8xf32>, tensor<8xf32>)"
+    )
+    message, line = refused(wrong)
+    assert (message, line) == ("incorrect number of operands for callee", 11)
 
 
 def test_a_chain_of_calls_that_is_too_long() -> None:
