@@ -65,7 +65,9 @@ def search(problem: Problem) -> None:
         if not problem.takes(problem.total()):
             problem.refuse(problem.total())
             own.restore()
-    if not problem.rates.free and problem.total()[:4] >= own.cost[:4]:
+    # where something is sent, a few elements of work are no reason to leave propagation's layouts
+    told = 2 if own.cost[1] else 4
+    if not problem.rates.free and problem.total()[:told] >= own.cost[:told]:
         own.proof = problem.proof
         own.restore()
 
