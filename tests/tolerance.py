@@ -36,8 +36,8 @@ def assert_near(
     """`got` and `wanted` are two ways to compute the same, in `dtype` (the coarser of theirs).
 
     Each has the roundings of so many `terms`, in all sums on the way to an element (a function counts for
-    some): of the element's size, and of numbers as large as `magnitude` (the largest element). Integers, NaN
-    and infinities are equal.
+    some): of the element's size, and of numbers as large as `magnitude` (the largest element, at least 1:
+    arguments are so large, and may cancel). Integers, NaN and infinities are equal.
     """
     one, other = np.asarray(got), np.asarray(wanted)
     assert one.shape == other.shape, f"{one.shape} is not {other.shape}\n{text}"
@@ -49,7 +49,7 @@ def assert_near(
     one, other = (
         array.astype(np.complex128 if array.dtype.kind == "c" else np.float64) for array in (one, other)
     )
-    largest = np.abs(other[np.isfinite(other)]).max(initial=0.0) if magnitude is None else magnitude
+    largest = np.abs(other[np.isfinite(other)]).max(initial=1.0) if magnitude is None else magnitude
     np.testing.assert_allclose(one, other, rtol=part, atol=part * largest, err_msg=text)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -24,6 +25,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, Mesh, NamedSharding, PartitionSpec as P
 import shardc
+from tests.tolerance import assert_near
 
 mesh = Mesh(np.array(jax.devices()).reshape(2, 4), ("data", "model"), axis_types=(AxisType.Auto,) * 2)
 way = lambda *spec: NamedSharding(mesh, P(*spec))
@@ -61,7 +63,9 @@ def test_importing_shardc_imports_nothing_else() -> None:
 
 def test_from_jax() -> None:
     pytest.importorskip("jax")
-    done = subprocess.run([sys.executable, "-c", FROM_JAX], capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-c", FROM_JAX], capture_output=True, text=True, cwd=Path(__file__).parents[2]
+    )
     assert done.returncode == 0, done.stderr
 
 
