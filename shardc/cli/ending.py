@@ -19,8 +19,8 @@ def run_to_end(name: str, command: Callable[[], int]) -> int:
         code = command()
         sys.stdout.flush()
         return code
-    except KeyboardInterrupt:
-        code = INTERRUPTED
+    except KeyboardInterrupt as interrupt:
+        code = 128 + int(interrupt.args[0]) if interrupt.args else INTERRUPTED
     except BrokenPipeError:
         code = 0
     except (MemoryError, RecursionError) as error:

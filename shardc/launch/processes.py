@@ -96,10 +96,10 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
 
 @contextmanager
 def _interruptible() -> Generator[None]:
-    """SIGTERM and SIGHUP are as Ctrl-C while something runs."""
+    """SIGTERM and SIGHUP are as Ctrl-C while something runs; the KeyboardInterrupt has their number."""
 
     def interrupt(number: int, frame: object) -> None:
-        raise KeyboardInterrupt
+        raise KeyboardInterrupt(number)
 
     if threading.current_thread() is not threading.main_thread():
         yield

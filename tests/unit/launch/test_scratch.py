@@ -113,6 +113,7 @@ def test_no_process_and_no_port_is_left(tmp_path: Path, own_folder: Path, number
         assert len(below) >= 2 and open_ports
         assert not any(map(refused, open_ports))
         started.send_signal(number)
+    assert number == signal.SIGKILL or started.returncode == 128 + number
     assert wait_for(lambda: not any(map(running, below)))
     assert wait_for(lambda: all(map(refused, open_ports)))
     with scratch("run"):
