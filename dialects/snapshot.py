@@ -37,6 +37,9 @@ from shardc.ops import hlo, sdy
 DOC = "shardc.doc"
 """The attribute of a function with what its author says of it; of a module, for those that are inlined."""
 
+ABOUT = "shardc.about"
+"""The attribute of a module with what its author says of it."""
+
 
 @dataclass(slots=True)
 class Snapshot:
@@ -60,7 +63,7 @@ class _Reader:
             meshes = module_meshes(module)
         except LayoutError as error:
             raise ShardcError(str(error), _mesh_location(module)) from None
-        self.result = Snapshot(module, Graph(meshes=meshes))
+        self.result = Snapshot(module, Graph(meshes, about=_text(module.attributes.get(ABOUT))))
         self.graph = self.result.graph
         self.numbers: dict[int, int] = {}  # by the id of the SSA value
         self.types: dict[int, TensorType] = {}
@@ -90,8 +93,7 @@ class _Reader:
         ]
         visibility = op.sym_visibility
         public = visibility is None or visibility.data == "public"
-        doc = op.attributes.get(DOC)
-        text = doc.data if isinstance(doc, StringAttr) else None
+        text = _text(op.attributes.get(DOC))
         interface = interface_of(op.attributes.get(INTERFACE), len(body.args), len(outputs))
         return Function(op.sym_name.data, body, results, loc, public, text, interface)
 
@@ -255,6 +257,10 @@ def fitted(sharding: Sharding, type: TensorType) -> Sharding:
     if sharding.rank != type.rank:
         raise LayoutError(f"a sharding of {sharding.rank} dimensions, {sharding}, is given to {type}")
     return sharding
+
+
+def _text(attr: Attribute | None) -> str | None:
+    return attr.data if isinstance(attr, StringAttr) else None
 
 
 def _mesh_location(module: ModuleOp) -> Location:

@@ -84,11 +84,12 @@ class Op:
 
 @dataclass(slots=True)
 class Graph:
-    """A module: its meshes, functions and values."""
+    """A module: its meshes, functions and values. about: what its author says of it."""
 
     meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
     values: list[Value] = field(default_factory=list[Value])
+    about: str | None = None
 
     def type(self, value: int) -> TensorType:
         return self.values[value].type

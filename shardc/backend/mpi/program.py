@@ -69,10 +69,10 @@ def emit(graph: Graph, comments: str = "brief") -> str:
 
 def _header(program: PerDeviceProgram, text: str, carried: Bundle) -> str:
     writer = Writer()
-    first, rest = title(program, "processes of MPI, one a device")
+    *first, rest = title(program, "processes of MPI, one a device")
     count = program.mesh.mesh.size if program.mesh is not None else 1
     start = f"Start it with `mpiexec -n {count} python FILE`." if count > 1 else "It runs in one process."
-    writer.docstring(first, f"{rest}\n`main_local` takes and returns the blocks of one device.\n{start}")
+    writer.docstring(*first, f"{rest}\n`main_local` takes and returns the blocks of one device.\n{start}")
     writer.blank()
     imports = dict.fromkeys(line for line in carried.imports if not line.startswith("from __future__"))
     imports |= {"import numpy as np": None}

@@ -82,16 +82,18 @@ def block(array: Array) -> str:
     return str(array.type) if str(array) == str(array.type) else f"{array.local} of {array}"
 
 
-def title(program: PerDeviceProgram, devices: str) -> tuple[str, str]:
-    """What the docstring of the file says."""
+def title(program: PerDeviceProgram, devices: str) -> list[str]:
+    """What the docstring of the file says; between its first and last paragraph what the author says."""
     source = f" from {Path(program.file).name}" if program.file else ""
     count = program.mesh.mesh.size if program.mesh else 1
     where = f"{count} {devices}" if count > 1 else "one device"
-    return (
+    about = program.graph.about
+    return [
         f"Compiled by shardc{source}.",
+        *(paragraphs(about) if about else ()),
         f"`main` takes and returns whole arrays, and runs on {where}.\n"
         "Run as a script, this file calls it with random ones.",
-    )
+    ]
 
 
 def describe_main(writer: Writer, program: PerDeviceProgram) -> None:

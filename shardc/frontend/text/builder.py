@@ -12,7 +12,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from shardc.diagnostics import Location
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of
-from shardc.dialects.snapshot import DOC
+from shardc.dialects.snapshot import ABOUT, DOC
 from shardc.dialects.trees import INTERFACE, attr_of_interface
 from shardc.dialects.types import attr_of_type
 from shardc.graph.trees import Interface
@@ -127,6 +127,11 @@ class SourceBuilder(IRBuilder):
                 locate(value, location_of(value.location).named(name))
             elif isinstance(value, OpResult) and len(value.op.results) == 1:
                 locate(value.op, location_of(value.op.location).named(name))
+
+    def document_program(self, about: str | None) -> None:
+        """Note on the module what its author says of it."""
+        if about is not None:
+            self.module.attributes[ABOUT] = StringAttr(about)
 
     def document(self, doc: str | None) -> None:
         """Note on the function that is being built what its author says of it."""

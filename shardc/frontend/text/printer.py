@@ -8,7 +8,7 @@ from shardc.frontend.text.notations import text_of
 
 def print_ast(program: s.Program) -> str:
     """The tree, with the line and column of every declaration and statement."""
-    lines: list[str] = []
+    lines = ["text"] if program.about is not None else []
     for mesh in program.meshes:
         axes = ", ".join(f"{name}={_inline(size)}" for name, size in mesh.axes)
         devices = f" devices {list(mesh.devices)}" if mesh.devices is not None else ""

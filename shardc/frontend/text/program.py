@@ -116,6 +116,7 @@ class ProgramReader:
         if not own:
             raise self.e.error("the program has no function", "def main(x: f32[4]) -> f32[4]:", Pos(1, 1))
         chosen = self._entry(entry, own)
+        self.builder.document_program(self.program.about)
         for reader in readers:
             reader.build(chosen)
         symbols = [*self.e.helpers.values()]

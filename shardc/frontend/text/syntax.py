@@ -213,7 +213,7 @@ class LogicalDef:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A file: its declarations by kind, each in the order of the text."""
+    """A file: its declarations by kind, each in the order of the text. about: its docstring."""
 
     file: str
     meshes: tuple[MeshDef, ...]
@@ -224,3 +224,4 @@ class Program:
     assertions: tuple[Assert, ...] = ()
     imports: tuple[Import, ...] = ()
     logical: tuple[LogicalDef, ...] = ()
+    about: str | None = None

@@ -26,7 +26,7 @@ _T = TypeVar("_T")
 class TreeBuilder(TypeBuilder):
     """Called bottom-up while parsing, so nothing here recurses."""
 
-    def start(self, *items: object) -> s.Program:
+    def start(self, about: str | None, *items: object) -> s.Program:
         declared: list[object] = []
         for item in items:
             declared += cast(tuple[object, ...], item) if type(item) is tuple else (item,)
@@ -44,7 +44,11 @@ class TreeBuilder(TypeBuilder):
             of(s.Assert),
             of(s.Import),
             of(s.LogicalDef),
+            about,
         )
+
+    def about(self, token: Token) -> str:
+        return self.docstring(token).text
 
     # ---- imports
 
