@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of
-from shardc.dialects.snapshot import Snapshot, snapshot, write_shardings
+from shardc.dialects.snapshot import Snapshot, snapshot
 from shardc.graph import Location, Node, TensorType, walk
 from shardc.layout import Sharding
 from shardc.ops import sdy

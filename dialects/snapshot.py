@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
@@ -23,15 +23,14 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
-from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value, sharding_of
-from shardc.dialects.sidecars import set_function_shardings
+from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
 from shardc.dialects.trees import INTERFACE, interface_of
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes, sharding_refs
 from shardc.graph.attrs import DotDims
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
-from shardc.layout import LayoutError, Mesh, Sharding, replicated, unconstrained
+from shardc.layout import LayoutError, Mesh, Sharding, replicated
 from shardc.ops import hlo, sdy
 
 DOC = "shardc.doc"
@@ -270,63 +269,6 @@ def _mesh_location(module: ModuleOp) -> Location:
 
 def _dicts(attr: ArrayAttr[DictionaryAttr] | None, count: int) -> list[Mapping[str, Attribute]]:
     return [{}] * count if attr is None else [entry.data for entry in attr]
-
-
-# Writing back
-
-
-def write_shardings(
-    snap: Snapshot,
-    shardings: Mapping[int, Sharding | None],
-    results: Mapping[str, Sequence[Sharding | None]] | None = None,
-) -> None:
-    """Set the shardings of values, on the module and in the graph, and those of functions' results.
-
-    `results` are by function name. Arguments of inner bodies have no place for a sharding in the IR, where
-    it follows from the operation around; theirs are set in the graph only.
-    """
-    touched: dict[int, Operation | Block] = {}
-    for value, sharding in shardings.items():
-        snap.graph.values[value].sharding = sharding
-        ssa = snap.ssa[value]
-        if isinstance(ssa, OpResult):
-            touched[id(ssa.op)] = ssa.op
-        elif isinstance(ssa, BlockArgument):
-            touched[id(ssa.block)] = ssa.block
-    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
-    for target in touched.values():
-        if isinstance(target, Block):
-            _write_arguments(snap, target, numbers)
-        else:
-            _write_results(target, [snap.graph.values[numbers[result]].sharding for result in target.results])
-    for func in snap.module.body.block.ops:
-        if isinstance(func, FuncOp) and results and func.sym_name.data in results:
-            new = results[func.sym_name.data]
-            set_function_shardings(func, None, new)
-            snap.graph.functions[func.sym_name.data].result_shardings = list(new)
-
-
-def _write_arguments(snap: Snapshot, block: Block, numbers: Mapping[SSAValue, int]) -> None:
-    func = block.parent_op()
-    if isinstance(func, FuncOp):
-        shardings = [snap.graph.values[numbers[arg]].sharding for arg in block.args]
-        set_function_shardings(func, shardings, None)
-
-
-def _write_results(op: Operation, shardings: Sequence[Sharding | None]) -> None:
-    for key in (SHARDING, PARTIAL):
-        op.attributes.pop(key, None)
-    known = next((s for s in shardings if s is not None), None)
-    if known is None:
-        return
-    full = [
-        unconstrained(known.mesh, type_of(result.type).rank) if sharding is None else sharding
-        for result, sharding in zip(op.results, shardings, strict=True)
-    ]
-    op.attributes[SHARDING] = per_value(full)
-    partial = partial_of(full[0]) if len(full) == 1 else partials_of(full)
-    if partial is not None:
-        op.attributes[PARTIAL] = partial
 
 
 def _from_the_front(attrs: dict[str, object], rank: int) -> dict[str, object]:

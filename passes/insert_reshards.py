@@ -25,9 +25,10 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.sdy import ReshardOp
+from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import PARTIAL, attr_of, partial_of
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.snapshot import Snapshot, write_shardings
+from shardc.dialects.snapshot import Snapshot
 from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass

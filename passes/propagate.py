@@ -30,9 +30,10 @@ from xdsl.ir import Operation
 from shardc.diagnostics import ShardcError, warn
 from shardc.dialects.sdy import ManualComputationOp, NamedComputationOp, ReshardOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import ShardingRuleAttr
+from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of, per_value
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.dialects.snapshot import Snapshot, write_shardings
+from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, unconstrained
 from shardc.ops import op_of

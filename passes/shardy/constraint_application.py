@@ -20,8 +20,9 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 from shardc.dialects.sdy import ShardingConstraintOp
+from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of
-from shardc.dialects.snapshot import snapshot, write_shardings
+from shardc.dialects.snapshot import snapshot
 from shardc.passes.shardy.edges import take_edges
 from shardc.propagation.constraints import apply_constraints
 from shardc.propagation.edges import explicit

@@ -5,8 +5,9 @@ from xdsl.dialects.func import FuncOp
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.sdy_attributes import ShardingAttr
+from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of, axis_named, partial_of, sharding_of
-from shardc.dialects.snapshot import snapshot, write_shardings
+from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.mlir import read
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, unconstrained
