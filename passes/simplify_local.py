@@ -109,13 +109,16 @@ def _attribute(op: Operation, name: str) -> Attribute:
 
 def _is_splat(value: SSAValue, element: object) -> bool:
     owner = value.owner
-    while isinstance(owner, Operation) and owner.name == hlo.broadcast_in_dim.name:
+    while isinstance(owner, Operation) and owner.name in _REPEATED:
         owner = owner.operands[0].owner
     if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
         return False
     held = _attribute(owner, "value")
     return isinstance(held, DenseAttr) and held.data.value.is_splat and held.data.value.data[()] == element
 
+
+_REPEATED = {hlo.broadcast_in_dim.name, hlo.reshape.name}
+"""What has one element everywhere if its operand has."""
 
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     spmd.to_partial.name: _identity_partial,

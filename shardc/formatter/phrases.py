@@ -40,10 +40,10 @@ _NAMED_BRACKETS = frozenset(
 )
 """Rules in which a bracket follows a name without a space."""
 
-_LISTS = frozenset("arguments axis_list axis_sizes dims parameters sequence subscripts".split())
+_LISTS = frozenset("arguments axis_list axis_sizes dims parameters sequence several subscripts".split())
 """Rules that are items between brackets, which another rule writes."""
 
-_ONE_VALUE = frozenset("atom comprehension dim_atom notated partial".split())
+_ONE_VALUE = frozenset("atom comprehension dim_atom grouped notated partial".split())
 """Rules whose brackets may hold one value, of which a comma would make a tuple, or nonsense."""
 
 _LEVELS = {
@@ -141,7 +141,7 @@ class Phrases:
             inner = join(self.token(opening), Nest(join(*ends)), *([HARD] if ends else []), *behind)
             return join(inner, *said)
         docs = [self._item(rule, item) for item in items]
-        tuple_of_one = rule == "sequence" and len(items) == 1
+        tuple_of_one = rule in ("sequence", "several") and len(items) == 1
         comma = None if len(items) == 1 and (rule in _ONE_VALUE or tuple_of_one) else IfBroken(",")
         rows = _rows(items, commas) if _opens_a_line(opening, items) else None
         if rows is None:

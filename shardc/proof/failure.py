@@ -77,9 +77,10 @@ def difference(
 
 
 def _near(want: Array, have: Array) -> np.ndarray:
-    """Where real values are equal but for what rounded constants change."""
+    """Where real values are numbers, equal but for what rounded constants change."""
     a, b = want["shadow"], have["shadow"]
-    return np.abs(a - b) <= _ROUNDED * np.maximum(np.abs(a), np.abs(b))
+    with np.errstate(invalid="ignore"):
+        return np.isfinite(a - b) & (np.abs(a - b) <= _ROUNDED * np.maximum(np.abs(a), np.abs(b)))
 
 
 def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> tuple[Step, ...]:

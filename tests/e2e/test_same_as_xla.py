@@ -206,9 +206,10 @@ def test_powers_of_integers(target: str) -> None:
 @pytest.mark.parametrize("target", ["jax", "numpy"])
 @pytest.mark.parametrize("dimension", [-1, -2])
 def test_sorts_along_a_dimension_counted_from_the_back(dimension: int, target: str) -> None:
-    text = sorting(COMPARATORS["swapped"], dimension)
+    """XLA sorts by -2 only now and then, so it is asked for what that means."""
+    text, plain = (sorting(COMPARATORS["swapped"], each) for each in (dimension, dimension + 2))
     arrays = [TIES, -NUMBERS]
-    for got, wanted in zip(by_shardc(text, arrays, target), by_xla(text, arrays), strict=True):
+    for got, wanted in zip(by_shardc(text, arrays, target), by_xla(plain, arrays), strict=True):
         np.testing.assert_array_equal(got, wanted)
     with pytest.raises(ShardcError, match="sort has dimension -3, which is no dimension"):
         by_shardc(text.replace(f"dimension = {dimension}", "dimension = -3"), arrays, target)

@@ -7,9 +7,9 @@ from shardc.ops import definitions
 _WRITTEN_BY_PRINTERS = """
 abs all all_gather all_to_all any arange argmax argmin array astype axis_index block broadcast_to complex
 concatenate cond conj einsum fft flip full gelu ifft imag iota irfft isfinite log_softmax max mean min ones op
-    pad pbroadcast pcast pmax pmax_scatter pmin
-pmin_scatter ppermute prod psum psum_scatter relu reshape sigmoid silu softmax softplus sum switch to_partial
-real rfft top_k transpose where while_loop zeros
+pad pbroadcast pcast pmax pmax_scatter pmin pmin_scatter ppermute prod psum psum_scatter ragged_all_to_all
+real relu reshape rfft sigmoid silu softmax softplus sum switch to_partial top_k transpose where while_loop
+zeros
 """.split()
 _CONSTANTS = "inf nan pi range True False None".split()
 

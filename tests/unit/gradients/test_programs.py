@@ -11,6 +11,7 @@ import pytest
 import shardc
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
+from shardc.graph.trees import arguments_of
 from shardc.interpret.run import run
 from tests.tolerance import assert_near
 from tests.unit.gradients.programs import PROGRAMS, Written
@@ -43,19 +44,7 @@ def test_gradient(program: Written):
     args = arguments(text)
     found = run(snapshot(read(text, "program.shard")).graph, args)
     emitted = shardc.compile(program.text, target="jax", entry="loss")
-    leaves = _leaves(program, args)
-    forward = emitted.main
-    expected = jax.grad(forward, _numbers(program, len(args)))(*leaves)
+    interface = snapshot(read(program.text, "program.shard", {}, "loss")).graph.main.interface
+    expected = jax.grad(emitted.main, program.argnums)(*arguments_of(interface, args))
     for one, other in zip(found, jax.tree.leaves(expected), strict=True):
         assert_near(one, other, terms=4096, dtype="bf16" if "bf16" in text else "f32")
-
-
-def _leaves(program: Written, args: list[np.ndarray]) -> list[np.ndarray]:
-    return args
-
-
-def _numbers(program: Written, count: int) -> tuple[int, ...]:
-    """Which arrays: a record is as many as it has fields."""
-    if "record" in program.text:
-        return tuple(range(count))
-    return program.argnums

@@ -44,12 +44,13 @@ jax.config.update("jax_num_cpu_devices", 8)
 import shardc
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
+from shardc.graph.trees import arguments_of
 
 for text in sys.stdin.read().split("----\\n"):
     graph = snapshot(read(text, "prog.shard", {}, None)).graph
     types = [graph.type(value) for value in graph.main.body.args]
-    program = shardc.compile(text)
-    compiled = program.main.lower(*[jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types]).compile()
+    arrays = arguments_of(graph.main.interface, [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
+    compiled = shardc.compile(text).main.lower(*arrays).compile()
     found = compiled.memory_analysis()
     print(found.argument_size_in_bytes, found.output_size_in_bytes)
 """
