@@ -73,12 +73,12 @@ class Writer:
     def unpack(self, targets: Expr, value: Expr) -> None:
         """An assignment to a tuple of names and of such tuples: a, (b, c) = …"""
         plain = f"{targets.text.removeprefix('(').removesuffix(')')} = "
-        if len(self._indent + plain) + len(value.text) <= WIDTH:
-            self.statement(plain, value)
-            return
-        *above, last = targets.lines(self._indent, self._indent, WIDTH - 3)
+        lines = value.lines(self._indent + plain, self._indent, WIDTH)
+        if max(map(len, lines)) > WIDTH:
+            *above, last = targets.lines(self._indent, self._indent, WIDTH - 3)
+            lines = [*above, *value.lines(f"{last} = ", self._indent, WIDTH)]
         self._separate()
-        self._lines += [*above, *value.lines(f"{last} = ", self._indent, WIDTH)]
+        self._lines += lines
 
     def _bracketed(self, targets: Sequence[str], value: Expr) -> list[str]:
         """An assignment to more names than fit on a line: they stand in brackets."""
