@@ -107,10 +107,10 @@ def _draws(claimed: Any) -> list[Draw]:
         found = [Draw(draw["seed"], draw["kind"], draw["divides"]) for draw in claimed["draws"]]
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
-    if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
-        raise Refused("the certificate has no draws, or one twice, or too many")
     if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in ALL for draw in found):
         raise Refused("the certificate has draws that there are not")
+    if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
+        raise Refused("the certificate has no draws, or one twice, or too many")
     return found
 
 
