@@ -63,11 +63,14 @@ def _check_replicas(module: ModuleOp) -> None:
 def _check_types(graph: Graph) -> None:
     """Per-device code holds arrays of numbers."""
     for value in graph.values:
-        if value.type.dtype not in DTYPES:
+        dtype = value.type.dtype
+        if dtype not in DTYPES:
             raise ShardcError(
-                f"a value is of type {value.type.dtype}, of which per-device code has none",
+                f"a value is of type {dtype}, of which per-device code has none",
                 value.loc,
-                "tokens order effects, and what is compiled has no effects",
+                "tokens order effects, and what is compiled has no effects"
+                if dtype.startswith("!")
+                else f"convert to one of {', '.join(DTYPES)}",
             )
 
 
