@@ -104,8 +104,8 @@ class Comm:
     def ragged_all_to_all(self, x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes):
         """Send rows of x to each position in turn, which puts them into its `output`."""
         parts = np.zeros((len(input_offsets), *x.shape), x.dtype)
-        for part, start, count in zip(parts, input_offsets, send_sizes, strict=True):
-            part[:count] = x[start : start + count]
+        for i, (start, count) in enumerate(zip(input_offsets, send_sizes, strict=True)):
+            parts[i, :count] = x[start : start + count]
         came, places, counts = (self.all_to_all(a, axes, 0, 0) for a in (parts, output_offsets, send_sizes))
         if not np.array_equal(counts, recv_sizes):
             raise ValueError(f"ragged_all_to_all: {counts} rows come, and recv_sizes says {recv_sizes}")
