@@ -29,6 +29,8 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
+from bench.page import publish
+
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/compile_time.md"
 STEP = "step-"
@@ -157,11 +159,7 @@ def main() -> None:
             print(f"{name}: {kept[name]['ours'] / kept[name]['xla']:.2f}", file=sys.stderr)
         rows = {name: kept[name] for name in wanted}
         lines = [*table(rows), *profiles(rows, options.profile, folder)]
-    text = "\n".join(["# Compile time", "", *(__doc__ or "").splitlines(), "", *lines]) + "\n"
-    if options.write:
-        RESULT.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
+    publish("Compile time", __doc__, lines, RESULT if options.write else None)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
 
+from bench.page import publish
+
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/first_call.md"
 COMPILERS = ("shardc", "jax")
@@ -124,11 +126,7 @@ def main() -> None:
     for name in options.programs or names(options.every):
         rows[name] = measure(name)
         print(f"{name}: {rows[name][0].process / rows[name][1].process:.2f}", file=sys.stderr)
-    text = "\n".join(["# The first call", "", *(__doc__ or "").splitlines(), "", *table(rows)]) + "\n"
-    if options.write:
-        RESULT.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
+    publish("The first call", __doc__, table(rows), RESULT if options.write else None)
 
 
 if __name__ == "__main__":

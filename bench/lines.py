@@ -19,6 +19,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from bench.page import publish
+
 ROOT = Path(__file__).parents[1]
 KEPT = "tests/golden/kept"
 RESULT = ROOT / "bench/results/lines.md"
@@ -126,12 +128,7 @@ def main() -> None:
     parser.add_argument("--before", metavar="COMMIT")
     parser.add_argument("--write", action="store_true", help=f"into {RESULT.relative_to(ROOT)}")
     options = parser.parse_args()
-    shown = list(table(measure(options.before)))
-    text = "\n".join(["# Lines per operation", "", *(__doc__ or "").splitlines(), "", *shown]) + "\n"
-    if options.write:
-        RESULT.write_text(text, encoding="utf-8")
-    else:
-        print(text, end="")
+    publish("Lines per operation", __doc__, table(measure(options.before)), RESULT if options.write else None)
 
 
 if __name__ == "__main__":
