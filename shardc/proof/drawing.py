@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, log
 
-from shardc.graph import Graph, is_float
+from shardc.graph import Graph
+from shardc.graph.types import is_inexact
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, NEGATIVE, Draw
 from shardc.proof.evaluate import Ran
@@ -117,7 +118,7 @@ def missed_of(run: Run) -> float:
 def wanted_of(whole: Graph, size: int) -> int:
     """How many draws are to decide."""
     types = whole.types(whole.main.body.args)
-    few = any(not is_float(type.dtype) and type.size <= FEW for type in types)
+    few = any(not is_inexact(type.dtype) and type.size <= FEW for type in types)
     return SAMPLED_DRAWS if few and size <= SOON else DRAWS
 
 
@@ -129,6 +130,6 @@ def draws_of(seed: int, run: Run) -> Iterator[Draw]:
 
 
 def sampled(whole: Graph) -> list[str]:
-    """The dtypes of arguments that are no floats: their values are sampled."""
+    """The dtypes of arguments that are whole numbers: their values are sampled."""
     types = whole.types(whole.main.body.args)
-    return sorted({type.dtype for type in types if not is_float(type.dtype)})
+    return sorted({type.dtype for type in types if not is_inexact(type.dtype)})

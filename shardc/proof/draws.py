@@ -83,6 +83,9 @@ class Draw:
 
     def _input(self, rng: np.random.Generator, type: TensorType, scale: float, largest: int) -> Array:
         dtype = values.stands_for(type.dtype)
+        if dtype == values.COMPLEX:
+            real, imaginary = (self._input(rng, type.with_dtype("f64"), scale, largest) for _ in range(2))
+            return values.pair(real, imaginary)
         if dtype != values.EXACT:
             return _integers(rng, type, self.kind, largest)
         if self.kind == "tied":

@@ -12,7 +12,13 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
 from shardc.interpret.devices import Blocks, Lockstep, Trace
 from shardc.ops import Trait, has, sdy
-from shardc.proof import meanings_elementwise, meanings_structural, numbers
+from shardc.proof import (
+    meanings_complex,
+    meanings_elementwise,
+    meanings_fourier,
+    meanings_structural,
+    numbers,
+)
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
@@ -24,7 +30,7 @@ from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
-TABLES = (meanings_elementwise, meanings_structural, numbers)
+TABLES = (meanings_complex, meanings_elementwise, meanings_fourier, meanings_structural, numbers)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
 
 
