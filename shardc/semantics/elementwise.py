@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shardc.semantics.arrays import Array, is_float, quiet, widened
+from shardc.semantics.arrays import Array, is_float, quiet, widen, widened
 
 _COMPARISONS = {
     "EQ": np.equal,
@@ -206,7 +206,7 @@ def convert(operand: Array, *, dtype: np.dtype[Any]) -> Array:
         operand = np.real(operand)
     if dtype.kind in "iu" and is_float(operand):
         return _truncate(operand, dtype)
-    return operand.astype(dtype)
+    return widen(operand).astype(dtype)  # ml_dtypes has no casts between some floats of 8 bits
 
 
 def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
