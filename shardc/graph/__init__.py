@@ -4,18 +4,22 @@ from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, Sc
 from shardc.graph.program import Function, Graph, Node, Op, Region, Value, walk
 from shardc.graph.types import (
     DTYPES,
+    FP8,
     UNKNOWN,
     Location,
     TensorType,
     identity,
+    is_builtin,
     is_complex,
     is_float,
     is_inexact,
     is_integer,
+    is_narrow,
 )
 
 __all__ = [
     "DTYPES",
+    "FP8",
     "LETTERS",
     "UNKNOWN",
     "ConvDims",
@@ -32,9 +36,11 @@ __all__ = [
     "TensorType",
     "Value",
     "identity",
+    "is_builtin",
     "is_complex",
     "is_float",
     "is_inexact",
     "is_integer",
+    "is_narrow",
     "walk",
 ]

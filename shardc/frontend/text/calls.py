@@ -22,7 +22,7 @@ from shardc.frontend.text.parameters import (
     kind_of,
     signature,
 )
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import DTYPES, SPELLED
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.values import (
     Chosen,
@@ -61,8 +61,8 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _call_function(scope, name, expr)
     if name in scope.program.records:
         return _construct(scope, scope.program.records[name], expr)
-    if name in DTYPES:
-        return _scalar(scope, name, expr)
+    if name in SPELLED:
+        return _scalar(scope, SPELLED[name], expr)
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
         hint = _ELSEWHERE.get(name) or scope.program.elsewhere(name) or did_you_mean(name, known)
