@@ -109,6 +109,11 @@ def is_integer(dtype: str) -> bool:
     return dtype[0] in "iu" and dtype[1:].isdigit()
 
 
+def has_infinities(dtype: str) -> bool:
+    """Whether a float dtype has them, which some of 8 bits lack."""
+    return bool(np.isinf(np.array(np.inf).astype(DTYPES[dtype][1])))
+
+
 def identity(kind: str, dtype: str) -> np.generic:
     """The element of `dtype` that changes nothing in a combination by `kind` (sum, prod, max, min)."""
     return DTYPES[dtype][1].type(1) if kind == "prod" else neutral(DTYPES[dtype][1], kind)
