@@ -1,4 +1,4 @@
-"""Programs of model_programs.py on one accelerator: the modelled time of a shipped machine, and the measured one.
+"""Programs of model_programs.py on one accelerator: modelled time of a shipped machine, and the measured one.
 
     python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
 
