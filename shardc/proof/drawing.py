@@ -10,6 +10,7 @@ from shardc.graph import Graph
 from shardc.graph.types import is_inexact
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, NEGATIVE, Draw
+from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan
@@ -59,6 +60,7 @@ class Run:
     law: bool = False
     layers: Layers | None = None
     more: int = 0
+    budget: Budget | None = None
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -125,7 +127,7 @@ def wanted_of(whole: Graph, size: int) -> int:
 def draws_of(seed: int, run: Run) -> Iterator[Draw]:
     number = 0
     while number < ATTEMPTS * run.wanted:
-        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)])
+        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)], budget=run.budget)
         number += 1
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shardc.graph import Node, TensorType
 from shardc.proof import values
+from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
 from shardc.semantics.arrays import Array
@@ -45,6 +46,8 @@ class Draw:
     pending: set[bool] = field(default_factory=set[bool])
     pending_hashes: Counter[str] = field(default_factory=Counter[str])
     exponents: Exponents | None = None
+    budget: Budget | None = None
+    """What may be computed yet, in all draws; None: all there is."""
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""

@@ -64,6 +64,8 @@ def evaluate(
 
     def counted(node: Node, values: list[Blocks]) -> None:
         counts[node.id] += 1
+        if draw.budget is not None:
+            draw.budget.spend(graph, node, len(values[0]) if values else 1)
         draw.settled(node)
         if trace is not None:
             trace(node, values)
@@ -123,7 +125,7 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
     `evaluate_both` does.
     """
     exponents = Exponents()
-    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents)
+    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents, budget=draw.budget)
     with modulo(ORDER_BITS), numbers.real_copies():
         inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
         evaluate_both(whole, local, first, inputs, plan)

@@ -57,6 +57,13 @@ class Layers:
     kinds: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, "tuple[int, int, int]"])
     """Kind -> how many layers, of how many operations, in which line of the global program."""
 
+    def dealt(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The calls of both programs that are not run: of layers that are not the first of their kind."""
+        first, second = (
+            frozenset(node for node, (_, number) in calls.items() if number) for calls in self.calls
+        )
+        return first, second
+
 
 def layers(whole: Graph, local: Graph) -> Layers | None:
     """Both programs with a function for every kind of layer; None where there are none."""

@@ -80,7 +80,7 @@ def test_planted_faults_are_found(name: str) -> None:
     for fault in Random(0).sample(planted, min(10, len(planted))):
         with fault.planted():
             said = prove(whole_, local).verdict
-            if said is not Verdict.NOT_PROVED:  # a loop may not end
+            if said is not Verdict.NOT_PROVED:
                 assert _is_right(whole_, local) == (said is Verdict.PROVED), str(fault)
         found += said is Verdict.DIFFERS
     assert found > 1
