@@ -144,7 +144,7 @@ def _verdict(reference: _Reference) -> Verdict:
 def _proof(reference: _Reference) -> Verdict:
     try:
         with collecting():
-            said = prove(reference.whole, reference.local).verdict
+            said = prove(reference.whole, reference.local, manual=True).verdict
     except ShardcError:
         return PROOF_FOUND
     if said is not Proved.PROVED:

@@ -57,13 +57,17 @@ TIMES, LEAST = 32, 1 << 20
 """Else they may be so many times the work that one draw is taken for, or this."""
 
 
-def prove(whole: Graph, local: Graph, seed: int = 1, most: int | None = None) -> Proof:
+def prove(
+    whole: Graph, local: Graph, seed: int = 1, most: int | None = None, *, manual: bool = False
+) -> Proof:
     """Compare the programs; both are to take and give the same global arrays.
 
     With `most` it is a short proof: of few draws, and of none where one of them is more work.
+    `manual`: a global program that is all per-device code is something to compare with, since the other was
+    not made from it.
     """
     whole, local = unshown(whole), unshown(local)
-    reason = _incomparable(whole, local)
+    reason = _incomparable(whole, local, manual)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
     try:
@@ -132,13 +136,13 @@ def _in_full(whole: Graph) -> Plan:
     return Plan(set(loop_numbers(whole).values()))
 
 
-def _incomparable(whole: Graph, local: Graph) -> str | None:
+def _incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:
     """Why there is nothing to compare, if so."""
     first, second = whole.main.body, local.main.body
     for values, others in ((first.args, second.args), (first.results, second.results)):
         if whole.types(values) != local.types(others):
             return "the programs take or give other types"
-    if is_all_per_device(whole):
+    if is_all_per_device(whole) and not manual:
         return "the program is per-device code, with nothing to compare it with; --against names a function"
     return None
 
