@@ -10,13 +10,13 @@ from typing import cast
 import numpy as np
 
 from shardc.graph import Graph, Node, Op, Region, TensorType
-from shardc.graph.types import DTYPES
+from shardc.graph.types import DTYPES, FP8
 from shardc.interpret.devices import Lockstep, Trace
 from shardc.ops import hlo, meaning
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array, Body
 
-WIDER = {"f32": "f64", "bf16": "f64", "f16": "f64", "c64": "c128"}
+WIDER = {"f32": "f64", "bf16": "f64", "f16": "f64", **dict.fromkeys(FP8, "f64"), "c64": "c128"}
 """What dtypes become."""
 
 _NARROW = "narrow types"

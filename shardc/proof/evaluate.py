@@ -12,7 +12,13 @@ from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
 from shardc.interpret.devices import Blocks, Lockstep, Trace
 from shardc.ops import Trait, has, sdy
-from shardc.proof import meanings_elementwise, meanings_structural, numbers
+from shardc.proof import (
+    meanings_complex,
+    meanings_elementwise,
+    meanings_fourier,
+    meanings_structural,
+    numbers,
+)
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
@@ -24,7 +30,7 @@ from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
-TABLES = (meanings_elementwise, meanings_structural, numbers)
+TABLES = (meanings_complex, meanings_elementwise, meanings_fourier, meanings_structural, numbers)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
 
 
@@ -58,6 +64,8 @@ def evaluate(
 
     def counted(node: Node, values: list[Blocks]) -> None:
         counts[node.id] += 1
+        if draw.budget is not None:
+            draw.budget.spend(graph, node, len(values[0]) if values else 1)
         draw.settled(node)
         if trace is not None:
             trace(node, values)
@@ -117,7 +125,7 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
     `evaluate_both` does.
     """
     exponents = Exponents()
-    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents)
+    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents, budget=draw.budget)
     with modulo(ORDER_BITS), numbers.real_copies():
         inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
         evaluate_both(whole, local, first, inputs, plan)

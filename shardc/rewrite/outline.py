@@ -71,11 +71,13 @@ class Functions:
         operands: Sequence[SSAValue] | None = None,
         results: Sequence[SSAValue] | None = None,
         inner: Callable[[Block], None] | None = None,
+        replaced: Sequence[Operation] | None = None,
     ) -> None:
         """Put a call of a function in the place of operations that follow each other.
 
         It takes `operands` and returns `results`: unless said, what the operations don't make, and what
         others use. `inner` may rewrite its body; without it, what there is a function of is not made again.
+        Of the operations, those `replaced` go: all, unless said.
         """
         operands = inputs(ops) if operands is None else operands
         results = outputs(ops) if results is None else results
@@ -91,7 +93,7 @@ class Functions:
             key = name, varying, self.alike.number(function.function_type), self.alike.body(function.body)
             if key not in self.made:
                 self.made[key] = self._joined(name, function)
-        self._call(self.made[key], ops, operands, results)
+        self._call(self.made[key], ops if replaced is None else replaced, operands, results)
 
     def _function(
         self,

@@ -16,7 +16,7 @@ from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
 from shardc.backend.python import demo, interface, main_lines, records
 from shardc.backend.python.carried import called
-from shardc.backend.python.draws.rewrite import draws_whole, with_draws
+from shardc.backend.python.draws import draws_whole, with_draws
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, index, integers, method, name, raw, tuple_of
 from shardc.backend.python.functions import (

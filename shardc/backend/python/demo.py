@@ -19,6 +19,8 @@ def random_input(array: Array, dtype: str) -> str:
     shape = array.type.shape
     if array.type.dtype == "bool":
         return f"rng.integers(2, size={shape}).astype(bool)"
+    if array.type.dtype == "f8e8m0fnu":  # it has no sign
+        return f"np.abs(rng.standard_normal({shape})).astype({dtype})"
     if is_float(array.type.dtype):
         return f"rng.standard_normal({shape}).astype({dtype})"
     if is_complex(array.type.dtype):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, walk
+from shardc.graph import DTYPES, ConvDims, DotDims, GatherDims, Graph, ScatterDims, is_builtin, walk
 from shardc.graph.trees import Interface, arguments_of, flattened
 from shardc.layout import LayoutError
 from shardc.ops import ShapeError, hlo
@@ -65,7 +65,9 @@ def read_functions(
         "__builtins__": _BUILTINS,
         "np": NumpyNames(recorder),
         "ops": KernelNames(recorder),
-        "ml_dtypes": SimpleNamespace(bfloat16=DType(recorder, "bf16")),
+        "ml_dtypes": SimpleNamespace(
+            **{kind.name: DType(recorder, name) for name, (_, kind) in DTYPES.items() if not is_builtin(name)}
+        ),
         "base64": base64,
         **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},
         **calls(recorder),
