@@ -10,7 +10,8 @@ import numpy as np
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
-from shardc.interpret.devices import Blocks, Lockstep, Trace
+from shardc.interpret.devices import Blocks, Lockstep
+from shardc.interpret.hooks import Hooks, Trace
 from shardc.ops import Trait, has, sdy
 from shardc.proof import (
     meanings_complex,
@@ -79,9 +80,8 @@ def evaluate(
             raise Beyond(f"more than {MOST_TURNS:,} turns of the loop in line {node.loc.line}")
 
     lemmas = loop.lemmas if loop else None
-    machine = Lockstep(
-        graph, meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned
-    )
+    hooks = Hooks(meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned)
+    machine = Lockstep(graph, hooks=hooks)
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, arguments, {})

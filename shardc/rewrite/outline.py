@@ -18,7 +18,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.marks import EFFECT
-from shardc.check.varying import check_graph
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ManualComputationOp
@@ -56,7 +55,7 @@ class Functions:
         """What each value varies over; of the module as it is before its first operations are outlined."""
         snap, varying = self.shared.snapshot(), dict[SSAValue, Varying]()
         with collecting():
-            for types in check_graph(snap.graph).values():
+            for types in self.shared.varying().values():
                 varying.update((snap.ssa[v], frozenset(state.varies)) for v, state in types.items())
         return varying
 

@@ -105,8 +105,6 @@ _ELSEWHERE = {
     "len": "x.shape[0] is the size of the first dimension",
     "dynamic_index_in_dim": "x[i] is a part along the first dimension; take(x, i, axis) along another",
     "dynamic_slice_in_dim": "x[i : i + 4] has a size known while compiling; dynamic_slice(x, starts, sizes)",
-    "fori_loop": "for i in range(n) carrying x: and below it what a turn does",
-    "scan": "for x in xs carrying h: and below it what a turn does",
     "print": "print(x) is a statement of its own",
     "breakpoint": "breakpoint(x) is a statement of its own",
 }
