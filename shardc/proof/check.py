@@ -33,6 +33,7 @@ from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
 from shardc.proof.layers import layers
 from shardc.proof.lemmas import Lemma, Lemmas, NoLemma
+from shardc.proof.logarithms import with_logarithms
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.values import Beyond, DrawAgain, Unfit, same
@@ -68,6 +69,7 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
     built = None if plan.layers is None else layers(*graphs)
     shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
+    shapes = with_logarithms(shapes) if law else shapes
     replays, known = list[_Replay](), dict[int, Lemma]()
     for draw in _draws(entries[at]):
         lemmas = built and Lemmas(built, draw, frozenset(plan.layers or ()), known)

@@ -36,6 +36,7 @@ from shardc.proof.field import MOST
 from shardc.proof.induction import Plan, Replan, loop_numbers
 from shardc.proof.layers import Layers, layers
 from shardc.proof.lemmas import NoLemma
+from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import reduced
 from shardc.proof.values import Beyond, DrawAgain, same
@@ -113,6 +114,7 @@ def _attempt(
         return _prove(run, seed)
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
+        shapes = with_logarithms(shapes)
         by_law = Run(shapes, full, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True, budget=budget)
         return _by_law(by_law, seed, found)
     return found

@@ -104,6 +104,62 @@ def test_certificates_by_the_law_hold() -> None:
         check(*texts, claimed.replace('"law_of_exp": true', '"law_of_exp": false'))
 
 
+LOGARITHM = (
+    RING.replace(
+        "    return softmax(q @ transpose(k) / 8.0, 1) @ v",
+        "    return log(sum(exp(q @ transpose(k) / 8.0), 1)) * 2.0",
+    )
+    .replace("return acc / l", "return (m + log(l))[:, 0] * 2.0")
+    .replace("-> f32[S@r, D]", "-> f32[S@r]")
+)
+
+
+def test_the_logarithm_of_a_sum_of_exponentials_is_compared_as_a_pair() -> None:
+    """The running maximum and sum of ring attention, beside the sum without a maximum."""
+    whole, local, texts = _compiled(LOGARITHM)
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED and proof.law, proof.reason
+    assert check(*texts, certificate((proof, texts, LOCAL))).chance < 1e-6
+
+
+WAYS = {
+    "a sum": ("l + m", Verdict.PROVED),
+    "two sums": ("(l + m * 2.0) - m", Verdict.PROVED),
+    "a difference": ("-((0.0 - m) - l)", Verdict.PROVED),
+    "a difference from the logarithm": ("l - (0.0 - m)", Verdict.PROVED),
+    "half of the maximum": ("l + m * 0.5", Verdict.DIFFERS),
+    "the maximum taken away": ("l - m", Verdict.DIFFERS),
+    "another logarithm": ("m + l * 0.5", Verdict.DIFFERS),
+    "laws of products of logarithms": ("m + 0.5 * log(s * s)", Verdict.NOT_PROVED),
+}
+PLAIN = """mesh m[x=4]
+def plain(x: f32[8@x, 16]) -> f32[8, 16]:
+    return x - log(sum(exp(x), 1))[:, None]
+
+def main(x: f32[8@x, 16]) -> f32[8, 16]:
+    m = max(x, 1)
+    s = sum(exp(x - m[:, None]), 1)
+    l = log(s)
+    return x - (WAY)[:, None]
+"""
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_ways_to_add_a_maximum_to_a_logarithm(way: str) -> None:
+    text, verdict = WAYS[way]
+    proof = _proof(PLAIN.replace("WAY", text))
+    assert proof.verdict is verdict, proof.reason
+    assert proof.law == (verdict is Verdict.PROVED)
+
+
+@pytest.mark.parametrize(
+    "name", ["the own block alone", "sums that are not scaled", "a maximum that is not kept"]
+)
+def test_faults_in_a_logarithm_differ(name: str) -> None:
+    right, wrong = FAULTS[name]
+    assert _proof(LOGARITHM.replace(right, wrong)).verdict is Verdict.DIFFERS
+
+
 @given(st.lists(st.tuples(*[st.integers(0, 2**60 - 2)] * 2), min_size=1, max_size=5))
 def test_powers_turn_sums_into_products(pairs: list[tuple[int, int]]) -> None:
     a, b = (np.array(side, np.uint64) for side in zip(*pairs, strict=True))
