@@ -11,7 +11,8 @@ import numpy as np
 
 from shardc.graph import Graph, Node, Op, Region, TensorType
 from shardc.graph.types import DTYPES, FP8
-from shardc.interpret.devices import Lockstep, Trace
+from shardc.interpret.devices import Lockstep
+from shardc.interpret.hooks import Hooks, Trace
 from shardc.ops import hlo, meaning
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array, Body
@@ -32,7 +33,7 @@ def widened(array: Array) -> Array:
 def run_wide(graph: Graph, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
     """The entry's results in f64; see `run`."""
     wide = _wide_graph(graph)
-    machine = Lockstep(wide, check=False, trace=trace, meanings=_meaning)
+    machine = Lockstep(wide, hooks=Hooks(check=False, trace=trace, meanings=_meaning))
     return [result[0] for result in machine.run(wide.main.body, [[widened(array)] for array in inputs], {})]
 
 

@@ -103,15 +103,20 @@ class Comm:
 
     def ragged_all_to_all(self, x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes):
         """Send rows of x to each position in turn, which puts them into its `output`."""
-        parts = np.zeros((len(input_offsets), *x.shape), x.dtype)
-        for i, (start, count) in enumerate(zip(input_offsets, send_sizes, strict=True)):
-            parts[i, :count] = x[start : start + count]
-        came, places, counts = (self.all_to_all(a, axes, 0, 0) for a in (parts, output_offsets, send_sizes))
+        group, pairs = self.groups[names(axes)], zip(input_offsets, send_sizes, strict=True)
+        check_rows("sends", input_offsets, send_sizes, len(x))
+        counts, places = (self.all_to_all(table, axes, 0, 0) for table in (send_sizes, output_offsets))
         if not np.array_equal(counts, recv_sizes):
             raise ValueError(f"ragged_all_to_all: {counts} rows come, and recv_sizes says {recv_sizes}")
+        check_rows("receives", places, counts, len(output))
+        sent = np.concatenate([x[start : start + count] for start, count in pairs])
+        came = np.empty((int(np.sum(counts)), *x.shape[1:]), x.dtype)
+        row = x.itemsize * int(np.prod(x.shape[1:]))
+        goes, comes = (row * np.reshape(each, (group.size, -1)).sum(1) for each in (send_sizes, counts))
+        group.Alltoallv([as_bytes(sent), goes], [as_bytes(came), comes])
         result = np.array(output)
-        for part, place, count in zip(came, places, counts, strict=True):
-            result[place : place + count] = part[:count]
+        for place, part in zip(places, np.split(came, np.cumsum(counts)[:-1]), strict=True):
+            result[place : place + len(part)] = part
         return result
 
     def ppermute(self, x, axes, perm):
@@ -119,7 +124,7 @@ class Comm:
 
         Neither end waits for the other to be ready, so no order of calls blocks.
         """
-        x, group = np.ascontiguousarray(x), self.groups[names(axes)]
+        x, group = np.asarray(x, order="C"), self.groups[names(axes)]
         result, requests = np.zeros_like(x), []
         for source, destination in perm:
             if source == destination == group.rank:
@@ -133,7 +138,7 @@ class Comm:
 
     def pbroadcast(self, x, axes, source):
         """The x of position `source`, on all."""
-        result = np.array(x)
+        result = np.array(x, order="C")
         self.groups[names(axes)].Bcast(as_bytes(result), source)
         return result
 
@@ -153,7 +158,7 @@ def names(axes):
 
 
 def as_bytes(x):
-    """The memory of an array."""
+    """The memory of an array, whose elements lie there in row-major order."""
     return x.reshape(-1).view(np.uint8)
 
 
@@ -185,6 +190,12 @@ def combined(parts, function):
         for part in parts[1:]:
             total = function(total, part.astype(total.dtype, copy=False))
     return total.astype(parts.dtype) if narrow else total
+
+
+def check_rows(what, starts, counts, size):
+    """An error unless `counts` rows from `starts` on are among `size`."""
+    if np.any((starts < 0) | (counts < 0) | (starts + counts > size)):
+        raise ValueError(f"ragged_all_to_all {what} {counts} rows from {starts} on, of {size}")
 
 
 def neutral(kind, dtype):
