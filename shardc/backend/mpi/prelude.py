@@ -182,8 +182,8 @@ def pieces(x, axis, count):
 
 
 def combined(parts, function):
-    """The parts combined in order; 16-bit floats in f32, rounded once."""
-    narrow = parts.dtype in (np.float16, ml_dtypes.bfloat16)
+    """The parts combined in order; floats of 16 and 8 bits in f32, rounded once."""
+    narrow = parts.dtype.kind in "fV" and parts.dtype.itemsize < 4  # those of ml_dtypes are of kind V
     counts = parts.dtype == np.bool_ and function is np.add
     total = parts[0].astype(np.float32 if narrow else np.int32 if counts else parts.dtype)
     with np.errstate(all="ignore"):
@@ -204,7 +204,10 @@ def neutral(kind, dtype):
         return dtype.type(kind == "min")
     if np.issubdtype(dtype, np.integer):
         return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
-    return dtype.type(-np.inf if kind == "max" else np.inf)
+    low, high = np.array([-np.inf, np.inf]).astype(dtype)
+    if np.isnan(high):  # no infinities
+        low, high = ml_dtypes.finfo(dtype).min, ml_dtypes.finfo(dtype).max
+    return dtype.type(low if kind == "max" else high)
 
 
 def place(comm, spec, shape):
