@@ -7,12 +7,16 @@ The graph is read when a pass first asks for it and kept until a pass changes th
     shared.snapshot()        # the same one again
     shared.drop()            # the module has changed
     shared.snapshot()        # reads
+
+So are the types of its per-device code: `shared.varying()`.
 """
 
 from __future__ import annotations
 
 from xdsl.dialects.builtin import ModuleOp
 
+from shardc.check.varying import VaryingTypes, check_graph
+from shardc.diagnostics import Diagnostic, collecting, warn
 from shardc.dialects.snapshot import Snapshot, snapshot
 
 
@@ -22,6 +26,7 @@ class SharedGraph:
     def __init__(self, module: ModuleOp, checked: bool = False) -> None:
         self.module, self.checked = module, checked
         self._held: Snapshot | None = None
+        self._types: tuple[dict[int, VaryingTypes], list[Diagnostic]] | None = None
 
     def snapshot(self) -> Snapshot:
         """The module as a graph. Raises ShardcError where a mesh, sharding or body cannot be.
@@ -35,9 +40,23 @@ class SharedGraph:
             assert _same(self._held, fresh), "a pass changed the module or its graph and did not say so"
         return self._held
 
+    def varying(self) -> dict[int, VaryingTypes]:
+        """The graph's per-device code, checked: the types of each body, by the id of its node.
+
+        ShardcError at the first operation that is wrong. Warns each time, as check_graph does.
+        """
+        graph = self.snapshot().graph
+        if self._types is None:
+            with collecting() as warnings:
+                self._types = check_graph(graph), warnings
+        types, warnings = self._types
+        for each in warnings:
+            warn(each.message, each.loc, each.hint)
+        return types
+
     def drop(self) -> None:
         """Forget the graph: the module has changed, or the graph no longer says what the module does."""
-        self._held = None
+        self._held = self._types = None
 
 
 def _same(held: Snapshot, fresh: Snapshot) -> bool:

@@ -31,7 +31,7 @@ from typing import cast
 from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.check.varying import VaryingTypes, check_graph
+from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
@@ -56,7 +56,7 @@ class CombineCollectives(GraphPass):
         snap, builder = shared.snapshot(), IRBuilder(shared.module)
         changed = False
         with collecting():
-            found = check_graph(snap.graph)
+            found = shared.varying()
         for function in snap.graph.functions.values():
             for node in walk(function.body):
                 if node.id in found:

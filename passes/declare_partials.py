@@ -27,7 +27,7 @@ from typing import cast
 from shardc.analysis.marks import PARTIAL_OVER
 from shardc.check.partials import Paths, natural_kind
 from shardc.check.state import axis_named
-from shardc.check.varying import VaryingTypes, check_body
+from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import attribute_of
@@ -48,12 +48,12 @@ class DeclarePartials(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         snap, changed = shared.snapshot(), False
+        with collecting():
+            types = shared.varying()
         for function in snap.graph.functions.values():
             for node in function.body.nodes:
                 if node.name == sdy.manual_computation.name:
-                    with collecting():
-                        types = check_body(snap.graph, node)
-                    changed |= _Declarer(snap, types, node).run()
+                    changed |= _Declarer(snap, types[node.id], node).run()
         return changed
 
 

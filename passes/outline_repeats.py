@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from itertools import accumulate
 
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
-from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph.repeats import Repeat, repeats
@@ -67,16 +66,17 @@ def _outline(functions: Functions, block: Block, least: int) -> None:
 
 
 def _make(functions: Functions, segments: Sequence[_Segment]) -> None:
-    """One function for segments that are alike; it returns what is used after any of them."""
+    """One function for segments that are alike; it returns what is used after any of them.
+
+    Constants go into it, though others may use them too.
+    """
     used = {place for segment in segments for place in map(_places(segment).__getitem__, outputs(segment))}
-    for segment in segments:
-        _own_constants(segment)
     order = _order(inputs(_with_constants(segments[0])))
     for segment in segments:
         ops = _with_constants(segment)
         taken = inputs(ops)
         results = [segment[step].results[index] for step, index in sorted(used)]
-        functions.outline(NAME, ops, [taken[index] for index in order], results)
+        functions.outline(NAME, ops, [taken[index] for index in order], results, replaced=segment)
 
 
 def _order(values: Sequence[SSAValue]) -> list[int]:
@@ -166,18 +166,3 @@ def _constants(step: Operation) -> list[Operation]:
 def _with_constants(segment: _Segment) -> _Segment:
     """The segment with the constants that its steps use, which stand in it."""
     return list(dict.fromkeys(op for step in segment for op in (*_constants(step), step)))
-
-
-def _own_constants(segment: _Segment) -> None:
-    """Give a segment constants of its own, each before its first use."""
-    own: dict[Operation, SSAValue] = {}
-    for step in segment:
-        for constant in _constants(step):
-            if constant not in own:
-                copy = constant.clone()
-                Rewriter.insert_op(copy, InsertPoint.before(step))
-                own[constant] = copy.results[0]
-        for op in nested([step]):
-            for index, value in enumerate(op.operands):
-                if isinstance(value, OpResult) and value.op in own:
-                    op.operands[index] = own[value.op]

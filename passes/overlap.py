@@ -24,7 +24,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import StringAttr
 
-from shardc.check.varying import VaryingTypes, check_graph
+from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
@@ -63,7 +63,7 @@ class Overlap(GraphPass):
             return False
         snap = shared.snapshot()
         with collecting():
-            found = check_graph(snap.graph)
+            found = shared.varying()
             bodies = [
                 _Body(self, snap, node, found[node.id])
                 for function in snap.graph.functions.values()
@@ -72,7 +72,7 @@ class Overlap(GraphPass):
             ]
             if any([body.run() for body in bodies]):
                 shared.drop()
-                check_graph(shared.snapshot().graph)
+                shared.varying()
         return bool(bodies)
 
     @property

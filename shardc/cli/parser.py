@@ -189,7 +189,7 @@ def parser() -> argparse.ArgumentParser:
         metavar="N",
         type=_count,
         help="with --cost: how many changes of annotations to try for those that remove a collective "
-        "(default: fewer, the larger the program; 0: none)",
+        "(default: fewer, the larger the program and the harder to plan; 0: none)",
     )
     made.add_argument(
         "--trace",

@@ -43,6 +43,7 @@ def _read_shard(text: str, options: Options) -> ModuleOp:
 
 def _read_mlir(text: str, options: Options) -> ModuleOp:
     from shardc.frontend import mlir
+    from shardc.frontend.jax_trees import read_trees
 
     if options.defines:
         raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
@@ -52,6 +53,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
         )
     _check_length(text, options.file)
     module = mlir.read(text, options.file)
+    read_trees(module)
     for op in module.walk():
         if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(

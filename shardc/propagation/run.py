@@ -22,7 +22,6 @@ from shardc.propagation.merging import merge_constants
 from shardc.propagation.prepare import prepare
 from shardc.propagation.step import Strategy
 from shardc.propagation.sweep import OnChange, SweepState
-from shardc.rules.conservative import conservative_rule_of
 
 STRATEGIES: dict[str, tuple[Strategy, ...]] = {
     "basic": (Strategy.BASIC,),
@@ -121,6 +120,8 @@ def _propagate(
         prepare(graph, options.moved_constants) if owners is None else (Editor.unchanged(graph), [])
     )
     if options.conservative and rules is rule_of:
+        from shardc.rules.conservative import conservative_rule_of
+
         rules = conservative_rule_of
     flow = build(editor.graph, rules, owners)
     state = SweepState(flow, options.conservative, on_change)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import count
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -12,19 +11,18 @@ from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.annotations import annotated, stated
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
-from shardc.graph import Graph, walk
+from shardc.graph import Graph
 from shardc.layout import LayoutError
 from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.passes.pipeline import Options as ByPass
+from shardc.planning.effort import counting
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan
 from shardc.report.cost import Cost, cost_of
 from shardc.report.memory import Peak
 from shardc.report.removal import Trial, with_removals
 from shardc.report.repeated import repeated_work
-
-EFFORT = 600
-"""Trials times operations, by default: what takes a small program some seconds."""
+from shardc.report.tries import Tries
 
 
 def cost_module(
@@ -39,21 +37,21 @@ def cost_module(
 
     peak: says when the written program holds most in memory (shardc.backend.numpy.peak). tries: how many
     changes of annotations are compiled to find those that remove a collective; by default fewer, the larger
-    the program. tell: is told how far this is, before each of them.
+    the program and the harder to plan. tell: is told how far this is, before each of them.
     """
     start, plans = module.clone(), list[Plan]()
-    run_to(make_context(), module, "local", options=_telling(options, plans.append))
+    with counting() as effort:
+        run_to(make_context(), module, "local", options=_telling(options, plans.append))
     graph = snapshot(module).graph
     cost = cost_of(graph, peak(graph), machine)
     if plans:
         cost = replace(cost, repeated=repeated_work(plans[0]))
     if not cost.collectives:
         return cost
-    if tries is None:
-        tries = EFFORT // max(1, _operations(snapshot(start).graph))
-    if not tries:
+    allowed = Tries.of(tries, snapshot(start).graph, effort)
+    if not allowed.more():
         return cost
-    return _with_removals(start, cost, peak, options, tries, tell)
+    return _with_removals(start, cost, peak, options, allowed, tell)
 
 
 def _telling(options: ByPass | None, told: Callable[[Plan], None]) -> ByPass:
@@ -67,7 +65,7 @@ def _with_removals(
     cost: Cost,
     peak: Callable[[Graph], Peak],
     options: ByPass | None,
-    tries: int,
+    tries: Tries,
     tell: Callable[[str], None],
 ) -> Cost:
     """Try changes on the module as it is before propagation, where every annotation is in main."""
@@ -79,10 +77,8 @@ def _with_removals(
     if mesh is None:
         return cost
 
-    tried = count(1)
-
     def price(trial: Trial) -> Cost | None:
-        tell(f"trying changes of annotations: {next(tried)}, at most {tries}")
+        tell(f"trying changes of annotations: {tries.done}, at most {tries.most}")
         changed = annotated(module, known[trial.annotation], trial.sharding)
         try:
             with collecting():
@@ -93,7 +89,3 @@ def _with_removals(
             return None
 
     return with_removals(cost, mesh, known, price, tries)
-
-
-def _operations(graph: Graph) -> int:
-    return sum(1 for function in graph.functions.values() for _ in walk(function.body))

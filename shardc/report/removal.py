@@ -16,6 +16,7 @@ from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.report.cost import Cost
 from shardc.report.traffic import Collective, Removal
+from shardc.report.tries import Tries
 
 MOST = 3
 """Removals that are kept for a collective."""
@@ -49,9 +50,9 @@ Price = Callable[[Trial], Cost | None]
 
 
 def with_removals(
-    cost: Cost, mesh: Mesh, annotations: Sequence[Annotation], price: Price, tries: int
+    cost: Cost, mesh: Mesh, annotations: Sequence[Annotation], price: Price, tries: Tries
 ) -> Cost:
-    """The cost, its collectives with what would remove them, after at most `tries` compilations.
+    """The cost, its collectives with what would remove them, after as many compilations as `tries` allows.
 
     Collectives that send most come first. Where trials ran out before one helped, `removals` is None.
     """
@@ -63,10 +64,11 @@ def with_removals(
             continue
         for trial in _trials(collective, mesh, annotations):
             if trial not in prices:
-                if len(prices) >= tries:
+                if not tries.more():
                     open.add(collective)
                     break
-                prices[trial] = price(trial)
+                with tries.one():
+                    prices[trial] = price(trial)
     for trial, then in prices.items():
         for collective in cost.collectives:
             if then is not None and then.bytes < cost.bytes and _gone(collective, then):

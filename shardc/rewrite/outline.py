@@ -18,7 +18,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.marks import EFFECT
-from shardc.check.varying import check_graph
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ManualComputationOp
@@ -56,7 +55,7 @@ class Functions:
         """What each value varies over; of the module as it is before its first operations are outlined."""
         snap, varying = self.shared.snapshot(), dict[SSAValue, Varying]()
         with collecting():
-            for types in check_graph(snap.graph).values():
+            for types in self.shared.varying().values():
                 varying.update((snap.ssa[v], frozenset(state.varies)) for v, state in types.items())
         return varying
 
@@ -71,11 +70,13 @@ class Functions:
         operands: Sequence[SSAValue] | None = None,
         results: Sequence[SSAValue] | None = None,
         inner: Callable[[Block], None] | None = None,
+        replaced: Sequence[Operation] | None = None,
     ) -> None:
         """Put a call of a function in the place of operations that follow each other.
 
         It takes `operands` and returns `results`: unless said, what the operations don't make, and what
         others use. `inner` may rewrite its body; without it, what there is a function of is not made again.
+        Of the operations, those `replaced` go: all, unless said.
         """
         operands = inputs(ops) if operands is None else operands
         results = outputs(ops) if results is None else results
@@ -91,7 +92,7 @@ class Functions:
             key = name, varying, self.alike.number(function.function_type), self.alike.body(function.body)
             if key not in self.made:
                 self.made[key] = self._joined(name, function)
-        self._call(self.made[key], ops, operands, results)
+        self._call(self.made[key], ops if replaced is None else replaced, operands, results)
 
     def _function(
         self,

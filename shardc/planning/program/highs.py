@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from shardc.planning.effort import spend
 from shardc.planning.solvers import Vector, milp, sparse
 
 Row = tuple[Sequence[tuple[int, float]], float, float]
@@ -56,6 +57,7 @@ def minimum(
     it shows that none is below `enough`, and in programs of more than `most` columns.
     """
     matrix, low, high = _matrix(rows, len(costs))
+    spend(matrix.nnz)
     scale = float(costs.max()) or 1.0
 
     def solved(whole: bool) -> Any:

@@ -102,11 +102,12 @@ def _less_divided(problem: Problem, weighed: bool) -> LessDivided | None:
     found = sorted(_found(problem), key=lambda each: (-each.repeated_fs, each.variable.node.id))
     if not found:
         return None
-    now, kept = problem.total()[0], [(each.variable, each.variable.choice) for each in found]
-    for variable, choice in kept:
-        variable.choice = variable.stated or choice
-    saved = problem.total()[0] - now
-    for variable, choice in kept:
+    changed, kept = [each.variable for each in found], [each.variable.choice for each in found]
+    now = problem.cost(changed)[0]
+    for variable in changed:
+        variable.choice = variable.stated or variable.choice
+    saved = problem.cost(changed)[0] - now
+    for variable, choice in zip(changed, kept, strict=True):
         variable.choice = choice
     return LessDivided(problem.rates.machine.name, tuple(found), saved, weighed)
 

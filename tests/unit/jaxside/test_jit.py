@@ -68,7 +68,7 @@ def test_a_training_step(training):
             name: leaf.sharding.spec for name, leaf in params.items()
         }
         got, want = got[:2], want[:2]
-    assert "params_w1" in compiled.lower(params, state, x, y).source
+    assert 'params["w1"]' in compiled.lower(params, state, x, y).source
 
 
 @pytest.mark.parametrize("form", ["call", "decorator", "with arguments"])

@@ -113,6 +113,23 @@ def test_a_change_that_is_not_said_is_found() -> None:
     assert len(shared.snapshot().ops) == 2
 
 
+def test_types_of_per_device_code_are_found_once_and_warn_each_time() -> None:
+    source = (
+        "mesh ring[r=4]\n\n@shard_map\ndef main(x: f32[8]) -> f32[8]:\n"
+        '    return psum(x, "r")  # all devices have the same x\n'
+    )
+    shared, said = SharedGraph(read(source, "p.shard")), list[str]()
+    for _ in range(2):
+        with collecting() as warnings:
+            types = shared.varying()
+        assert types is shared.varying()
+        said.append(" ".join(warning.message for warning in warnings))
+    assert said[0] == said[1] and "4 times" in said[0]
+    shared.drop()
+    with collecting():
+        assert shared.varying() is not types
+
+
 def test_what_comes_out_is_verified(monkeypatch: pytest.MonkeyPatch) -> None:
     """A module that a pass broke is an error with a place, though nothing was verified in between."""
     module = read("def main(x: f32[4]) -> f32[4]:\n    return tanh(x)\n", "p.shard")

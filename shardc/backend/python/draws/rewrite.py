@@ -17,22 +17,19 @@ from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
-from shardc.backend.python.draws import forms
+from shardc.backend.python.draws import forms, is_split
 from shardc.backend.python.draws.elements import Affine, Applied, Element
 from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unknown
 from shardc.backend.python.draws.kinds import Bound, kinds
 from shardc.backend.python.draws.places import Block, block_of
-from shardc.graph import Graph, Node, Region, TensorType, is_float, walk
+from shardc.graph import Graph, Node, Region, TensorType, is_float
 from shardc.ops import Trait, func, has, hlo
 
 _KEY = TensorType((2,), "u32")
 
 
-def with_draws(program: PerDeviceProgram, is_own: Callable[[Node], bool]) -> PerDeviceProgram:
-    """The program with what is recognised as one node each; the given one stays as it is.
-
-    is_own: whether the target can draw a block that is not the whole array.
-    """
+def rewritten(program: PerDeviceProgram, is_own: Callable[[Node], bool]) -> PerDeviceProgram:
+    """The program with what is recognised as one node each: with_draws, for programs with functions."""
     rewriting = _Rewriting(program.graph, program.mesh, is_own)
     if not any(rewriting.is_cipher(name) for name in program.graph.functions):
         return program
@@ -61,17 +58,6 @@ def _without(region: Region, live: Container[int]) -> Region:
         if id(node) in live
     ]
     return Region(region.args, nodes)
-
-
-def draws_whole(program: PerDeviceProgram) -> bool:
-    """Whether whole arrays are drawn, as jax.random does."""
-    bodies = (program.body, *(function.body for function in program.graph.called(program.body)))
-    nodes = (node for body in bodies for node in walk(body))
-    return any(node.name == idiom.drawn.name and not _is_split(node) for node in nodes)
-
-
-def _is_split(node: Node) -> bool:
-    return any(cast("tuple[tuple[str, ...], ...]", node.attrs.get("split", ())))
 
 
 _Found = tuple[Sequence[int], dict[str, object]]
@@ -159,7 +145,7 @@ class _Rewriting:
         if found is None:
             return None
         made = Node(node.id, idiom.drawn.name, tuple(found[0]), node.results, found[1], (), node.loc)
-        return made if not _is_split(made) or self.is_own(made) else None
+        return made if not is_split(made) or self.is_own(made) else None
 
     def _drawn(self, node: Node, array: Array, scope: _Scope) -> _Found | None:
         type = self.graph.type(node.results[0])

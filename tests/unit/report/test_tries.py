@@ -1,0 +1,54 @@
+"""How many changes of annotations --cost tries."""
+
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.read import read
+from shardc.graph import Graph
+from shardc.options import Options
+from shardc.planning.effort import Effort, counting, spend
+from shardc.report.tries import EACH, OPERATIONS, START, Tries
+
+TEXT = """
+mesh ring[r=4]
+
+def main(x: f32[8@r, 8]) -> f32[8, 8]:
+    return exp(x) + x
+"""
+ALLOWED = 1.5
+
+
+def graph() -> Graph:
+    return snapshot(read(TEXT, Options(file="p.shard"))).graph
+
+
+def done(tries: Tries, entries: int) -> int:
+    """How many are tried, if each takes so many entries."""
+    while tries.more():
+        with tries.one():
+            spend(entries)
+    return tries.done
+
+
+def test_as_many_as_asked_for_whatever_they_take() -> None:
+    assert done(Tries.of(7, graph(), Effort()), 10**9) == 7
+    assert done(Tries.of(0, graph(), Effort()), 0) == 0
+
+
+def test_by_default_as_many_as_the_size_allows() -> None:
+    operations = 3  # exp, add, return
+    assert done(Tries.of(None, graph(), Effort()), 0) == OPERATIONS // operations
+
+
+def test_what_is_hard_to_plan_is_tried_while_it_takes_a_compilation_and_a_half() -> None:
+    compiled = Effort(1_000_000)
+    found = done(Tries.of(None, graph(), compiled), 500_000)
+    allowed = ALLOWED * (START + EACH * 3 + compiled.entries)
+    assert (found - 1) * (500_000 + EACH * 3) < allowed <= found * (500_000 + EACH * 3)
+
+
+def test_effort_is_counted_by_all_who_count() -> None:
+    with counting() as outer:
+        spend(1)
+        with counting() as inner:
+            spend(2)
+    spend(4)
+    assert (outer.entries, inner.entries) == (3, 2)
