@@ -9,11 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.locations import location_of
+from shardc.dialects.verify import uneven_block
 from shardc.ops import sdy
 from shardc.options import Options
 from shardc.passes.inline_calls import MOST
 
 _SINK = "shardc-opt -sdy-sink-data-flow-edges takes it away"
+
+_WHOLE_BLOCKS = "per-device code has blocks of one size; pad the tensor"
 
 _MLIR = re.compile(
     r'^\s*("?builtin\.module\b|module\s*(?:[@{]|attributes\b)|"?func\.func\b|"?sdy\.mesh\b)', re.MULTILINE
@@ -58,6 +61,9 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
                 location_of(op.location),
                 _SINK,
             )
+        uneven = uneven_block(op) if op.name == sdy.manual_computation.name else ""
+        if uneven:
+            raise ShardcError(uneven, location_of(op.location), _WHOLE_BLOCKS)
     return module
 
 

@@ -36,7 +36,10 @@ _NN = frozenset(
 _FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfftfreq".split())
 
 _LINALG = frozenset(
-    "cholesky det eigh eigvalsh inv matrix_power matrix_transpose norm qr slogdet solve svd".split()
+    """
+    cholesky det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_transpose norm pinv qr slogdet solve
+    svd
+    """.split()
 )
 
 _RANDOM = frozenset(
@@ -64,7 +67,7 @@ MODULES = {
     **{f"{module}.fft": _FFT for module in ("jnp", "jax.numpy", "np", "numpy")},
     **{f"{module}.linalg": _LINALG for module in ("jnp", "jax.numpy", "np", "numpy")},
     **dict.fromkeys(("lax.linalg", "jax.lax.linalg"), frozenset({"triangular_solve"})),
-    **dict.fromkeys(("jsp.linalg", "jax.scipy.linalg"), frozenset({"solve_triangular"})),
+    **dict.fromkeys(("jsp.linalg", "jax.scipy.linalg"), frozenset({"expm", "solve_triangular"})),
 }
 
 

@@ -201,9 +201,8 @@ def results_of(
 ) -> list[Value]:
     """The returned values, as the function's result types want them, where it has any; `why` they do."""
     items = value if isinstance(value, tuple) else (value,)
-    exprs = (
-        statement.value.items if isinstance(statement.value, s.Sequence) else [statement.value] * len(items)
-    )
+    written = statement.value.items if isinstance(statement.value, s.Sequence) else ()
+    exprs = written if len(written) == len(items) else [statement.value] * len(items)  # *a is several
     if types is not None and len(items) != len(types):
         raise scope.e.error(
             f"{function.name} returns {plural(len(items), 'value')}, and its type has {len(types)}",

@@ -34,8 +34,15 @@ CASES: dict[str, tuple[str, Callable[[], tuple[object, ...]]]] = {
     "stars": (
         "def f(a, b, c):\n    return a - b * c\n"
         "def main(x: f32[3, 4], y: f32[3, 4]):\n    *b, d = x.shape\n    first, *rest = x\n    p = [y, 2]\n"
-        "    return f(x, *p), zeros((*b, d, *range(2, 4))), first + rest[1], stack([*x, *y])\n",
-        lambda: (X - Y * 2, np.zeros((3, 4, 2, 3), np.float32), X[0] + X[2], np.concatenate([X, Y])),
+        "    return f(x, *p), zeros((*b, d, *range(2, 4))), first + rest[1], stack([*x, *y]), *p\n",
+        lambda: (
+            X - Y * 2,
+            np.zeros((3, 4, 2, 3), np.float32),
+            X[0] + X[2],
+            np.concatenate([X, Y]),
+            Y,
+            np.int32(2),
+        ),
     ),
     "functions inside functions": (
         "def main(x: f32[3, 4], y: f32[3, 4]):\n    k = 2\n"

@@ -130,6 +130,18 @@ def test_donated_arguments_are_gone(pod, draw):
     assert x.is_deleted() and not y.is_deleted()
 
 
+def test_without_jit_it_is_the_function(pod, draw):
+    seen: list[bool] = []
+
+    def function(x, n=2):
+        seen.append(isinstance(x, jax.core.Tracer))
+        return x * n
+
+    with jax.disable_jit():
+        same(shardc.jit(function, static_argnums=1)(draw(8, 4)), draw(8, 4) * 2)
+    assert seen == [False]
+
+
 def test_keys_typed_and_raw(pod, draw):
     def noisy(key, raw, x):
         first, second = jax.random.split(key)
