@@ -1,11 +1,12 @@
 """What the model of time is worth: modelled against measured time of plans, on processes of this machine.
 
-    python -m bench.model_accuracy [-n 2] [--keep FOLDER] [PROGRAM…]
+    python -m bench.model_accuracy [-n 2] [--mpi] [--keep FOLDER] [PROGRAM…]
 
 `shardc measure` fits a machine file with the same number of processes. Each program of model_programs.py is
 planned for several machines, and as propagation leaves it; every plan that differs from the others is run. A
 pair of plans for the same program counts where their measured times differ by more than a fifth: the model
-is to say which is quicker. Writes results/model_accuracy.md. Figures need a machine that does nothing else.
+is to say which is quicker. Writes results/model_accuracy.md, or with `--mpi`, for programs in NumPy on
+processes of MPI, results/model_accuracy_mpi.md. Figures need a machine that does nothing else.
 """
 
 from __future__ import annotations
@@ -39,7 +40,7 @@ from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 ROOT = Path(__file__).parents[1]
-RESULT = ROOT / "bench/results/model_accuracy.md"
+RESULTS = ROOT / "bench/results"
 MACHINE = "machine.toml"
 DIFFERENT = 1.2
 """Times differ where one is more than so many times the other."""
@@ -74,8 +75,8 @@ def local(program: str, machine: str) -> Graph:
             return lower(module, Options())
 
 
-def plans(number: int, count: int, folder: Path) -> list[Planned]:
-    """The plans of a program of SCALED that differ, written as JAX programs; those of before, if any."""
+def plans(number: int, count: int, folder: Path, target: str) -> list[Planned]:
+    """The plans of a program of SCALED that differ, written as programs; those of before, if any."""
     suite, name, sizes = SCALED[number]
     kept, fitted = folder / f"{name}.plans", str(folder / MACHINE)
     if kept.exists():
@@ -84,7 +85,10 @@ def plans(number: int, count: int, folder: Path) -> list[Planned]:
     machine, found = load(fitted), dict[str, Planned]()
     for chosen in (fitted, *MACHINES, OWN):
         graph = local(program, chosen)
-        source, label = emit(graph, "jax", process_data=True), "measured" if chosen == fitted else chosen
+        source, label = (
+            emit(graph, target, process_data=target == "jax"),
+            "measured" if chosen == fitted else chosen,
+        )
         if source in found:
             found[source].machines.append(label)
         else:
@@ -110,17 +114,18 @@ def started(*words: str) -> None:
     subprocess.run([sys.executable, "-m", "shardc.cli.shardc", *words], check=True, env=environment)
 
 
-def measured(folder: Path, count: int, names: list[str]) -> list[Planned]:
+def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Planned]:
     """All plans, with both times."""
+    kind = ["--mpi"] if mpi else []
     if not (folder / MACHINE).exists():
-        started("measure", "-n", str(count), "-o", str(folder / MACHINE))
+        started("measure", "-n", str(count), *kind, "-o", str(folder / MACHINE))
     found: dict[str, Planned] = {}
     chosen = [number for number, (_, name, _) in enumerate(SCALED) if not names or name in names]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
-        for each in pool.map(plans, chosen, repeat(count), repeat(folder)):
+        for each in pool.map(plans, chosen, repeat(count), repeat(folder), repeat("mpi" if mpi else "jax")):
             found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
-    child = str(Path(__file__).with_name("model_child.py"))
-    started("run", child, "-n", str(count), "--", str(folder), *found)
+    child = str(Path(__file__).with_name("model_child_mpi.py" if mpi else "model_child.py"))
+    started("run", child, "-n", str(count), *kind, "--", str(folder), *found)
     seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     for name, planned in found.items():
         planned.seconds = seconds[name]
@@ -140,7 +145,7 @@ def pairs(found: list[Planned]) -> Iterator[tuple[Planned, Planned]]:
             yield quick, slow
 
 
-def page(found: list[Planned], count: int, fitted: str) -> str:
+def page(found: list[Planned], count: int, mpi: bool, fitted: str) -> str:
     """The results as Markdown."""
     off = [abs(error(planned)) for planned in found]
     different = [*pairs(found)]
@@ -150,8 +155,9 @@ def page(found: list[Planned], count: int, fitted: str) -> str:
     head = [
         "# The model of time against the machine",
         "",
-        f"Written by `python -m bench.model_accuracy -n {count}`: {len(found)} plans of {programs} programs "
-        f"on {count} processes of JAX (gloo), {os.cpu_count()} cores; the quickest of ten runs.",
+        f"Written by `python -m bench.model_accuracy -n {count}{' --mpi' if mpi else ''}`: {len(found)} "
+        f"plans of {programs} programs on {count} processes of {'MPI' if mpi else 'JAX (gloo)'}, "
+        f"{os.cpu_count()} cores; the quickest of ten runs.",
         "",
         f"* Median error of the modelled time: {statistics.median(off):.0%}.",
         "* Pairs of plans for the same program whose times differ by more than a fifth, in the right order: "
@@ -175,21 +181,23 @@ def main() -> None:
     )
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
     parser.add_argument("-n", dest="count", type=int, default=2, metavar="N")
+    parser.add_argument("--mpi", action="store_true", help="programs in NumPy, on processes of MPI")
     parser.add_argument(
         "--keep",
         type=Path,
         metavar="FOLDER",
         help="where plans and times stay: those that are there are not made again",
     )
-    parser.add_argument("-o", dest="output", type=Path, default=RESULT, metavar="FILE")
+    parser.add_argument("-o", dest="output", type=Path, metavar="FILE")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
-        found = measured(folder.resolve(), given.count, given.programs)
+        found = measured(folder.resolve(), given.count, given.programs, given.mpi)
         (folder / "plans.json").write_text(json.dumps([asdict(planned) for planned in found], indent=1))
-        written = page(found, given.count, (folder / MACHINE).read_text(encoding="utf-8"))
-    given.output.write_text(written, encoding="utf-8")
+        written = page(found, given.count, given.mpi, (folder / MACHINE).read_text(encoding="utf-8"))
+    output = given.output or RESULTS / f"model_accuracy{'_mpi' if given.mpi else ''}.md"
+    output.write_text(written, encoding="utf-8")
     print(written)
 
 

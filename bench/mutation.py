@@ -1,135 +1,53 @@
-"""Which wrong per-device programs the checks find: every collective of every program dropped or altered.
+"""Which wrong per-device programs are found: every collective of every program dropped or altered.
 
 Each mutant (mutants.py) goes through the varying/partial type check of docs/checks.md. If that accepts it, it
 runs on emulated devices on the inputs of `shardc --run` and is compared with the single-device program. One
 that passes both runs on more random inputs: if it gives the right results on all of them it is equivalent (a
-maximum in place of a sum over devices that hold zeros but one, say), else it is missed.
+maximum in place of a sum over devices that hold zeros but one, say), else it is missed. And it is proved
+(docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that is right on
+all inputs, `open` one of which it says nothing, MISSED one that it proves and that is wrong.
 
-Two figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check alone
-finds; and of all mutants that change a result, those that the two checks find.
+Three figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check
+alone finds; of all mutants that change a result, those that the two checks find, and those that the proof
+finds. And no program may be said to differ as it was compiled.
 
-  python -m bench.mutation            every program: examples, two suites, tests/e2e/programs
+  python -m bench.mutation            every program: examples, two suites, tests/e2e/programs; goes on where
+                                      it stopped
   python -m bench.mutation NAME ...   only these
-  python -m bench.mutation --missed   also list what is missed, slips through the type check, or is equivalent
+  python -m bench.mutation --jobs 4   in four processes
+  python -m bench.mutation --missed   also list what is missed, slips through the type check, is equivalent or
+                                      is not proved
+  python -m bench.mutation --page bench/results/mutation.md    writes the page of all that has run
+
+What became of each program is kept in FOLDER/NAME.json.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import os
 import sys
-import time
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import asdict
 from pathlib import Path
 
-import numpy as np
-from xdsl.dialects.builtin import ModuleOp
-
-from bench.mutants import Mutant, mutants
-from bench.suites import JUDGED, texts
-from shardc.check.varying import check_graph
-from shardc.cli.driver import load
-from shardc.diagnostics import ShardcError, collecting
-from shardc.dialects.context import make_context
-from shardc.dialects.snapshot import snapshot
-from shardc.frontend.mlir import read
-from shardc.graph import Graph
-from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import TOLERANCE, distance
-from shardc.interpret.run import run
-from shardc.passes.pipeline import run_to
-from shardc.semantics.blocks import BlockError
-
-ROOT = Path(__file__).parents[1]
-SEEDS = (1, 2, 3, 4)
-"""Of the further inputs that decide what is equivalent; --run has seed 0."""
-
-Verdict = str
-TYPE, NUMBERS, EQUIVALENT, MISSED = "type check", "comparison", "equivalent", "missed"
-
-
-@dataclass
-class Tried:
-    """The mutants of one program, with what found each."""
-
-    found: list[tuple[Mutant, Verdict]] = field(default_factory=list["tuple[Mutant, Verdict]"])
-
-    def count(self, *verdicts: Verdict) -> int:
-        return sum(verdict in verdicts for _, verdict in self.found)
-
-    @property
-    def lost_reductions(self) -> list[Verdict]:
-        """What found the reductions that were dropped or moved, where that changes anything."""
-        return [v for mutant, v in self.found if mutant.loses_reduction and v != EQUIVALENT]
-
-
-def compiled(module: ModuleOp) -> tuple[Graph, Graph]:
-    """The single-device program and the per-device one."""
-    with collecting():
-        whole = snapshot(module.clone()).graph
-        run_to(make_context(), module, "local")
-        return whole, snapshot(module).graph
-
-
-def attempt(whole: Graph, local: Graph) -> Tried:
-    """Try every mutant of a per-device program."""
-    tried, reference = Tried(), _Reference(whole, local)
-    for mutant in mutants(local):
-        with mutant.applied():
-            tried.found.append((mutant, _verdict(reference)))
-    return tried
-
-
-@dataclass
-class _Reference:
-    """The results that are right, by the seed of the inputs."""
-
-    whole: Graph
-    local: Graph
-    wanted: dict[int, tuple[list[np.ndarray], list[np.ndarray]]] = field(default_factory=dict)
-
-    def differs(self, seed: int) -> bool:
-        """Whether the per-device program as it is now is wrong on these inputs, or its devices disagree."""
-        if seed not in self.wanted:
-            inputs = random_inputs(self.whole.types(self.whole.main.body.args), seed)
-            self.wanted[seed] = inputs, run(self.whole, inputs)
-        inputs, wanted = self.wanted[seed]
-        try:
-            got = run(self.local, inputs)
-        except (ShardcError, BlockError):
-            return True
-        dtypes = [self.whole.type(value).dtype for value in self.whole.main.body.results]
-        return any(
-            distance(want, have) > TOLERANCE.get(dtype, 0)
-            for want, have, dtype in zip(wanted, got, dtypes, strict=True)
-        )
-
-
-def _verdict(reference: _Reference) -> Verdict:
-    try:
-        with collecting():
-            check_graph(reference.local)
-    except ShardcError:
-        return TYPE
-    if reference.differs(0):
-        return NUMBERS
-    return MISSED if any(map(reference.differs, SEEDS)) else EQUIVALENT
-
-
-def programs() -> dict[str, Callable[[], ModuleOp]]:
-    """Name -> what reads the program, as a module of stage ir."""
-    found: dict[str, Callable[[], ModuleOp]] = {}
-    for path in sorted([*ROOT.glob("examples/*/*.shard"), *ROOT.glob("tests/e2e/programs/*.shard")]):
-        name = path.stem if path.stem not in found else f"{path.stem}_2"
-        found[name] = lambda path=path: load(str(path), {}, None)
-    for name, text in texts(JUDGED):
-        found[name] = lambda name=name, text=text: read(text(), f"{name}.mlir")
-    return found
-
-
-def percent(part: int, whole: int) -> str:
-    return f"{100 * part / whole:.1f} %" if whole else "-"
-
+from bench.mutation_trial import (
+    EQUIVALENT,
+    MISSED,
+    NUMBERS,
+    PROOF_FOUND,
+    PROOF_MISSED,
+    PROOF_OPEN,
+    PROOF_SAME,
+    TYPE,
+    Found,
+    Tried,
+    programs,
+    trial,
+)
+from bench.page import publish
 
 COLUMNS = (
     ("mutants", 7),
@@ -139,6 +57,10 @@ COLUMNS = (
     ("missed", 6),
     ("reductions lost", 15),
     ("by type", 7),
+    ("proof: differs", 14),
+    ("same", 4),
+    ("open", 4),
+    ("MISSED", 6),
 )
 
 
@@ -146,7 +68,8 @@ def figures(tried: Tried) -> list[int]:
     """What stands in the columns."""
     lost = tried.lost_reductions
     verdicts = map(tried.count, (TYPE, NUMBERS, EQUIVALENT, MISSED))
-    return [len(tried.found), *verdicts, len(lost), lost.count(TYPE)]
+    proofs = map(tried.count_proofs, (PROOF_FOUND, PROOF_SAME, PROOF_OPEN, PROOF_MISSED))
+    return [len(tried.found), *verdicts, len(lost), lost.count(TYPE), *proofs]
 
 
 def line(title: str, cells: Iterable[object]) -> str:
@@ -155,43 +78,122 @@ def line(title: str, cells: Iterable[object]) -> str:
 
 
 def remarks(tried: Tried) -> Iterator[str]:
-    """What is missed or slips through the type check, and what is equivalent."""
-    for mutant, verdict in tried.found:
-        slipped = mutant.loses_reduction and verdict not in (TYPE, EQUIVALENT)
-        if slipped or verdict in (MISSED, EQUIVALENT):
-            yield f"    {verdict}: {mutant}" + (", not by type" if slipped else "")
+    """What is missed, slips through the type check, is equivalent, or open; equivalent ones that differ."""
+    for each in tried.found:
+        slipped = each.lost and each.verdict not in (TYPE, EQUIVALENT)
+        if slipped or each.verdict in (MISSED, EQUIVALENT):
+            yield f"    {each.verdict}: {each.mutant}" + (", not by type" if slipped else "")
+        if each.proof in (PROOF_OPEN, PROOF_MISSED) or (each.verdict, each.proof) == (
+            EQUIVALENT,
+            PROOF_FOUND,
+        ):
+            yield f"    the proof, {each.proof}: {each.mutant}"
+
+
+def percent(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.1f} %" if whole else "-"
+
+
+def summary(done: dict[str, Tried]) -> list[str]:
+    """The figures of all programs."""
+    rows = [figures(tried) for tried in done.values()]
+    sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0] * len(COLUMNS)
+    count, by_type, by_result, equivalent, _, lost, lost_by_type, differs, same, left, wrong = sums
+    changing = count - equivalent
+    to_prove = [each.proof for tried in done.values() for each in tried.found if _changes(each)]
+    refuted = sorted(name for name, tried in done.items() if tried.proved.startswith("differs"))
+    proved = sum(tried.proved == "proved" for tried in done.values())
+    return [
+        f"{count} mutants of {len(done)} programs, {equivalent} of them equivalent",
+        f"reductions dropped or moved to another axis: {lost}, the type check alone finds {lost_by_type} "
+        f"({percent(lost_by_type, lost)})",
+        f"mutants that change the result: {changing}, type check and comparison find {by_type + by_result} "
+        f"({percent(by_type + by_result, changing)}), the type check alone {by_type} "
+        f"({percent(by_type, changing)})",
+        f"the proof: {differs} mutants differ, {same} are the same, {left} are open, {wrong} are missed; of "
+        f"{len(to_prove)} that change the result it finds {to_prove.count(PROOF_FOUND)} "
+        f"({percent(to_prove.count(PROOF_FOUND), len(to_prove))})",
+        f"programs as they were compiled: {proved} of {len(done)} proved, said to differ: "
+        f"{', '.join(refuted) or 'none'}",
+    ]
+
+
+def _changes(each: Found) -> bool:
+    """Whether a mutant is wrong, as far as anything tells."""
+    return each.verdict != EQUIVALENT and each.proof != PROOF_SAME
+
+
+def failed(done: dict[str, Tried]) -> bool:
+    """Whether a figure that must be 100 % is not."""
+    return any(
+        tried.count(MISSED)
+        or tried.count_proofs(PROOF_MISSED)
+        or tried.proved.startswith("differs")
+        or set(tried.lost_reductions) - {TYPE}
+        for tried in done.values()
+    )
+
+
+def keep(folder: Path, name: str) -> Tried:
+    """Try a program, unless it has been, and keep what became of it."""
+    file = folder / f"{name}.json"
+    if not file.exists():
+        written = file.with_suffix(".part")
+        written.write_text(json.dumps(asdict(trial(name)), indent=1))
+        written.rename(file)
+    return read(file)
+
+
+def read(file: Path) -> Tried:
+    """What became of a program."""
+    kept = json.loads(file.read_text())
+    return Tried(**{**kept, "found": [Found(**each) for each in kept["found"]]})
+
+
+def page(done: dict[str, Tried], file: Path) -> None:
+    """Write the page."""
+    titles = ["program", *(title for title, _ in COLUMNS), "the program itself", "compiled in", "proved in"]
+    rows = [
+        [name, *figures(tried), tried.proved, f"{tried.compiling:.1f} s", f"{tried.proving:.1f} s"]
+        for name, tried in sorted(done.items())
+    ]
+    table = (f"| {' | '.join(map(str, cells))} |" for cells in (titles, ["---"] * len(titles), *rows))
+    publish(
+        "Mutants of per-device programs",
+        __doc__,
+        [*(f"* {text}" for text in summary(done)), "", *table],
+        file,
+    )
 
 
 def main() -> int:
+    """Run the command; its exit code."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("names", nargs="*")
     parser.add_argument("--missed", action="store_true")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--folder", type=Path, default=Path(".mutation"), help="default: .mutation")
+    parser.add_argument("--page", type=Path, metavar="FILE.md")
     options = parser.parse_args()
-    chosen = programs()
-    names = options.names or list(chosen)
-    total = [0] * len(COLUMNS)
+    os.environ.update(OPENBLAS_NUM_THREADS="1", JAX_PLATFORMS="cpu", JAX_NUM_CPU_DEVICES="16")
+    options.folder.mkdir(parents=True, exist_ok=True)
+    if options.page is not None:
+        page({file.stem: read(file) for file in sorted(options.folder.glob("*.json"))}, options.page)
+        return 0
+    done: dict[str, Tried] = {}
     print(line("program", (title for title, _ in COLUMNS)))
-    for name in names:
-        start = time.perf_counter()
-        tried = attempt(*compiled(chosen[name]()))
-        row = figures(tried)
-        total = [a + b for a, b in zip(total, row, strict=True)]
-        print(f"{line(name, row)}  {time.perf_counter() - start:.0f} s", flush=True)
-        for remark in remarks(tried) if options.missed else ():
-            print(remark)
-    count, by_type, by_result, equivalent, missed, lost, lost_by_type = total
-    changing = count - equivalent
-    print(
-        f"{count} mutants of {len(names)} programs, {equivalent} of them equivalent\n"
-        f"reductions dropped or moved to another axis: {lost}, the type check alone finds "
-        f"{lost_by_type} ({percent(lost_by_type, lost)})\n"
-        f"mutants that change the result: {changing}, type check and comparison find {by_type + by_result} "
-        f"({percent(by_type + by_result, changing)}), the type check alone {by_type} "
-        f"({percent(by_type, changing)})"
-    )
-    return int(missed > 0 or lost_by_type < lost)
+    with ProcessPoolExecutor(options.jobs) as pool:
+        names = {pool.submit(keep, options.folder, name): name for name in options.names or programs()}
+        for future in as_completed(names):
+            tried = done[names[future]] = future.result()
+            seconds = f"compiled in {tried.compiling:.1f} s, proved in {tried.proving:.1f} s"
+            print(f"{line(names[future], figures(tried))}  {tried.proved}, {seconds}", flush=True)
+            for remark in remarks(tried) if options.missed else ():
+                print(remark)
+    print("\n".join(summary(done)))
+    return int(failed(done))
 
 
 if __name__ == "__main__":

@@ -41,6 +41,7 @@ from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.stablehlo import attributes
 from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr, TextAttr
 from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
+from shardc.ops import ShapeError
 
 Write = Callable[[Any], Attribute]
 
@@ -56,12 +57,16 @@ class AttributeKind:
     write: Write | None = None
 
 
-def _integers(value: Any) -> Attribute:
+def integers(value: Any) -> Attribute:
+    """`array<i64: 1, 2>`; ShapeError for numbers that need more than 64 bits."""
     return _int_array(tuple(map(int, value)))
 
 
 @lru_cache(maxsize=1 << 14)
 def _int_array(value: tuple[int, ...]) -> Attribute:
+    for number in value:
+        if not -(1 << 63) <= number < 1 << 63:
+            raise ShapeError(f"{number} is no integer of 64 bits")
     return DenseArrayBase.from_list(i64, value)
 
 
@@ -103,7 +108,7 @@ KINDS: dict[str, AttributeKind] = {
     "bool": AttributeKind(IntegerAttr[I1], lambda value: _integer(int(bool(value)), i1)),
     "float": AttributeKind(FloatAttr),
     "str": AttributeKind(StringAttr, StringAttr),
-    "ints": AttributeKind(DenseArrayBase[I64], _integers),
+    "ints": AttributeKind(DenseArrayBase[I64], integers),
     "bools": AttributeKind(DenseArrayBase[I1], _bools),
     "text": AttributeKind(ArrayAttr[StringAttr], _strings),
     "symbol": AttributeKind(FlatSymbolRefAttrConstr, SymbolRefAttr),
@@ -114,10 +119,12 @@ KINDS: dict[str, AttributeKind] = {
     "dense": AttributeKind(DenseAttr),
     "dict": AttributeKind(DictionaryAttr),
     "array": AttributeKind(ArrayAttr[Attribute]),
-    "aliases": AttributeKind(ArrayAttr[attributes.AliasAttr]),
+    "aliases": AttributeKind(
+        ArrayAttr[attributes.AliasAttr], lambda value: ArrayAttr(map(attributes.AliasAttr, value))
+    ),
     "precision_config": AttributeKind(ArrayAttr[PrecisionAttr], _precisions),
     "chlo_precision_config": AttributeKind(ArrayAttr[chlo_attributes.PrecisionAttr]),
-    "channel": AttributeKind(attributes.ChannelAttr),
+    "channel": AttributeKind(attributes.ChannelAttr, attributes.ChannelAttr),
     "any": AttributeKind(),
 }
 """Kind -> what it is."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
 from functools import lru_cache
+from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -28,6 +29,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Data
 
+from shardc.dialects.attribute_kinds import integers
 from shardc.dialects.dense import DenseAttr, dense_attr, pairs_attr
 from shardc.dialects.sdy_attributes import (
     AllToAllParamsAttr,
@@ -64,7 +66,7 @@ from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.dialects.types import attr_of_type
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import DTYPES, TensorType
-from shardc.layout import Axis, Mesh, Sharding
+from shardc.layout import Axis, LayoutError, Mesh, Sharding
 from shardc.layout.sharding import text_of
 
 # Reading
@@ -92,7 +94,14 @@ def _nested(values: object) -> object:
     return tuple(map(_nested, cast("list[object]", values))) if isinstance(values, list) else values
 
 
+_MOST_ROWS = 1 << 24
+"""Elements of a table in an attribute; more is a mistake, and would take all memory."""
+
+
 def _rows(attr: DenseAttr) -> object:
+    count = prod(attr.data.value.shape)
+    if count > _MOST_ROWS:
+        raise LayoutError(f"a table in an attribute has {count} elements")
     return _nested(attr.data.value.array().tolist())
 
 
@@ -156,15 +165,6 @@ def attribute_of(name: str, value: object) -> Attribute:
     raise TypeError(f"{name} = {value!r} is no attribute of an operation")
 
 
-def _ints(value: Any) -> Attribute:
-    return _int_array(tuple(map(int, value)))
-
-
-@lru_cache(maxsize=1 << 14)
-def _int_array(value: tuple[int, ...]) -> Attribute:
-    return DenseArrayBase.from_list(i64, value)
-
-
 @lru_cache(maxsize=1 << 14)
 def _string(value: str) -> Attribute:
     return StringAttr(value)
@@ -207,7 +207,7 @@ def dense(value: Dense) -> DenseAttr:
 
 def _tuple(value: tuple[object, ...]) -> Attribute:
     if all(isinstance(item, int) and not isinstance(item, bool) for item in value):
-        return _ints(value)
+        return integers(value)
     if all(isinstance(item, Sharding) for item in value):
         return per_value(cast("tuple[Sharding, ...]", value))
     return ArrayAttr([attribute_of("", item) for item in value])
@@ -262,7 +262,7 @@ _INT_ARRAYS = (
 )
 
 _WRITERS: dict[str, Callable[[Any], Attribute]] = {
-    **dict.fromkeys(_INT_ARRAYS.split(), _ints),
+    **dict.fromkeys(_INT_ARRAYS.split(), integers),
     "window_reversal": _bools,
     "precision_config": _precisions,
     "comparison_direction": ComparisonDirectionAttr,

@@ -59,6 +59,8 @@ def _named(op: Operation) -> Iterator[str]:
         elif isinstance(attr, ShardingPerValueAttr):
             for ref in attr.data:
                 yield from _in_sharding(ref)
+        elif isinstance(attr, ManualAxesAttr):
+            yield from attr.data
         elif isinstance(attr, AxesAttr):
             yield from (axis.name for axis in attr.data)
         elif isinstance(attr, AxisListsAttr):

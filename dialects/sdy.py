@@ -32,7 +32,8 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import Pure, SymbolOpInterface
+from xdsl.traits import IsolatedFromAbove, Pure, SymbolOpInterface
+from xdsl.utils.exceptions import VerifyException
 
 from shardc.dialects.bodies import parse_body, parse_operands, print_body, print_operands
 from shardc.dialects.dense import DenseAttr
@@ -47,7 +48,8 @@ from shardc.dialects.sdy_collectives import ShardingOp
 from shardc.dialects.sdy_refs import parse_shardings, shardings_text
 from shardc.dialects.sdy_syntax import SAME_TYPE, SameType
 from shardc.dialects.shardings import attr_of, sharding_of
-from shardc.dialects.verify import verify_blocks, verify_types
+from shardc.dialects.verify import verify_blocks, verify_flow, verify_types
+from shardc.layout import LayoutError
 from shardc.ops import sdy
 
 __all__ = ["SDY", "attr_of", "sharding_of"]
@@ -129,6 +131,9 @@ class ConstantOp(IRDLOperation):
     output = result_def(TensorType)
     traits = traits_def(Pure())
 
+    def verify_(self) -> None:
+        verify_types(self)
+
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         attributes = parser.parse_optional_attr_dict()
@@ -150,6 +155,7 @@ class BodyOp(IRDLOperation, ABC):
     inputs = var_operand_def()  # tensors and tokens
     outputs = var_result_def()
     body = region_def("single_block")
+    traits = traits_def(IsolatedFromAbove())
 
 
 def _parse_shardings(parser: Parser, optional: bool = False) -> dict[str, Attribute]:
@@ -186,7 +192,10 @@ class ManualComputationOp(BodyOp):
 
     def verify_(self) -> None:
         verify_types(self)
-        verify_blocks(self, frozenset(self.manual_axes.data))
+        try:
+            verify_blocks(self, frozenset(self.manual_axes.data))
+        except LayoutError as error:
+            raise VerifyException(str(error)) from None
 
     @classmethod
     def parse(cls, parser: Parser) -> ManualComputationOp:
@@ -216,6 +225,9 @@ class NamedComputationOp(BodyOp):
     in_shardings = opt_prop_def(ShardingPerValueAttr)
     out_shardings = opt_prop_def(ShardingPerValueAttr)
     function = prop_def(StringAttr, prop_name="name")
+
+    def verify_(self) -> None:
+        verify_flow(self)
 
     @classmethod
     def parse(cls, parser: Parser) -> NamedComputationOp:

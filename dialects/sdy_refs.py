@@ -185,6 +185,8 @@ def parse_sharding(parser: AttrParser) -> ShardingRef:
                 parser.raise_error(
                     f"a sharding has no {key}; after the dimensions stand replicated, unreduced"
                 )
+            if key in axes:
+                parser.raise_error(f"{key} stands twice in a sharding")
             parser.parse_punctuation("=")
             if key == "unreduced":
                 kind = parse_kind(parser)

@@ -50,8 +50,8 @@ class Direction(CustomDirective):
 
     def parse(self, parser: Parser, state: ParsingState) -> None:
         word = parser.parse_identifier()
-        if word not in DIRECTIONS:
-            parser.raise_error(f"{word} is no direction; it is one of {', '.join(DIRECTIONS)}")
+        if word not in DIRECTIONS[:-1]:
+            parser.raise_error(f"{word} is no direction; it is one of {', '.join(DIRECTIONS[:-1])}")
         self.value.set(state, IntegerAttr(DIRECTIONS.index(word), i32))
 
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:

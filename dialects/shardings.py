@@ -38,7 +38,7 @@ def ref_of(sharding: Sharding) -> ShardingRef:
     mesh = sharding.mesh
     dims = tuple(
         DimRef(tuple(axis_ref(axis, mesh) for axis in dim.axes), dim.open, dim.priority)
-        for dim in sharding.dims
+        for dim in (() if mesh.is_maximal else sharding.dims)
     )
     replicated, unreduced = sharding.replicated, sharding.unreduced
     if sharding.kind != "sum":

@@ -1,8 +1,10 @@
-"""The tuples and records that a function takes and gives, as an attribute of it.
+"""The tuples, records and dicts that a function takes and gives, as an attribute of it.
 
 shardc.interface = {names = ["x", "layer"],
                     takes = [unit, {fields = ["up", "down"], items = [unit, unit], record = "Layer"}],
                     gives = unit}
+
+A dict is a record without a name.
 """
 
 from __future__ import annotations
@@ -56,9 +58,10 @@ def _attr(tree: Tree) -> Attribute:
     if tree is None:
         return UnitAttr()
     items = ArrayAttr([_attr(item) for item in tree.items])
-    if not tree.record:
+    if tree.is_tuple:
         return items
-    return DictionaryAttr({"fields": _texts(tree.fields), "items": items, "record": StringAttr(tree.record)})
+    named = {"record": StringAttr(tree.record)} if tree.record else {}
+    return DictionaryAttr({"fields": _texts(tree.fields), "items": items, **named})
 
 
 def _tree(attr: Attribute) -> Tree:
@@ -72,12 +75,14 @@ def _tree(attr: Attribute) -> Tree:
             data={
                 "fields": ArrayAttr() as fields,
                 "items": ArrayAttr() as items,
-                "record": StringAttr() as name,
+                **rest,
             }
         ):
-            words = _words(fields)
-            if name.data and len(words) == len(set(words)) == len(items.data):
-                return Branch(tuple(map(_tree, items.data)), name.data, words)
+            words, name = _words(fields), rest.get("record")
+            record = name.data if isinstance(name, StringAttr) else ""
+            sort = record if name is not None else words
+            if sort and len(words) == len(set(words)) == len(items.data):
+                return Branch(tuple(map(_tree, items.data)), record, words)
         case _:
             pass
     raise ValueError(f"{attr} is no tree")

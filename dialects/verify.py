@@ -5,6 +5,7 @@ Equal operations are checked once: the answer is remembered by name, types and p
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 
@@ -14,7 +15,7 @@ from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
 from shardc.dialects.convert import python_attrs
-from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.sdy_attributes import ManualAxesAttr, MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import ShardingRef
 from shardc.dialects.shardings import mesh_of, sharding_of
 from shardc.dialects.types import type_of
@@ -86,6 +87,7 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
     block = op.regions[0].block
     returned = block.last_op.operand_types if block.last_op is not None else ()
     meshes = meshes_of(op)
+    _check_mesh(sharding_refs(op), meshes, manual)
     for what, types, locals_, attr in (
         ("operand", op.operand_types, block.arg_types, op.properties["in_shardings"]),
         ("result", op.result_types, returned, op.properties["out_shardings"]),
@@ -101,6 +103,48 @@ def verify_blocks(op: Operation, manual: frozenset[str]) -> None:
                     f"the block of {what} {index} is {expected}, not {type_of(local)}: that is the part of "
                     f"{type_of(type)} sharded as {sharding_of(ref, meshes)} that a device has"
                 )
+
+
+def uneven_block(op: Operation) -> str:
+    """The first tensor of which per-device code would have blocks of two sizes, and why; nothing if none.
+
+    shardc writes such code, which masks what is beyond the end; Shardy and JAX have none.
+    """
+    meshes, axes = meshes_of(op), op.properties.get("manual_axes")
+    manual = axes.data if isinstance(axes, ManualAxesAttr) else ()
+    sides = (("in_shardings", op.operand_types), ("out_shardings", op.result_types))
+    for key, types in sides:
+        attr = op.properties[key]
+        for ref, type in zip(attr.data if isinstance(attr, ShardingPerValueAttr) else (), types, strict=True):
+            sharding, tensor = sharding_of(ref, meshes), type_of(type)
+            dims = [[axis for axis in dim.axes if axis.name in manual] for dim in sharding.dims]
+            for dim in sharding.with_dims(dims).uneven(tensor.shape):
+                return f"dimension {dim} of {tensor} is not divided by the manual axes of {sharding}"
+    return ""
+
+
+def verify_flow(op: Operation) -> None:
+    """Raise VerifyException unless what enters a body and leaves it has the operation's types."""
+    block = op.regions[0].block
+    returned = block.last_op.operand_types if block.last_op is not None else ()
+    for what, types, inner in (
+        ("operands", op.operand_types, block.arg_types),
+        ("results", op.result_types, returned),
+    ):
+        if (*types,) != (*inner,):
+            texts = [", ".join(map(str, side)) or "none" for side in (types, inner)]
+            raise VerifyException(f"the {what} of {op.name} are {texts[0]}, those of its body {texts[1]}")
+
+
+def _check_mesh(refs: Sequence[ShardingRef], meshes: Mapping[str, Mesh], manual: frozenset[str]) -> None:
+    """All shardings of per-device code are of one mesh, which has the manual axes."""
+    used = list(dict.fromkeys(sharding_of(ref, meshes).mesh for ref in refs))
+    if len({(mesh.axes, mesh.device_ids) for mesh in used}) > 1:
+        raise VerifyException(f"per-device code is of mesh {used[0].name} and of mesh {used[1].name}")
+    for axis in sorted(manual):
+        if not used:
+            raise VerifyException(f"per-device code along {axis} has no operand or result")
+        used[0].axis(axis)
 
 
 def _check_manual_first(sharding: Sharding, manual: frozenset[str]) -> None:

@@ -10,10 +10,15 @@ from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects.annotation_checks import check_annotations
+from shardc.dialects.collective_checks import check_collective
 from shardc.dialects.locations import location_of
 from shardc.dialects.manual import check_manual
+from shardc.dialects.sdy import MeshOp
+from shardc.dialects.shardings import mesh_of
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import is_dynamic
+from shardc.layout import LayoutError, Mesh
 from shardc.ops import find
 from shardc.ops.custom_calls import has_rule
 
@@ -26,8 +31,10 @@ def verify(module: ModuleOp, dynamic: bool = False) -> None:
     """
     seen: set[tuple[object, ...]] = set()
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
+    meshes = _meshes(module)
     for op in module.walk():
         key = _look(op)
+        _check_stated(op, meshes)
         if (key is not None and key in seen) or _is_right_call(op, functions):
             continue
         try:
@@ -39,6 +46,29 @@ def verify(module: ModuleOp, dynamic: bool = False) -> None:
             raise ShardcError(first_line(str(error)), location_of(op.location)) from None
         if key is not None:
             seen.add(key)
+
+
+def _meshes(module: ModuleOp) -> dict[str, Mesh]:
+    """The meshes of a module; ShardcError for the first that cannot be."""
+    meshes: dict[str, Mesh] = {}
+    for op in module.ops:
+        if isinstance(op, MeshOp):
+            try:
+                meshes[op.sym_name.data] = mesh_of(op.sym_name.data, op.mesh.data)
+            except LayoutError as error:
+                raise ShardcError(str(error), location_of(op.location)) from None
+    return meshes
+
+
+def _check_stated(op: Operation, meshes: Mapping[str, Mesh]) -> None:
+    """What is said of shardings; ShardcError where it cannot be."""
+    if not (op.attributes or op.name.startswith("sdy.") or isinstance(op, FuncOp)):
+        return
+    try:
+        check_annotations(op, meshes)
+        check_collective(op, meshes)
+    except VerifyException as error:
+        raise ShardcError(first_line(str(error)), location_of(op.location)) from None
 
 
 def _look(op: Operation) -> tuple[object, ...] | None:

@@ -32,6 +32,7 @@ from shardc.dialects.snapshot import Snapshot
 from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
+from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
@@ -80,6 +81,7 @@ def _planned(
     snap = shared.snapshot()
     if not snap.graph.meshes:
         return None
+    check_types(snap.graph)
     return snap, plan_program(snap.graph, machine=machine, split_results=split_results)
 
 

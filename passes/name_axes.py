@@ -146,7 +146,10 @@ class Site:
 
     def positions(self, key: str) -> Numbers:
         """The positions in the mesh of the devices in an attribute."""
-        numbers = device_numbers(self.node, key)
+        try:
+            numbers = device_numbers(self.node, key)
+        except (KeyError, TypeError, ValueError):
+            raise self.error(f"{title(self.node)} names no devices in its {key}") from None
         if not ((0 <= numbers) & (numbers < self.mesh.size)).all():
             raise self.error(f"{title(self.node)} names devices that mesh {self.mesh} does not have")
         return np.argsort(self.mesh.devices.reshape(-1))[numbers]

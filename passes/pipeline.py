@@ -45,6 +45,7 @@ PIPELINE = (
     Entry("sharded", "drop-open-constraints"),
     Entry("sharded", "name-axes"),
     Entry("sharded", "hoist-invariants"),
+    Entry("sharded", "hoist-computations"),
     Entry("sharded", "unify-meshes"),
     Entry("sharded", "propagate"),
     Entry("sharded", "unmerge-dimensions"),

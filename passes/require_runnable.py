@@ -45,7 +45,7 @@ class RequireRunnable(GraphPass):
         _check_replicas(shared.module)
         graph = shared.snapshot().graph
         _check_operations(graph)
-        _check_types(graph)
+        check_types(graph)
         return False
 
 
@@ -60,7 +60,7 @@ def _check_replicas(module: ModuleOp) -> None:
         )
 
 
-def _check_types(graph: Graph) -> None:
+def check_types(graph: Graph) -> None:
     """Per-device code holds arrays of numbers."""
     for value in graph.values:
         dtype = value.type.dtype

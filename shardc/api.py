@@ -21,6 +21,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
 from shardc.diagnostics import Diagnostic, collecting
+from shardc.graph.trees import Interface
 from shardc.layout import Mesh, Sharding
 from shardc.options import (
     CompileOptions,
@@ -43,9 +44,9 @@ class Program:
     """A compiled program: its text, and the functions in it.
 
     `mesh` is None where no mesh is used; `warnings` are those of the compilation, in order. `arguments` and
-    `results` are the shardings of `main`'s, None for each where there is no mesh. `proof` is what was proved,
-    or why nothing was, in a line; None where nobody asked. The text is executed when one of its functions is
-    first asked for.
+    `results` are the shardings of `main`'s tensors, None for each where there is no mesh; `interface` says
+    which of them are one tuple, record or dict. `proof` is what was proved, or why nothing was, in a line;
+    None where nobody asked. The text is executed when one of its functions is first asked for.
     """
 
     source: str
@@ -54,6 +55,7 @@ class Program:
     warnings: tuple[Diagnostic, ...] = field(default=(), repr=False)
     arguments: tuple[Sharding | None, ...] = field(default=(), repr=False)
     results: tuple[Sharding | None, ...] = field(default=(), repr=False)
+    interface: Interface = field(default=Interface((), None), repr=False)
     proof: str | None = field(default=None, repr=False, compare=False)
 
     @property
@@ -110,15 +112,19 @@ def compile(
         source = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         proof = asked.answer(graph, source, chosen.target)
     mesh = mesh_of(graph) if graph.meshes else None
-    return Program(source, mesh, chosen.target, tuple(warnings), *_shardings(graph), proof)
+    return Program(source, mesh, chosen.target, tuple(warnings), *_boundary(graph), proof)
 
 
-def _shardings(graph: Graph) -> tuple[tuple[Sharding | None, ...], tuple[Sharding | None, ...]]:
-    """How the parameters and the results of a local program lie on the mesh."""
+_Shardings = tuple[Sharding | None, ...]
+
+
+def _boundary(graph: Graph) -> tuple[_Shardings, _Shardings, Interface]:
+    """How the parameters and the results of a local program lie on the mesh, and their trees."""
     from shardc.analysis import per_device
 
     local = per_device.read(graph)
-    return tuple(array.sharding for array in local.params), tuple(array.sharding for array in local.results)
+    entering, leaving = (tuple(a.sharding for a in arrays) for arrays in (local.params, local.results))
+    return entering, leaving, local.interface
 
 
 def cost(
@@ -226,4 +232,4 @@ def from_onnx(
         text = emit(graph, chosen.target, chosen.process_data, chosen.comments)
         proof = asked.answer(graph, text, chosen.target)
         source = with_loader(text, model.weights, model.constants.keys, chosen.target, argument_specs(graph))
-    return Program(source, model.mesh, chosen.target, tuple(warnings), *_shardings(graph), proof)
+    return Program(source, model.mesh, chosen.target, tuple(warnings), *_boundary(graph), proof)

@@ -5,8 +5,8 @@
   python -m bench.fuzz --show 4711             the mutant of one seed, and how it ends
   python -m bench.fuzz --report FILE.md        adds what FOLDER counts to the totals in a file
 
-Counts are kept in FOLDER/counts.json, with the next seed of each part of the range, and the first mutant of
-every kind of failure in FOLDER/failures/. The exit code is 1 if there is one.
+Counts are kept in FOLDER/counts.json, with the next seed of each part of the range, and the first five
+mutants of every kind of failure in FOLDER/failures/. The exit code is 1 if there is one.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ from bench.fuzz.trial import attempt, warm
 
 STEP = 250
 """Seeds of a part: what is lost when a run is stopped."""
+
+KEPT = 5
+"""Mutants of one kind of failure."""
 
 
 def main() -> int:
@@ -88,8 +91,9 @@ def part_of(part: tuple[int, int], folder: Path) -> Counter[str]:
         found[f"{entry} failed: {outcome.kind}" if outcome.failed else f"{entry} {outcome.kind}"] += 1
         if outcome.failed:
             name = "".join(c if c.isalnum() else "_" for c in f"{outcome.kind}_{outcome.where}")[:120]
-            file = folder / "failures" / f"{name}.txt"
-            if not file.exists():
+            files = (folder / "failures" / f"{name}{number}.txt" for number in ("", *range(2, KEPT + 1)))
+            file = next((file for file in files if not file.exists()), None)
+            if file is not None:
                 command = " ".join(made.words)
                 file.write_bytes(
                     f"seed {seed}: {entry} {command}\n{outcome.text}\n".encode("utf-8", "replace") + made.data

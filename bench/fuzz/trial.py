@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import faulthandler
 import io
 import os
 import pickle
+import re
 import resource
 import signal
 import sys
@@ -14,10 +16,13 @@ import tempfile
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 from bench.fuzz.entries import Trial, sound
 
 SECONDS = 10
+ASLEEP = 600
+"""Seconds on the clock."""
 BYTES = 1 << 30
 
 
@@ -41,39 +46,52 @@ _EXPECTED = {0: "done", 1: "refused", 2: "misused"}
 
 
 def warm() -> None:
-    """Import what trials import, once for all processes that will be forked."""
-    here = os.getcwd()
+    """Import what trials import, once for all processes that will be forked.
+
+    On one core: the solver starts a thread for every second core, and a fork would wait for threads that it
+    does not have.
+    """
+    here, cores = os.getcwd(), os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(cores)})
     for made in sound():
         _run(made)
+    os.sched_setaffinity(0, cores)
     os.chdir(here)
 
 
 def attempt(trial: Trial) -> Outcome:
     """Fork, run the command, and say how it ended."""
-    out, back = os.pipe()
-    child = os.fork()
-    if child == 0:
-        os.close(out)
-        _limit()
-        with os.fdopen(back, "wb") as pipe:
-            pickle.dump(_run(trial), pipe)
-        os._exit(0)
-    os.close(back)
-    with os.fdopen(out, "rb") as pipe:
-        told = pipe.read()
-    _, status = os.waitpid(child, 0)
+    with tempfile.TemporaryFile() as stack:
+        out, back = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(out)
+            _limit(stack)
+            with os.fdopen(back, "wb") as pipe:
+                pickle.dump(_run(trial), pipe)
+            os._exit(0)
+        os.close(back)
+        with os.fdopen(out, "rb") as pipe:
+            told = pipe.read()
+        _, status = os.waitpid(child, 0)
+        stack.seek(0)
+        shown = stack.read().decode("utf-8", "replace")
+    if shown:
+        return Outcome("hang", _place_in(shown), shown)
     if os.WIFSIGNALED(status):
         number = os.WTERMSIG(status)
-        hung = number in (signal.SIGALRM, signal.SIGXCPU, signal.SIGKILL)
-        return Outcome("hang" if hung else "crash", f"signal {number}")
+        return Outcome("hang" if number == signal.SIGKILL else "crash", f"signal {number}")
     return pickle.loads(told) if told else Outcome("crash", "no answer")
 
 
-def _limit() -> None:
-    """Of this process: its own time, that on the clock in case it sleeps, and its address space."""
-    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS))
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(60 * SECONDS)
+def _limit(stack: IO[bytes]) -> None:
+    """Of this process: its own time, that on the clock in case it sleeps, and its address space.
+
+    Where it is when the time is over goes to `stack`; a second later it is killed.
+    """
+    resource.setrlimit(resource.RLIMIT_CPU, (SECONDS, SECONDS + 1))
+    faulthandler.register(signal.SIGXCPU, stack)
+    faulthandler.dump_traceback_later(ASLEEP, exit=True, file=stack)
     pages = int(Path("/proc/self/statm").read_text().split()[0])
     most = pages * resource.getpagesize() + BYTES
     resource.setrlimit(resource.RLIMIT_AS, (most, most))
@@ -105,6 +123,19 @@ def _run(trial: Trial) -> Outcome:
         except (SyntaxError, ValueError) as error:
             return Outcome("wrong output", str(error), printed.getvalue())
     return Outcome(_EXPECTED.get(code, f"exit code {code}"))
+
+
+_FRAME = re.compile(r'File "(?P<file>.*)", line \d+ in (?P<name>\w+)')
+
+
+def _place_in(stack: str) -> str:
+    """The innermost frame of our own code, in the text of a stack."""
+    root = str(Path(__file__).parents[2])
+    for frame in _FRAME.finditer(stack):
+        file = frame["file"]
+        if file.startswith(root) and "/.venv/" not in file and "bench/fuzz" not in file:
+            return f"{Path(file).relative_to(root)}:{frame['name']}"
+    return ""
 
 
 def _place(trace: object) -> str:

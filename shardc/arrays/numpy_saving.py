@@ -163,7 +163,7 @@ def _file_name(name: str) -> bytes:
 
 
 def _header(file: str, name: str, dtype: np.dtype[Any], shape: Sequence[int]) -> bytes:
-    if dtype.kind not in "biufc":
+    if dtype.kind not in "biufc" or dtype.isbuiltin != 1:
         raise ShardcError(f"{file}: NumPy's files have no dtype {dtype}, which {name} has")
     stream = io.BytesIO()
     said = {"descr": npy_format.dtype_to_descr(dtype), "fortran_order": False, "shape": tuple(shape)}

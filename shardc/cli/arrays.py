@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
+from numpy.lib import format as npy_format
 from numpy.typing import NDArray
 
 from shardc.cli.driver import write_bytes
@@ -21,7 +23,7 @@ def read_arrays(file: str) -> dict[str, Array]:
         raise ShardcError(f"cannot read {file}: no such file")
     try:
         with np.load(file, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {name: _read(archive, name) for name in archive.files}
     except (OSError, ValueError, BadZipFile, EOFError, AttributeError, TypeError):
         raise ShardcError(
             f"{file} is not an .npz file of arrays", hint="numpy.savez writes one: np.savez(file, x=x, w=w)"
@@ -35,4 +37,19 @@ def write_arrays(file: str, arrays: Mapping[str, Array]) -> None:
 
 def _save(file: str, arrays: Mapping[str, Array]) -> None:
     with open(file, "wb") as stream:
-        np.savez(stream, allow_pickle=False, **arrays)
+        np.savez(stream, allow_pickle=False, **{name: _bytes(array) for name, array in arrays.items()})
+
+
+def _read(archive: np.lib.npyio.NpzFile, name: str) -> Array:
+    """An array. NumPy writes the dtype f8e5m2 of ml_dtypes as one that it does not read."""
+    try:
+        return archive[name]
+    except ValueError:
+        assert archive.zip is not None
+        text = archive.zip.read(f"{name}.npy").replace(b"'<f1'", b"'|V1'", 1)
+        return npy_format.read_array(BytesIO(text), allow_pickle=False)
+
+
+def _bytes(array: Array) -> Array:
+    """An array of a dtype that NumPy has not, as so many bytes."""
+    return array if array.dtype.isbuiltin == 1 else array.view(f"V{array.dtype.itemsize}")

@@ -20,7 +20,7 @@ from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.interpret.arguments import arguments
 from shardc.interpret.compare import Compared, compare
-from shardc.interpret.devices import Show
+from shardc.interpret.hooks import Show
 from shardc.interpret.reference import GraphReference, PythonReference, Reference, python_function
 from shardc.interpret.run import run
 from shardc.options import Options

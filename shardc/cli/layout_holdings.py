@@ -44,7 +44,7 @@ class Holding:
 
     def values(self, shape: Sequence[int]) -> list[NDArray[Any]] | None:
         """Its elements of numpy.arange(size).reshape(shape); None of large tensors and partial results."""
-        if prod(shape) > MOST_VALUES or self.partials > 1:
+        if prod(size or 1 for size in shape) > MOST_VALUES or self.partials > 1:
             return None
         tensor = np.arange(prod(shape)).reshape(tuple(shape))
         return [tensor[np.ix_(*map(_elements, part))] if part else tensor for part in self.parts]

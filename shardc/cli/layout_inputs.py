@@ -59,15 +59,12 @@ def positive(text: str) -> int:
 
 def entries(text: str) -> tuple[Value, ...]:
     """`b,None,(sp,dp)`, also as Python writes it: the entries of a tensor map, or the tuple of all."""
-    value = _parsed(text, f"({text},)")
-    assert isinstance(value, tuple)
-    return tuple(map(_plain, value))
+    return tuple(map(_plain, _listed(text)))
 
 
 def names(text: str) -> tuple[str, ...]:
     """`a,b,c` or `("a", "b", "c")`."""
-    value = _parsed(text, f"({text},)")
-    assert isinstance(value, tuple)
+    value = _listed(text)
     flat = value[0] if len(value) == 1 and isinstance(value[0], tuple) else value
     return tuple(str(_plain(item)) for item in flat)
 
@@ -84,6 +81,13 @@ def strategy(text: str) -> tuple[int, ...]:
     if len(cuts) != len(items):
         raise argparse.ArgumentTypeError(f"'{text}' is not a list of numbers such as 2,1,1,2,1")
     return tuple(cuts)
+
+
+def _listed(text: str) -> tuple[Value, ...]:
+    value = _parsed(text, f"({text},)")
+    if not isinstance(value, tuple):
+        raise argparse.ArgumentTypeError(f"'{text}' is not a list such as a,b")
+    return value
 
 
 def _parsed(text: str, wrapped: str) -> Value:

@@ -72,6 +72,9 @@ def locals_of(function: s.Function, file: str) -> Iterator[Definition]:
     todo: list[object] = [function.body]
     while todo:
         node = todo.pop()
+        if isinstance(node, s.Function | s.Parameter):
+            kind = "parameter" if isinstance(node, s.Parameter) else "function"
+            found.append(Definition(node.name, kind, file, *node.pos[:2], node, function))
         if isinstance(node, s.Target):
             found.append(Definition(node.name, "variable", file, *node.pos[:2], node, function))
         if isinstance(node, tuple) and not isinstance(node, Pos):

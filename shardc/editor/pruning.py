@@ -50,6 +50,9 @@ def given(statement: s.Statement) -> set[str]:
         elif isinstance(one, s.For | s.While):
             found |= {target.name for target in one.carrying}
             found |= {target.name for target in one.collecting} if isinstance(one, s.For) else set()
+        elif isinstance(one, s.Function):
+            found.add(one.name)
+            continue  # what it assigns is its own
         todo += statements(one)
     return found
 
@@ -157,6 +160,13 @@ def _pruned(
         elif any(statement is one for one in wrong) or mentioned(head) & lost or _carries(statement) & lost:
             lost |= given(statement)
             complete = complete and not _returns(statement)
+        elif isinstance(statement, s.Function):
+            inner, whole = _pruned(statement.body, wrong, set(lost), hole)
+            if whole and inner:
+                kept.append(replace(statement, body=inner))
+                lost.discard(statement.name)
+            else:
+                lost.add(statement.name)
         elif isinstance(statement, s.For | s.While):
             inner, _ = _pruned(statement.body, wrong, lost, hole)
             if _carries(statement) & lost or not inner:
@@ -177,7 +187,7 @@ def _pruned(
 
 def _head(statement: s.Statement) -> object:
     """A statement without those inside it."""
-    if isinstance(statement, s.For | s.While):
+    if isinstance(statement, s.For | s.While | s.Function):
         return replace(statement, body=())
     if isinstance(statement, s.If):
         return tuple(condition for condition, _ in statement.branches)
@@ -189,6 +199,8 @@ def _carries(statement: s.Statement) -> set[str]:
 
 
 def _returns(statement: s.Statement) -> bool:
+    if isinstance(statement, s.Function):
+        return False
     return isinstance(statement, s.Return) or any(map(_returns, statements(statement)))
 
 

@@ -8,7 +8,7 @@ from shardc.analysis.shown import device_shown, heading, position_shown
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node
 from shardc.interpret.collectives import Blocks
-from shardc.interpret.devices import Show
+from shardc.interpret.hooks import Show
 
 _ASKS = "Enter goes on, a device's number shows its block, q ends: "
 

@@ -49,7 +49,7 @@ def _blank(before: Row | None, row: Row, rows: Sequence[Row], i: int) -> int:
     if before.opens or _goes_on(rows, i):
         return 0
     if row.level:
-        return min(gap, 1)
+        return max(min(gap, 1), int(_begins_major(rows, i) or _ends_major(rows, i)))
     ends = before.level > 0 or before.major
     least = int(ends or (_begins_major(rows, i) and not (before.comment and gap == 0)))
     return max(least, min(gap, 2))
@@ -67,6 +67,12 @@ def _begins_major(rows: Sequence[Row], i: int) -> bool:
     while rows[i].comment and i + 1 < len(rows) and rows[i + 1].first == rows[i].last + 1:
         i += 1
     return rows[i].major
+
+
+def _ends_major(rows: Sequence[Row], i: int) -> bool:
+    """Whether the row follows a function inside another one."""
+    above = next((one for one in reversed(rows[:i]) if one.level <= rows[i].level and not one.comment), None)
+    return rows[i - 1].level > rows[i].level and above is not None and (above.major or above.joined)
 
 
 def _with_comments(rows: Sequence[Row], comments: Sequence[Comment]) -> list[Row]:
@@ -110,7 +116,7 @@ class _Rows:
             assert not isinstance(inner, Token)
             yield from self._statement(inner, level)
         elif node.data == "function":
-            yield from self._function(node)
+            yield from self._function(node, level)
         elif node.data == "record_type":
             yield from self._record(node)
         elif node.data == "branch":
@@ -122,17 +128,17 @@ class _Rows:
         else:
             yield self._row(str(node.data), [node], level)
 
-    def _function(self, node: Written) -> Iterator[Row]:
+    def _function(self, node: Written, level: int) -> Iterator[Row]:
         *head, body = node.children
         assert not isinstance(body, Token)
         above = head[0]
         if not isinstance(above, Token):
             head = head[1:]
             for number, decorator in enumerate(above.children):
-                yield self._row("decorator", [decorator], 0, major=not number, joined=number > 0)
-            yield from self._block("function", head, body, 0, joined=True)
+                yield self._row("decorator", [decorator], level, major=not number, joined=number > 0)
+            yield from self._block("function", head, body, level, joined=True)
         else:
-            yield from self._block("function", head, body, 0, major=True)
+            yield from self._block("function", head, body, level, major=True)
 
     def _record(self, node: Written) -> Iterator[Row]:
         tokens = [child for child in node.children if not (isinstance(child, Token) and child.type in LAYOUT)]

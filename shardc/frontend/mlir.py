@@ -7,6 +7,7 @@ and a location for every operation. Errors are ShardcErrors that point at the te
 from __future__ import annotations
 
 import re
+import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from math import prod
@@ -88,7 +89,10 @@ def _check_meshes(module: ModuleOp) -> None:
             raise ShardcError(f"mesh {op.sym_name.data} has more than 2^20 devices", location_of(op.location))
 
 
-_WRONG = (VerifyException, ValueError, AssertionError, LookupError, NotImplementedError, TypeError)
+_WRONG = (
+    *(VerifyException, ValueError, AssertionError, LookupError, NotImplementedError, TypeError),
+    *(OverflowError, struct.error),
+)
 """What attributes and operations raise when they are built from wrong text."""
 
 

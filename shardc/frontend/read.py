@@ -9,11 +9,14 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.locations import location_of
+from shardc.dialects.verify import uneven_block
 from shardc.ops import sdy
 from shardc.options import Options
 from shardc.passes.inline_calls import MOST
 
 _SINK = "shardc-opt -sdy-sink-data-flow-edges takes it away"
+
+_WHOLE_BLOCKS = "per-device code has blocks of one size; pad the tensor"
 
 _MLIR = re.compile(
     r'^\s*("?builtin\.module\b|module\s*(?:[@{]|attributes\b)|"?func\.func\b|"?sdy\.mesh\b)', re.MULTILINE
@@ -40,6 +43,7 @@ def _read_shard(text: str, options: Options) -> ModuleOp:
 
 def _read_mlir(text: str, options: Options) -> ModuleOp:
     from shardc.frontend import mlir
+    from shardc.frontend.jax_trees import read_trees
 
     if options.defines:
         raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
@@ -49,6 +53,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
         )
     _check_length(text, options.file)
     module = mlir.read(text, options.file)
+    read_trees(module)
     for op in module.walk():
         if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(
@@ -56,6 +61,9 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
                 location_of(op.location),
                 _SINK,
             )
+        uneven = uneven_block(op) if op.name == sdy.manual_computation.name else ""
+        if uneven:
+            raise ShardcError(uneven, location_of(op.location), _WHOLE_BLOCKS)
     return module
 
 

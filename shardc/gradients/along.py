@@ -13,7 +13,7 @@ from typing import Any
 from shardc.gradients.backward import Backward
 from shardc.gradients.cotangents import zeros
 from shardc.gradients.forward import GROUP, Forward, shardings
-from shardc.gradients.program import Program
+from shardc.gradients.program import Program, derivative_of
 from shardc.gradients.recording import Recorder, Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region
@@ -51,7 +51,7 @@ class Along:
     def plain(self, node: Node, known: dict[int, Any], tangents: Tangents) -> None:
         """By the derivative in the definition."""
         definition = find(node.name)
-        derivative = None if definition is None else definition.derivative
+        derivative = derivative_of(node)
         if definition is None or derivative is None:
             raise self.program.error(f"{node.name.partition('.')[2]} has no derivative", node)
         with self.writer.at(replace(node.loc, name=None)):
@@ -119,7 +119,8 @@ class Along:
             node.regions,
             str(node.attrs.get(GROUP, "")).partition("#")[0],
         )
-        derivative = _derivative(node)
+        derivative = derivative_of(node)
+        assert derivative is not None
         wanted = frozenset(i for i, v in enumerate(node.operands) if v in tangents)
         flows = derivative.flows
         wanted = wanted if flows is None else wanted & set(flows)
@@ -182,12 +183,6 @@ class Along:
         more = self.program.graph.types(tuple(node.results[i] for i in results))
         made = self.forward.emit(node, operands, regions, known, more, **attrs)
         tangents.update(zip((node.results[i] for i in results), made, strict=True))
-
-
-def _derivative(node: Node) -> Any:
-    definition = find(node.name)
-    assert definition is not None
-    return definition.derivative
 
 
 def _loop(run: Along, node: Node, known: dict[int, Any], tangents: Tangents) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
 from shardc.gradients.forward import GROUP, Forward
 from shardc.gradients.marks import STOP
-from shardc.gradients.program import Program
+from shardc.gradients.program import Program, derivative_of
 from shardc.gradients.recording import Writer
 from shardc.gradients.values import Values
 from shardc.graph import Node, Region
 from shardc.layout import Axis
-from shardc.ops import Trait, find, has, hlo, op_of
+from shardc.ops import Trait, has, hlo, op_of
 from shardc.ops.derivative import Missing, Step, Summed
 from shardc.ops.derivatives.elementwise import differentiable
 from shardc.ops.derivatives.terms import Term
@@ -72,8 +72,7 @@ class Backward:
         """By the formula of the operation."""
         program, graph = self.program, self.program.graph
         cts, later = self._taken(node)
-        definition = find(node.name)
-        derivative = None if definition is None else definition.derivative
+        derivative = derivative_of(node)
         if derivative is None:
             short = node.name.partition(".")[2]
             raise program.error(

@@ -20,6 +20,7 @@ from shardc.gradients.marks import STOP
 from shardc.graph import Graph, Node, Region, TensorType, Value
 from shardc.layout import Axis, merge
 from shardc.ops import find, func, hlo, sdy
+from shardc.ops.derivative import Derivative
 from shardc.ops.derivatives.elementwise import differentiable
 
 
@@ -178,8 +179,7 @@ class Program:
     def _plain(self, node: Node) -> None:
         if STOP in node.attrs:
             return
-        definition = find(node.name)
-        derivative = None if definition is None else definition.derivative
+        derivative = derivative_of(node)
         flows = None if derivative is None else derivative.flows
         operands = node.operands if flows is None else [node.operands[i] for i in flows]
         if any(v in self.active for v in operands):
@@ -210,6 +210,15 @@ class Program:
     def error(self, message: str, node: Node, hint: str | None = None) -> ShardcError:
         """An error at an operation."""
         return ShardcError(message, node.loc, hint)
+
+
+def derivative_of(node: Node) -> Derivative | None:
+    """The derivative of an operation, on the operands that it has."""
+    definition = find(node.name)
+    derivative: Derivative | None = None if definition is None else definition.derivative
+    if derivative is None or derivative.alike is None or len(set(node.operands)) > 1:
+        return derivative
+    return derivative.alike
 
 
 _ACTIVITY: dict[str, Any] = {

@@ -4,18 +4,23 @@ from shardc.graph.attrs import LETTERS, ConvDims, Dense, DotDims, GatherDims, Sc
 from shardc.graph.program import Function, Graph, Node, Op, Region, Value, walk
 from shardc.graph.types import (
     DTYPES,
+    FP8,
     UNKNOWN,
     Location,
     TensorType,
+    has_infinities,
     identity,
+    is_builtin,
     is_complex,
     is_float,
     is_inexact,
     is_integer,
+    is_narrow,
 )
 
 __all__ = [
     "DTYPES",
+    "FP8",
     "LETTERS",
     "UNKNOWN",
     "ConvDims",
@@ -31,10 +36,13 @@ __all__ = [
     "ScatterDims",
     "TensorType",
     "Value",
+    "has_infinities",
     "identity",
+    "is_builtin",
     "is_complex",
     "is_float",
     "is_inexact",
     "is_integer",
+    "is_narrow",
     "walk",
 ]

@@ -1,4 +1,4 @@
-"""How a function takes and gives its tensors: which of them are the items of one tuple or record.
+"""How a function takes and gives its tensors: which of them are the items of one tuple, record or dict.
 
 f(x, layer), where a Layer has an `up` and a `down`, takes three tensors: x, layer.up, layer.down.
 """
@@ -14,17 +14,28 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """A tuple; one with `fields` is a record, whose type is called `record`."""
+    """A tuple; one with `fields` is a record, whose type is called `record`, or without such a name a dict.
+
+    The keys of a dict are in order, as JAX has them.
+    """
 
     items: tuple[Tree, ...]
     record: str = ""
     fields: tuple[str, ...] = ()
 
+    @property
+    def is_dict(self) -> bool:
+        return bool(self.fields) and not self.record
+
+    @property
+    def is_tuple(self) -> bool:
+        return not self.fields and not self.record
+
 
 Tree: TypeAlias = "Branch | None"
 """None is a leaf: one tensor."""
 
-Nested: TypeAlias = "T | tuple[Nested[T], ...]"
+Nested: TypeAlias = "T | tuple[Nested[T], ...] | dict[str, Nested[T]]"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +49,7 @@ class Interface:
     def is_flat(self) -> bool:
         """Whether every parameter and every result is a tensor."""
         given = self.results
-        several = given is None or not (given.record or any(given.items))
+        several = given is None or (given.is_tuple and not any(given.items))
         return several and not any(self.arguments.items)
 
     @property
@@ -53,13 +64,19 @@ def flat(parameters: Iterable[str], results: int) -> Interface:
     return Interface(tuple((name, None) for name in parameters), given)
 
 
+def without_dicts(interface: Interface | None) -> Interface | None:
+    """The interface; None, which is one of tensors, if a dict is in it: some programs take none."""
+    trees = (interface.arguments, interface.results) if interface else ()
+    return None if any(branch.is_dict for tree in trees for branch in branches(tree)) else interface
+
+
 def leaf_count(tree: Tree) -> int:
     """How many tensors it has."""
     return 1 if tree is None else sum(map(leaf_count, tree.items))
 
 
 def branches(tree: Tree) -> Iterator[Branch]:
-    """The tuples and records in a tree, those inside others first."""
+    """The tuples, records and dicts in a tree, those inside others first."""
     if tree is not None:
         for item in tree.items:
             yield from branches(item)
@@ -67,8 +84,11 @@ def branches(tree: Tree) -> Iterator[Branch]:
 
 
 def nested(tree: Tree, leaves: Iterator[T]) -> Nested[T]:
-    """Tuples of tuples of these leaves."""
-    return next(leaves) if tree is None else tuple(nested(item, leaves) for item in tree.items)
+    """Tuples and dicts of these leaves; a record is a tuple."""
+    if tree is None:
+        return next(leaves)
+    items = tuple(nested(item, leaves) for item in tree.items)
+    return dict(zip(tree.fields, items, strict=True)) if tree.is_dict else items
 
 
 def arguments_of(interface: Interface | None, tensors: Sequence[T]) -> list[Nested[T]]:
@@ -80,9 +100,9 @@ def arguments_of(interface: Interface | None, tensors: Sequence[T]) -> list[Nest
 
 
 def flattened(value: Nested[T]) -> Iterator[T]:
-    """The leaves of tuples of tuples, in order."""
-    if isinstance(value, tuple):
-        for item in value:  # pyright: ignore[reportUnknownVariableType]
+    """The leaves of tuples and dicts, in order."""
+    if isinstance(value, tuple | dict):
+        for item in value if isinstance(value, tuple) else value.values():  # pyright: ignore[reportUnknownVariableType]
             yield from flattened(item)  # pyright: ignore[reportUnknownArgumentType]
     else:
         yield value

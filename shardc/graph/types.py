@@ -10,6 +10,19 @@ import numpy as np
 
 from shardc.diagnostics import UNKNOWN as UNKNOWN
 from shardc.diagnostics import Location as Location
+from shardc.layout.distribute import neutral
+
+FP8: dict[str, tuple[str, np.dtype]] = {
+    "f8e4m3fn": ("f8E4M3FN", np.dtype(ml_dtypes.float8_e4m3fn)),
+    "f8e5m2": ("f8E5M2", np.dtype(ml_dtypes.float8_e5m2)),
+    "f8e4m3": ("f8E4M3", np.dtype(ml_dtypes.float8_e4m3)),
+    "f8e3m4": ("f8E3M4", np.dtype(ml_dtypes.float8_e3m4)),
+    "f8e4m3fnuz": ("f8E4M3FNUZ", np.dtype(ml_dtypes.float8_e4m3fnuz)),
+    "f8e5m2fnuz": ("f8E5M2FNUZ", np.dtype(ml_dtypes.float8_e5m2fnuz)),
+    "f8e4m3b11fnuz": ("f8E4M3B11FNUZ", np.dtype(ml_dtypes.float8_e4m3b11fnuz)),
+    "f8e8m0fnu": ("f8E8M0FNU", np.dtype(ml_dtypes.float8_e8m0fnu)),
+}
+"""Floats of 8 bits: exponent and mantissa. fn: no infinity, uz: no -0, b11: that bias, u: no sign."""
 
 # name in .shard and JAX -> (MLIR spelling, NumPy type)
 DTYPES: dict[str, tuple[str, np.dtype]] = {
@@ -17,6 +30,7 @@ DTYPES: dict[str, tuple[str, np.dtype]] = {
     "f32": ("f32", np.dtype(np.float32)),
     "bf16": ("bf16", np.dtype(ml_dtypes.bfloat16)),
     "f16": ("f16", np.dtype(np.float16)),
+    **FP8,
     "i64": ("i64", np.dtype(np.int64)),
     "i32": ("i32", np.dtype(np.int32)),
     "i16": ("i16", np.dtype(np.int16)),
@@ -68,7 +82,17 @@ class TensorType:
 
 
 def is_float(dtype: str) -> bool:
-    return dtype in ("f64", "f32", "bf16", "f16")
+    return dtype in ("f64", "f32") or is_narrow(dtype)
+
+
+def is_narrow(dtype: str) -> bool:
+    """A float of 16 or 8 bits: computed, and above all summed, in f32 and rounded once."""
+    return dtype in ("bf16", "f16") or dtype in FP8
+
+
+def is_builtin(dtype: str) -> bool:
+    """Whether NumPy itself has the dtype; the others are those of ml_dtypes."""
+    return DTYPES[dtype][1].isbuiltin == 1
 
 
 def is_complex(dtype: str) -> bool:
@@ -85,18 +109,11 @@ def is_integer(dtype: str) -> bool:
     return dtype[0] in "iu" and dtype[1:].isdigit()
 
 
+def has_infinities(dtype: str) -> bool:
+    """Whether a float dtype has them, which some of 8 bits lack."""
+    return bool(np.isinf(np.array(np.inf).astype(DTYPES[dtype][1])))
+
+
 def identity(kind: str, dtype: str) -> np.generic:
     """The element of `dtype` that changes nothing in a combination by `kind` (sum, prod, max, min)."""
-    return np.array([_identity(kind, dtype)]).astype(DTYPES[dtype][1])[0]
-
-
-def _identity(kind: str, dtype: str) -> float:
-    if kind in ("sum", "prod"):
-        return int(kind == "prod")
-    lowest = kind == "max"
-    if is_float(dtype):
-        return -np.inf if lowest else np.inf
-    if dtype == "bool":
-        return not lowest
-    bounds = np.iinfo(DTYPES[dtype][1])
-    return bounds.min if lowest else bounds.max
+    return DTYPES[dtype][1].type(1) if kind == "prod" else neutral(DTYPES[dtype][1], kind)

@@ -89,5 +89,6 @@ def _random(rng: np.random.Generator, type: TensorType) -> Array:
             hint="give smaller sizes with -D",
         )
     if is_float(type.dtype) or is_complex(type.dtype):
-        return rng.standard_normal(type.shape).astype(type.numpy)
+        drawn = rng.standard_normal(type.shape)
+        return (np.abs(drawn) if type.dtype == "f8e8m0fnu" else drawn).astype(type.numpy)  # it has no sign
     return rng.integers(0, 2 if type.dtype == "bool" else 8, type.shape).astype(type.numpy)

@@ -12,15 +12,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.graph import Graph, TensorType
+from shardc.graph import FP8, Graph, TensorType
 from shardc.interpret.decisions import SAMPLES, Decision, nearby
 from shardc.interpret.reference import Reference
 from shardc.interpret.run import run
-from shardc.interpret.tolerance import allowed, bounds
+from shardc.interpret.tolerance import UNIT, allowed, bounds
 
 Array = NDArray[np.generic]
 
-TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, "c128": 1e-10}
+TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, "c128": 1e-10} | {
+    dtype: 8 * UNIT[dtype] for dtype in FP8
+}
 """Between values of two programs in one dtype: the difference allowed, as a part of the largest element."""
 
 _NOISE = 0.1

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Protocol, cast
+from typing import cast
 
 import numpy as np
 
@@ -17,74 +17,27 @@ from shardc.analysis.summed_copies import summed_copies
 from shardc.diagnostics import ShardcError
 from shardc.graph.program import Graph, Node, Op, Region, walk
 from shardc.interpret.collectives import EXCHANGES, Blocks, Place
+from shardc.interpret.hooks import Env, Hooks
 from shardc.interpret.liveness import captures, deaths
 from shardc.interpret.manual import axes_in, manual_part, manual_place
 from shardc.layout import Axis, LayoutError, Mesh, Sharding, size_of
 from shardc.layout.groups import position_over
-from shardc.ops import Trait, func, has, hlo, meaning, op_of, sdy
-from shardc.ops.definition import Meaning
+from shardc.ops import Trait, func, has, hlo, op_of, sdy
 from shardc.semantics.arrays import Array, Body, quiet
-from shardc.semantics.blocks import BlockError, BrokenPromise, assemble, cut, same
+from shardc.semantics.blocks import BlockError, BrokenPromise, assemble, cut
 from shardc.semantics.lapack import is_known, options_of
 
-Trace = Callable[[Node, list[Blocks]], None]
-"""Called after every node with the blocks of its results."""
-
-Show = Callable[[Node, Blocks, Sequence[int], Callable[[int], bool]], None]
-"""Called with what a node shows, the devices' numbers by position, and which positions have come to it."""
-
-Env = dict[int, Blocks]
-
-Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
-"""Runs a loop or a call in another way; None leaves it to Lockstep."""
-
-Together = Callable[[Op, Sequence[Sequence[Array]]], Sequence[Sequence[Array]] | None]
-"""Computes an operation on the operands of several devices at once; None: they are done one by one."""
-
-
-class Ends(Protocol):
-    """May stand in the place of cutting what a computation of devices takes, and joining what it makes."""
-
-    def cut(self, whole: Blocks, sharding: Sharding) -> Blocks | None: ...
-    def join(self, blocks: Blocks, sharding: Sharding) -> Blocks | None: ...
-
-
 ONE_DEVICE = Place(Mesh("one device", ()), (0,))
+_NONE = Hooks()
 
 
 class Lockstep:
-    """Runs regions of `graph` on the devices of `place`.
+    """Runs regions of `graph` on the devices of `place`, as `hooks` say."""
 
-    `check` demands that devices agree where a manual computation's out_shardings say they hold copies.
-    `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and
-    `together` an operation on all devices; `ends` may say what blocks are of the whole program's values.
-    `turn` is called for every turn of a loop.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        place: Place = ONE_DEVICE,
-        *,
-        check: bool = True,
-        trace: Trace | None = None,
-        meanings: Callable[[str], Meaning | None] = meaning,
-        loop: Loop | None = None,
-        show: Show | None = None,
-        together: Together | None = None,
-        ends: Ends | None = None,
-        turn: Callable[[Node], None] | None = None,
-    ) -> None:
+    def __init__(self, graph: Graph, place: Place = ONE_DEVICE, hooks: Hooks = _NONE) -> None:
         self.graph = graph
         self.place = place
-        self.check = check
-        self.trace = trace
-        self.meanings = meanings
-        self.loop = loop
-        self.show = show
-        self.together = together
-        self.ends = ends
-        self.turn = turn
+        self.hooks = hooks
         self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}
@@ -98,8 +51,8 @@ class Lockstep:
         for node, dying in zip(region.nodes[:-1], self._deaths[id(region)], strict=False):
             values = self.node(node, [env[operand] for operand in node.operands], env)
             env.update(zip(node.results, values, strict=True))
-            if self.trace is not None:
-                self.trace(node, values)
+            if self.hooks.trace is not None:
+                self.hooks.trace(node, values)
             for value in dying:
                 del env[value]
         return [env[result] for result in region.results]
@@ -110,12 +63,12 @@ class Lockstep:
         try:
             if node.name in _CONTROL:
                 return _CONTROL[node.name](self, node, values, env)
-            if has(node.name, Trait.SHOWS) and self.show is not None:
-                self.show(node, values[0], self.place.devices, self._is_awake)
+            if has(node.name, Trait.SHOWS) and self.hooks.show is not None:
+                self.hooks.show(node, values[0], self.place.devices, self._is_awake)
             if node.name in EXCHANGES:
                 bodies = self._bodies(node, env, 0)
                 return EXCHANGES[node.name](self._op(node), values, replace(self.place, bodies=bodies))
-            if self.meanings(node.name) is not None and _is_known(node):
+            if self.hooks.meanings(node.name) is not None and _is_known(node):
                 return self._everywhere(node, values, env)
         except BrokenPromise as error:
             raise ShardcError(str(error), node.loc) from error
@@ -146,14 +99,14 @@ class Lockstep:
 
     def _everywhere(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """The operation on every device; once for devices whose operands are the same objects."""
-        op, computes = self._op(node), self.meanings(node.name)
+        op, computes = self._op(node), self.hooks.meanings(node.name)
         assert computes is not None
         captured = [env[value] for value in captures(node)] if node.regions else []
         keys = [
             tuple(id(blocks[position]) for blocks in (*values, *captured))
             for position in range(self.place.mesh.size)
         ]
-        done = self._at_once(op, values, keys) if self.together is not None and not captured else {}
+        done = {} if captured else self._at_once(op, values, keys)
         results: list[Blocks] = [[] for _ in op.results]
         for position, key in enumerate(keys):
             if key not in done:
@@ -169,9 +122,10 @@ class Lockstep:
     ) -> dict[tuple[int, ...], list[Array]]:
         """Results by the operands' identities, where `together` computes them for several devices."""
         places = {key: position for position, key in enumerate(keys)}
-        if len(places) < 2 or self.together is None:
+        together = self.hooks.together
+        if len(places) < 2 or together is None:
             return {}
-        found = self.together(op, [[blocks[position] for blocks in values] for position in places.values()])
+        found = together(op, [[blocks[position] for blocks in values] for position in places.values()])
         return {} if found is None else dict(zip(places, map(list, found), strict=True))
 
     def _bodies(self, node: Node, env: Env, position: int) -> tuple[Body, ...]:
@@ -193,7 +147,7 @@ class Lockstep:
                 results = self._lanes(callee, dict(zip(callee.args, arrays, strict=True)))
             elif has(node.name, Trait.VIEW):
                 results = arrays
-            elif not node.regions and (computes := self.meanings(node.name)) is not None:
+            elif not node.regions and (computes := self.hooks.meanings(node.name)) is not None:
                 results = computes(self._op(node), arrays)
             else:
                 raise ShardcError(f"{node.name} cannot be run inside the region of a reduction", node.loc)
@@ -206,7 +160,7 @@ class Lockstep:
         callee = self.graph.functions.get(name)
         if callee is None:
             raise ShardcError(f"call of {name}, which is no function", node.loc)
-        otherwise = None if self.loop is None else self.loop(self, node, values, env)
+        otherwise = None if self.hooks.loop is None else self.hooks.loop(self, node, values, env)
         return self.run(callee.body, values, {}) if otherwise is None else otherwise
 
     def inline(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
@@ -223,10 +177,10 @@ class Lockstep:
     def while_(self, node: Node, values: list[Blocks], env: Env) -> list[Blocks]:
         """stablehlo.while. Devices that are done keep their values while others go on."""
         condition, body = node.regions
-        otherwise = None if self.loop is None else self.loop(self, node, values, env)
+        otherwise = None if self.hooks.loop is None else self.hooks.loop(self, node, values, env)
         while otherwise is None:
-            if self.turn is not None:
-                self.turn(node)
+            if self.hooks.turn is not None:
+                self.hooks.turn(node)
             (goes_on,) = self.run(condition, values, env)
             predicates = [bool(block) for block in goes_on]
             if not any(predicates):
@@ -270,7 +224,7 @@ class Lockstep:
         inner = position_over(place.mesh, axes_in(own, place.mesh)).tolist()
         ins = cast("tuple[Sharding, ...]", node.attrs["in_shardings"])
         blocks: list[Blocks] = []
-        ends = self.ends if self.place.mesh.size == 1 and inner == list(range(own.size)) else None
+        ends = self.hooks.ends if self.place.mesh.size == 1 and inner == list(range(own.size)) else None
         for arrays, sharding in zip(values, ins, strict=True):
             known = ends.cut(arrays, manual_part(sharding, own)) if ends else None
             if known:
@@ -281,17 +235,7 @@ class Lockstep:
                 key: cut(array, manual_part(sharding, own)) for key, array in zip(ids, arrays, strict=True)
             }
             blocks.append([parts[ids[o]][i] for o, i in zip(outer, inner, strict=True)])
-        runner = Lockstep(
-            self.graph,
-            place,
-            check=self.check,
-            trace=self.trace,
-            meanings=self.meanings,
-            loop=self.loop,
-            show=self.show,
-            together=self.together,
-            turn=self.turn,
-        )
+        runner = Lockstep(self.graph, place, replace(self.hooks, ends=None))
         results = runner.run(node.regions[0], blocks, {})
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
         order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
@@ -314,7 +258,7 @@ class Lockstep:
             parts = [blocks[position] for position in positions]
             key = tuple(map(id, parts))
             if key not in done:
-                done[key] = assemble(parts, manual_part(sharding, own), shape, self.check)
+                done[key] = assemble(parts, manual_part(sharding, own), shape, self.hooks.check)
             wholes.append(done[key])
         return wholes
 
@@ -354,5 +298,3 @@ _CONTROL: dict[str, Callable[[Lockstep, Node, list[Blocks], Env], list[Blocks]]]
     sdy.all_reduce.name: Lockstep.reduction,
     sdy.reduce_scatter.name: Lockstep.reduction,
 }
-
-__all__ = ["BlockError", "Blocks", "Lockstep", "Place", "Trace", "assemble", "cut", "manual_place", "same"]

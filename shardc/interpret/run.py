@@ -12,7 +12,8 @@ from shardc.graph.builder import Body
 from shardc.graph.program import Graph
 from shardc.graph.types import TensorType
 from shardc.interpret.collectives import Blocks, Place
-from shardc.interpret.devices import ONE_DEVICE, Env, Lockstep, Show, Trace
+from shardc.interpret.devices import ONE_DEVICE, Lockstep
+from shardc.interpret.hooks import Env, Hooks, Show, Trace
 from shardc.semantics.arrays import Array
 from shardc.semantics.reduction import dtype_name
 
@@ -42,7 +43,7 @@ def run(
             raise ValueError(
                 f"argument {number} of {entry.name} is {type}, got {array.dtype}{list(array.shape)}"
             )
-    machine = Lockstep(graph, check=check, trace=trace, show=show)
+    machine = Lockstep(graph, hooks=Hooks(check, trace, show=show))
     return [result[0] for result in machine.run(entry.body, [[array] for array in inputs], {})]
 
 

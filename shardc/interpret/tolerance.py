@@ -3,7 +3,8 @@
 The sum of n terms, in any order, is off by at most about lambda sqrt(n) u times the sum of their magnitudes,
 u the unit roundoff, with a chance of 1 - 2 exp(-lambda^2 / 2) (Higham and Mary, *A new approach to
 probabilistic rounding error analysis*, 2019). Roundings one behind the other are independent: their squares
-add up. 16-bit floats are summed in f32 and rounded once for every device that has a part of the sum.
+add up. Floats of 16 and 8 bits are summed in f32 and rounded once for every device that has a part of the
+sum.
 
 What a program does to its roundings (cancellation, growth) is not known from its text. It is measured: on
 one device, in the program's own dtype, against f64. The devices may be off by FACTOR times that, and by the
@@ -13,11 +14,22 @@ bound of their own sums, where one device happens to be exact.
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any, cast
 
-from shardc.graph import Graph, Node, Region
+from ml_dtypes import finfo
+
+from shardc.graph import FP8, Graph, Node, Region, is_narrow
 from shardc.ops import Trait, find, has, op_of
 
-UNIT = {"f64": 2.0**-53, "f32": 2.0**-24, "f16": 2.0**-11, "bf16": 2.0**-8, "c64": 2.0**-24, "c128": 2.0**-53}
+UNIT = {
+    "f64": 2.0**-53,
+    "f32": 2.0**-24,
+    "f16": 2.0**-11,
+    "bf16": 2.0**-8,
+    "c64": 2.0**-24,
+    "c128": 2.0**-53,
+    **{name: float(cast(Any, finfo(numpy)).eps) / 2 for name, (_, numpy) in FP8.items()},
+}
 """Unit roundoffs; integers have none."""
 
 LAMBDA = 4.0
@@ -30,7 +42,7 @@ FACTOR = 8.0
 def rounding(terms: float, dtype: str, parts: int = 1) -> float:
     """The square of the error of a sum of `terms` terms in `parts` parts, relative to its magnitudes."""
     unit = UNIT.get(dtype, 0.0)
-    within = UNIT["f32"] if dtype in ("f16", "bf16") else unit
+    within = UNIT["f32"] if is_narrow(dtype) else unit
     return terms * within**2 + (parts + 1) * unit**2
 
 

@@ -10,13 +10,14 @@ from typing import cast
 import numpy as np
 
 from shardc.graph import Graph, Node, Op, Region, TensorType
-from shardc.graph.types import DTYPES
-from shardc.interpret.devices import Lockstep, Trace
+from shardc.graph.types import DTYPES, FP8
+from shardc.interpret.devices import Lockstep
+from shardc.interpret.hooks import Hooks, Trace
 from shardc.ops import hlo, meaning
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array, Body
 
-WIDER = {"f32": "f64", "bf16": "f64", "f16": "f64", "c64": "c128"}
+WIDER = {"f32": "f64", "bf16": "f64", "f16": "f64", **dict.fromkeys(FP8, "f64"), "c64": "c128"}
 """What dtypes become."""
 
 _NARROW = "narrow types"
@@ -32,7 +33,7 @@ def widened(array: Array) -> Array:
 def run_wide(graph: Graph, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
     """The entry's results in f64; see `run`."""
     wide = _wide_graph(graph)
-    machine = Lockstep(wide, check=False, trace=trace, meanings=_meaning)
+    machine = Lockstep(wide, hooks=Hooks(check=False, trace=trace, meanings=_meaning))
     return [result[0] for result in machine.run(wide.main.body, [[widened(array)] for array in inputs], {})]
 
 

@@ -62,7 +62,7 @@ def differentiable(function: Flat, program: Lowered, compiled: Compiled) -> Flat
 
 
 def _run(program: Lowered, leaves: Sequence[Any]) -> list[Any]:
-    return typed(program.run(*plain(leaves)), jax.tree.leaves(program.results))
+    return typed(program.run(*program.nested(plain(leaves))), jax.tree.leaves(program.results))
 
 
 @dataclass(frozen=True, eq=False)

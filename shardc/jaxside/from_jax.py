@@ -1,4 +1,4 @@
-"""`shardc.from_jax`: a JAX function compiled once, for either target, as a function of flat leaves."""
+"""`shardc.from_jax`: a JAX function compiled once, for either target."""
 
 from __future__ import annotations
 
@@ -21,8 +21,9 @@ def from_jax(
 ) -> Program:
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
-    `main` takes and returns flat lists: the leaves of the arguments' pytrees, in order. `shardc.jit` gives a
-    function of the trees. Without a sharding, the program is for one device. prove: as in `shardc.compile`.
+    `main` takes and gives dicts as the function does, lists as tuples, and other objects as tuples of their
+    fields; the items of `*args`, and of an argument that is a tuple, are arguments of their own. Without a
+    sharding, the program is for one device. prove: as in `shardc.compile`.
     """
     chosen = options_of("from_jax", JaxOptions, None, named)
     stages = staged(function, in_shardings=in_shardings, out_shardings=out_shardings)

@@ -102,6 +102,8 @@ class Jitted:
         self._name = getattr(function, "__name__", "function")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if jax.config.jax_disable_jit:
+            return self._function(*args, **kwargs)
         if _INSIDE.get():
             return self._plain(*args, **kwargs)
         return self._call(args, kwargs)(*args, **kwargs)

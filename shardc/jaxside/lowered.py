@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import cached_property
@@ -14,6 +14,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 from shardc import api
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
+from shardc.graph.trees import arguments_of
 from shardc.jaxside.callbacks import HostFunctions, calls_host
 from shardc.jaxside.placement import abstract, equations, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
@@ -120,6 +121,10 @@ class Lowered:
         mesh = self.device_mesh
         setattr(self.program.module, "mesh", lambda: mesh)
         return self.program.main
+
+    def nested(self, leaves: Sequence[Any]) -> list[Any]:
+        """The arguments of `run` that have these leaves."""
+        return list(arguments_of(self.program.interface, leaves))
 
     def compiled_by(self, compiler: Callable[[], Any]) -> Lowered:
         """The same, with what `compile` calls."""

@@ -115,7 +115,8 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
         lambda: blocks.update(inputs_of(given.inputs, params, own))
     )  # nobody leaves the others waiting
     local = {name: joined(held, params[name]) for name, held in blocks.items()}
-    found = results_of(module.main_local(*arguments_of(local)), results)
+    made = module.main_local(*arguments_of(local))
+    found = results_of(jax.block_until_ready(made), results)  # nothing is said before they are there
     if given.outputs:
         held = {name: _held(array, numbers) for name, array in found.items()}
         save(given.outputs, held, results, group)

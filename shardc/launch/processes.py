@@ -88,10 +88,13 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
                     running.append(_start(command))
             for one in running:
                 _show_output(one)
-            return _watch(running, limit, say)
+            code, failure = _watch(running, limit)
         finally:
             with _uninterrupted():
                 _end(running)
+    if failure:
+        say(failure)  # the last line: the others have more to say when one is gone
+    return code
 
 
 @contextmanager
@@ -166,15 +169,15 @@ def _show(source: IO[bytes], target: IO[bytes], command: Command) -> None:
             target.flush()
 
 
-def _watch(running: Sequence[_Running], limit: float | None, say: Callable[[str], object]) -> int:
+def _watch(running: Sequence[_Running], limit: float | None) -> tuple[int, str]:
+    """Wait until all are done or one has failed: the exit code, and what has failed."""
     ends = None if limit is None else time.monotonic() + limit
     waiting = list(running)
     with _ending(running) as next_to_end:
         while waiting:
             if ends is not None and time.monotonic() > ends:
                 names = ", ".join(one.command.name for one in waiting)
-                say(f"{names} did not end within the limit")
-                return TIMED_OUT
+                return TIMED_OUT, f"{names} did not end within the limit"
             one = next_to_end(waiting)
             for other in waiting:
                 if other.command.ranks is not None:
@@ -185,12 +188,11 @@ def _watch(running: Sequence[_Running], limit: float | None, say: Callable[[str]
                 ranks = one.command.ranks
                 first = ranks.first(code) if ranks is not None else None
                 name, code = first or (one.command.name, code)
-                say(f"{name} {_how(code)}")
-                return code if code > 0 else 128 - code
+                return (code if code > 0 else 128 - code), f"{name} {_how(code)}"
             waiting.remove(one)
             late = time.monotonic() + LATE
             ends = late if ends is None else min(ends, late)
-    return 0
+    return 0, ""
 
 
 @contextmanager

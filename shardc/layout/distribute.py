@@ -7,9 +7,10 @@ in different notations, exchange tensors through these two functions. No padding
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from ml_dtypes import finfo
 from numpy.typing import NDArray
 
 from shardc.layout.mesh import LayoutError
@@ -99,11 +100,15 @@ def _check_copies(held: Blocks, groups: Sequence[Sequence[int]], devices: Sequen
 
 
 def neutral(dtype: np.dtype[Any], kind: str) -> Any:
-    """What changes nothing when combined by `kind`."""
+    """What changes nothing when combined by `kind` (sum, max, min)."""
     if kind == "sum":
         return dtype.type(0)
     if dtype.kind == "b":
-        return kind == "min"
+        return dtype.type(kind == "min")
     if dtype.kind in "iu":
-        return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
-    return dtype.type(-np.inf if kind == "max" else np.inf)
+        ends = np.iinfo(dtype).min, np.iinfo(dtype).max
+    elif np.isinf(np.array(np.inf).astype(dtype)):
+        ends = -np.inf, np.inf
+    else:  # a float of 8 bits without infinities
+        ends = cast(Any, finfo(dtype)).min, cast(Any, finfo(dtype)).max
+    return dtype.type(ends[0 if kind == "max" else 1])

@@ -51,6 +51,8 @@ class Mesh:
             if names.count(name) > 1:
                 raise LayoutError(f"mesh {self.name} has two axes called {name}")
         if self.device_ids is not None:
+            if min(self.device_ids, default=0) < 0:
+                raise LayoutError(f"mesh {self.name} has a device number below 0")
             if len(self.device_ids) != self.size:
                 raise LayoutError(
                     f"mesh {self.name} has {self.size} positions but {len(self.device_ids)} device numbers"

@@ -65,10 +65,9 @@ def _of_rank(target: Sharding, lists: Sequence[Axes]) -> Sequence[Axes]:
 
 
 def _without(axes: Axes, gone: Axes, target: Sharding) -> Axes:
-    """`axes` without those at its end, in any order."""
+    """`axes` without those at its end."""
     left = subtract(axes, gone)
-    kept = merge((*left, *gone))
-    if {part for part in subtract(kept, axes)} or axes[: len(left)][:-1] != left[:-1]:
+    if merge((*left, *gone)) != merge(axes):
         raise LayoutError(f"{target} does not end in the axes that the change adds to it")
     return left
 

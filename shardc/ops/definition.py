@@ -28,6 +28,10 @@ RuleFunction = Callable[[Op], FactorRule | None]
 """The factor rule of one operation; None if these operands have none."""
 
 
+Moved = tuple[tuple[int, ...], tuple[int, ...]]
+"""Bytes read of each operand, bytes written of each result."""
+
+
 class Meaning(Protocol):
     """What an operation computes: the list of its results. `bodies` are its regions as functions of arrays;
     they are not needed where `op.combiner` names what the region does.
@@ -72,12 +76,12 @@ class Trait(Enum):
 class Work:
     """What running an operation once takes on one device.
 
-    `operations` counts arithmetic on elements; `touched` counts the bytes read and written where that is not
-    all operands and all results (a gather reads only the rows that it takes).
+    `operations` counts arithmetic on elements. `moved` are the bytes read of each operand and written of each
+    result, where that is not all of them (a gather reads only the rows that it takes), by their types.
     """
 
     operations: Callable[[Op], int]
-    touched: Callable[[Op], int] | None = None
+    moved: Callable[[Op], Moved] | None = None
 
 
 def per_result(op: Op) -> int:
@@ -95,10 +99,17 @@ def per_update(op: Op) -> int:
     return op.operands[-1].size
 
 
+def kept(op: Op) -> Moved:
+    """Of the first operand is read what the result has of it; the others are read whole."""
+    others = (type.nbytes for type in op.operands[1:])
+    return (op.results[0].nbytes, *others), (op.results[0].nbytes,)
+
+
 COMPUTES = Work(per_result)
 READS = Work(per_operand)
 UPDATES = Work(per_update)
 FREE = Work(lambda op: 0)
+KEEPS = Work(lambda op: 0, kept)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,6 +85,8 @@ class Derivative:
     singly: tuple[int, ...] = ()
     every: bool = False
     """Linear in all its operands together, however many there are."""
+    alike: Derivative | None = None
+    """That of the operation on one value, as all its operands: x * x has one term."""
 
 
 def _nothing(step: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Mapping[int, Any]:

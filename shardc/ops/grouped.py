@@ -7,6 +7,7 @@ numbers are those of the whole mesh. shardc's own per-device code (ops/collectiv
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import cast
 
 from shardc.graph import Dense, Op, TensorType
 from shardc.ops import result_types as types
@@ -75,6 +76,14 @@ def _changes(*keys: str) -> RuleFunction:
     return rule
 
 
+def _paired(op: UntypedOp) -> Types:
+    """The operand's type; each pair of devices is two."""
+    pairs = op.tuple_of("source_target_pairs", cast("type[tuple[object, ...]]", tuple))
+    if any(len(pair) != 2 for pair in pairs):
+        raise op.error("has source_target_pairs that are not pairs")
+    return types.same(op)
+
+
 def _exchange(
     name: str, doc: str, infer: Infer, rule: RuleFunction, syntax: Syntax, result: TensorType, **attrs: object
 ) -> OpDef:
@@ -139,7 +148,7 @@ reduce_scatter = _exchange(
 collective_permute = _exchange(
     "stablehlo.collective_permute",
     "Sends blocks along pairs of devices; who gets nothing has zeros.",
-    types.same,
+    _paired,
     opaque,
     replace(_ONE, attrs={"source_target_pairs": "pairs", "channel_handle": "channel?"}),
     BLOCK,

@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.planning.printed import without_lines
+
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
@@ -60,5 +62,7 @@ def _from(start: int, after: Sequence[Sequence[tuple[int, float]]]) -> list[floa
 
 
 def milp(costs: Vector, **options: Any) -> Any:
-    """scipy.optimize.milp."""
-    return importlib.import_module("scipy.optimize").milp(costs, **options)
+    """scipy.optimize.milp, which prints nothing."""
+    optimize = importlib.import_module("scipy.optimize")
+    with without_lines(b"Highs"):
+        return optimize.milp(costs, **options)

@@ -17,7 +17,7 @@ from shardc.proof.draws import Draw
 from shardc.proof.induction import Note, Plan
 from shardc.proof.reduced import Reduced
 from shardc.proof.report import ASSUMED
-from shardc.proof.values import is_exact
+from shardc.proof.values import parts
 from shardc.proof.verdict import Proof
 from shardc.semantics.arrays import Array
 
@@ -120,9 +120,10 @@ def _loop(note: Note) -> dict[str, object]:
 
 
 def digest(array: Array) -> str:
-    """A hash of an array's elements; of exact ones their residues."""
-    elements = array["residue"] if is_exact(array) else array
-    return sha256(repr((array.shape, elements.dtype.str)).encode() + elements.tobytes()).hexdigest()
+    """A hash of an array's elements; of exact ones their residues, of complex ones those of both parts."""
+    made_of = [part["residue"] for part in parts(array)] or [array]
+    shape = repr((array.shape, made_of[0].dtype.str)).encode()
+    return sha256(shape + b"".join(elements.tobytes() for elements in made_of)).hexdigest()
 
 
 def _shapes(graph: Graph) -> list[str]:

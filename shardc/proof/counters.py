@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from shardc.graph import Graph, Node, Region, is_float
+from shardc.graph import Graph, Node, Region
+from shardc.graph.types import is_inexact
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.interpret.liveness import captures
 from shardc.ops import Trait, func, has, hlo, sdy
-from shardc.proof.values import is_exact
+from shardc.proof.values import parts
 from shardc.semantics.arrays import Array
 
 MOST_TRIPS = 1 << 14
@@ -58,8 +59,8 @@ class _Known:
 def trips(machine: Lockstep, node: Node, values: Sequence[Blocks], env: Mapping[int, Blocks]) -> Trips | None:
     """The loop's iterations; None where they depend on floats, or there are too many."""
     graph, (condition, body) = machine.graph, node.regions
-    carried = {n for n, value in enumerate(node.operands) if not is_float(graph.type(value).dtype)}
-    around = {v: env[v] for v in captures(node) if v in env and not is_exact(env[v][0])}
+    carried = {n for n, value in enumerate(node.operands) if not is_inexact(graph.type(value).dtype)}
+    around = {v: env[v] for v in captures(node) if v in env and not parts(env[v][0])}
     while True:
         state: Mapping[int, Blocks] = {number: values[number] for number in carried}
         found = _step(machine, body, state, around)[0]
@@ -126,7 +127,7 @@ def _pass(pairs: zip[tuple[int, int]], source: _Known, target: _Known) -> None:
 def _node(machine: Lockstep, node: Node, known: _Known) -> None:
     used = (*node.operands, *captures(node))
     varying = [value for value in used if value in known.varies]
-    plain = not node.regions and not any(is_float(machine.graph.type(v).dtype) for v in node.results)
+    plain = not node.regions and not any(is_inexact(machine.graph.type(v).dtype) for v in node.results)
     if plain and all(value in known.values for value in used):
         operands = [known.values[value] for value in node.operands]
         found = machine.node(node, operands, {})

@@ -15,11 +15,13 @@ from typing import NamedTuple, cast
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
+from shardc.graph.types import is_complex
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import meeting
 from shardc.proof.field import PRIME
+from shardc.proof.meanings_elementwise import MOST_FACTORS
 
 _MOST = PRIME
 
@@ -65,10 +67,23 @@ _PAIRS: Mapping[str, Callable[[Degree, Degree], Degree]] = {
     hlo.subtract.name: _sum,
     hlo.multiply.name: _product,
     hlo.divide.name: _quotient,
+    hlo.complex_.name: _sum,
+    hlo.remainder.name: _sum,
 }
 _CHOICES = {
     definition.name
-    for definition in (hlo.maximum, hlo.minimum, hlo.clamp, hlo.select, hlo.abs_, hlo.negate, hlo.convert)
+    for definition in (
+        hlo.maximum,
+        hlo.minimum,
+        hlo.clamp,
+        hlo.select,
+        hlo.abs_,
+        hlo.negate,
+        hlo.convert,
+        hlo.reduce_precision,
+        hlo.real,
+        hlo.imag,
+    )
 }
 _TREES = {hlo.reduce.name, hlo.reduce_window.name}
 _REDUCTIONS = {spmd.all_reduce.name, spmd.reduce_scatter.name, hlo.all_reduce.name, hlo.reduce_scatter.name}
@@ -156,6 +171,10 @@ class Degrees:
         return self._region(node.regions[0], [*starts, *elements])
 
     def _plain(self, node: Node, operands: list[Degree]) -> Degree:
+        if node.operands and is_complex(self.graph.type(node.operands[0]).dtype):
+            found = self._of_complex(node, operands)
+            if found is not None:
+                return found
         if node.name == hlo.divide.name and not self.divides:
             self._hashed(node, operands[1].top)
             return _product(operands[0], VARIABLE)
@@ -164,6 +183,14 @@ class Degrees:
             return Degree(0, 1) if self.divides else VARIABLE
         if node.name in _PAIRS:
             return _PAIRS[node.name](*operands)
+        if node.name == hlo.power.name:
+            base = operands[0]
+            self._hashed(node, max(d.top + d.bottom for d in operands))
+            return Degree(max(1, base.top * MOST_FACTORS), base.bottom * MOST_FACTORS)
+        if node.name == hlo.fft.name:
+            for length in cast("Sequence[int]", node.attrs["fft_length"]):
+                operands = [_sum_of(_product(operands[0], VARIABLE), length)]
+            return operands[0]
         if node.name == chlo.square.name:
             return _product(*operands * 2)
         if node.name in (hlo.dot_general.name, hlo.convolution.name):
@@ -176,6 +203,16 @@ class Degrees:
             self._hashed(node, max(d.top + d.bottom for d in operands))
             return VARIABLE
         return _either(*operands)
+
+    def _of_complex(self, node: Node, operands: list[Degree]) -> Degree | None:
+        """Of operations whose degrees are others for pairs, over one denominator, than for reals."""
+        if node.name == hlo.abs_.name:
+            self._hashed(node, 2 * (operands[0].top + operands[0].bottom))
+            return VARIABLE
+        if node.name == hlo.divide.name and self.divides:
+            a, b = operands
+            return Degree(a.top + b.top + b.bottom, a.bottom + 2 * b.top)
+        return None
 
     def _hashed(self, node: Node, degree: int) -> None:
         self.arguments[node.id] = max(self.arguments.get(node.id, 1), degree)

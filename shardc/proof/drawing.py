@@ -6,9 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, log
 
-from shardc.graph import Graph, is_float
+from shardc.graph import Graph
+from shardc.graph.types import is_inexact
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, NEGATIVE, Draw
+from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan
@@ -58,6 +60,7 @@ class Run:
     law: bool = False
     layers: Layers | None = None
     more: int = 0
+    budget: Budget | None = None
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -117,18 +120,18 @@ def missed_of(run: Run) -> float:
 def wanted_of(whole: Graph, size: int) -> int:
     """How many draws are to decide."""
     types = whole.types(whole.main.body.args)
-    few = any(not is_float(type.dtype) and type.size <= FEW for type in types)
+    few = any(not is_inexact(type.dtype) and type.size <= FEW for type in types)
     return SAMPLED_DRAWS if few and size <= SOON else DRAWS
 
 
 def draws_of(seed: int, run: Run) -> Iterator[Draw]:
     number = 0
     while number < ATTEMPTS * run.wanted:
-        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)])
+        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)], budget=run.budget)
         number += 1
 
 
 def sampled(whole: Graph) -> list[str]:
-    """The dtypes of arguments that are no floats: their values are sampled."""
+    """The dtypes of arguments that are whole numbers: their values are sampled."""
     types = whole.types(whole.main.body.args)
-    return sorted({type.dtype for type in types if not is_float(type.dtype)})
+    return sorted({type.dtype for type in types if not is_inexact(type.dtype)})

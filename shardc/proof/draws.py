@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from shardc.graph import Node, TensorType
 from shardc.proof import values
+from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
 from shardc.semantics.arrays import Array
@@ -45,6 +46,8 @@ class Draw:
     pending: set[bool] = field(default_factory=set[bool])
     pending_hashes: Counter[str] = field(default_factory=Counter[str])
     exponents: Exponents | None = None
+    budget: Budget | None = None
+    """What may be computed yet, in all draws; None: all there is."""
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""
@@ -83,6 +86,9 @@ class Draw:
 
     def _input(self, rng: np.random.Generator, type: TensorType, scale: float, largest: int) -> Array:
         dtype = values.stands_for(type.dtype)
+        if dtype == values.COMPLEX:
+            real, imaginary = (self._input(rng, type.with_dtype("f64"), scale, largest) for _ in range(2))
+            return values.pair(real, imaginary)
         if dtype != values.EXACT:
             return _integers(rng, type, self.kind, largest)
         if self.kind == "tied":

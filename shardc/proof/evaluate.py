@@ -10,9 +10,16 @@ import numpy as np
 
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
-from shardc.interpret.devices import Blocks, Lockstep, Trace
+from shardc.interpret.devices import Blocks, Lockstep
+from shardc.interpret.hooks import Hooks, Trace
 from shardc.ops import Trait, has, sdy
-from shardc.proof import meanings_elementwise, meanings_structural, numbers
+from shardc.proof import (
+    meanings_complex,
+    meanings_elementwise,
+    meanings_fourier,
+    meanings_structural,
+    numbers,
+)
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
@@ -24,7 +31,7 @@ from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
-TABLES = (meanings_elementwise, meanings_structural, numbers)
+TABLES = (meanings_complex, meanings_elementwise, meanings_fourier, meanings_structural, numbers)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
 
 
@@ -58,6 +65,8 @@ def evaluate(
 
     def counted(node: Node, values: list[Blocks]) -> None:
         counts[node.id] += 1
+        if draw.budget is not None:
+            draw.budget.spend(graph, node, len(values[0]) if values else 1)
         draw.settled(node)
         if trace is not None:
             trace(node, values)
@@ -71,9 +80,8 @@ def evaluate(
             raise Beyond(f"more than {MOST_TURNS:,} turns of the loop in line {node.loc.line}")
 
     lemmas = loop.lemmas if loop else None
-    machine = Lockstep(
-        graph, meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned
-    )
+    hooks = Hooks(meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned)
+    machine = Lockstep(graph, hooks=hooks)
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, arguments, {})
@@ -117,7 +125,7 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
     `evaluate_both` does.
     """
     exponents = Exponents()
-    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents)
+    first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents, budget=draw.budget)
     with modulo(ORDER_BITS), numbers.real_copies():
         inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
         evaluate_both(whole, local, first, inputs, plan)

@@ -7,7 +7,7 @@ as good as a name). From the wrong result the way goes back through values that 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from shardc.proof.draws import Draw
 from shardc.proof.evaluate import evaluate
 from shardc.proof.numbers import really_equal
 from shardc.proof.reduced import Reduced
-from shardc.proof.values import is_exact, same
+from shardc.proof.values import is_exact, parts, same
 from shardc.semantics.arrays import Array
 
 _ROUNDED = 2.0**-21
@@ -58,16 +58,14 @@ class Difference:
 def difference(
     shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int, want: Array, have: Array
 ) -> Difference:
-    """Describe the difference of result `number`."""
-    differ = ~same(want, have)
+    """Describe the difference of result `number`; what that takes is not counted."""
+    draw = replace(draw, budget=None)
+    sizes = [_size(array) for array in (want, have)]
+    both = zip(parts(want) or [want], parts(have) or [have], strict=True)
+    seen = [(*_seen(*pair, np.maximum(*sizes)), *pair) for pair in both]
+    really, rounded, differ, want, have = max(seen, key=lambda each: (*each[:2], each[2].any()))
     if is_exact(want):
-        real = differ & ~really_equal(want, have)
-        far = real & ~_near(want, have)
-        really, rounded = bool(far.any()), bool(real.any())
-        differ = far if really else real if rounded else differ
         want, have = want["shadow"], have["shadow"]
-    else:
-        really, rounded = True, False
     index = tuple(int(i) for i in np.argwhere(differ)[0])
     path = _path(shapes, draw, inputs, number)
     result = shapes.whole.main.body.results[number]
@@ -76,15 +74,32 @@ def difference(
     return Difference(number, index, want.shape, *values, really, path, loc, rounded)
 
 
-def _near(want: Array, have: Array) -> np.ndarray:
+def _seen(want: Array, have: Array, size: Array) -> tuple[bool, bool, Array]:
+    """Whether real values differ, whether they do by as little as rounded constants change, and where."""
+    differ = ~same(want, have)
+    if not is_exact(want):
+        return bool(differ.any()), False, differ
+    real = differ & ~really_equal(want, have)
+    far = real & ~_near(want, have, size)
+    really, rounded = bool(far.any()), bool(real.any())
+    return really, rounded, far if really else real if rounded else differ
+
+
+def _near(want: Array, have: Array, size: Array) -> Array:
     """Where real values are numbers, equal but for what rounded constants change."""
     a, b = want["shadow"], have["shadow"]
     with np.errstate(invalid="ignore"):
-        return np.isfinite(a - b) & (np.abs(a - b) <= _ROUNDED * np.maximum(np.abs(a), np.abs(b)))
+        return np.isfinite(a - b) & (np.abs(a - b) <= _ROUNDED * size)
+
+
+def _size(array: Array) -> Array:
+    """The sizes of real values: of complex ones those of their larger part."""
+    found = [np.abs(part["shadow"]) for part in parts(array)]
+    return np.maximum.reduce(found) if found else np.zeros(array.shape)
 
 
 def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> tuple[Step, ...]:
-    known: list[Array] = [array["residue"].reshape(-1) for array in inputs if is_exact(array)]
+    known = _residues([[array] for array in inputs])
 
     def of_whole(node: Node, values: list[Blocks]) -> None:
         known.extend(_residues(values))
@@ -115,7 +130,7 @@ def _occur(found: Array, right: Array) -> bool:
 
 def _residues(values: list[Blocks]) -> list[Array]:
     blocks = {id(block): block for each in values for block in each}
-    return [block["residue"].reshape(-1) for block in blocks.values() if is_exact(block)]
+    return [part["residue"].reshape(-1) for block in blocks.values() for part in parts(block)]
 
 
 def _makers(graph: Graph) -> dict[int, tuple[Node, int]]:

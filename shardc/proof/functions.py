@@ -1,4 +1,7 @@
-"""Functions that no algebra is known of: random functions of the residues, the real ones of the shadows."""
+"""Functions that no algebra is known of: random functions of the residues, the real ones of the shadows.
+
+Of complex numbers each part of the result is a random function of both parts of the operands.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,11 @@ import numpy as np
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
+from shardc.graph.types import is_complex as is_complex_dtype
 from shardc.ops import chlo, find, hlo
 from shardc.proof import field
 from shardc.proof.draws import Draw
-from shardc.proof.values import INF, NAN, NEGATIVE_INF, Floats, exact, make, whole
+from shardc.proof.values import INF, NAN, NEGATIVE_INF, exact, is_complex, make, pair, parts, same, whole
 from shardc.semantics.arrays import Array
 
 KNOWN: dict[str, tuple[float, ...]] = {
@@ -33,17 +37,20 @@ KNOWN: dict[str, tuple[float, ...]] = {
 """The arguments beside the infinities at which a function's value is a number that the programs may know."""
 
 
-def real(op: Op, shadows: Sequence[Floats]) -> Floats:
-    """The operation's meaning in f64."""
+def real(op: Op, shadows: Sequence[Array]) -> Array:
+    """The operation's meaning in f64, or in complex numbers of two."""
     definition = find(op.name)
     assert definition is not None and definition.meaning is not None
-    wide = tuple(TensorType(type.shape, "f64") for type in op.results)
+    dtypes = [("c128" if is_complex_dtype(type.dtype) else "f64") for type in op.results]
+    wide = tuple(TensorType(type.shape, dtype) for type, dtype in zip(op.results, dtypes, strict=True))
     (result,) = definition.meaning(replace(op, results=wide), [np.asarray(s) for s in shadows])
-    return np.asarray(result, np.float64)
+    return np.asarray(result, wide[0].numpy)
 
 
 def random_function(draw: Draw, op: Op, arrays: Sequence[Array]) -> list[Array]:
     """An elementwise operation as a random function of its operands' residues."""
+    if any(map(is_complex, arrays)):
+        return [_complex_function(draw, op, arrays)]
     operands = [exact(array) for array in arrays]
     shape = np.broadcast_shapes(*(operand.shape for operand in operands))
     residues = [np.broadcast_to(operand["residue"], shape) for operand in operands]
@@ -55,6 +62,29 @@ def random_function(draw: Draw, op: Op, arrays: Sequence[Array]) -> list[Array]:
     if op.results[0].dtype == "bool":
         return [result["residue"] % np.uint64(2) == 1]
     return [result]
+
+
+def _complex_function(draw: Draw, op: Op, arrays: Sequence[Array]) -> Array:
+    operands = np.broadcast_arrays(*arrays)
+    residues = [each["residue"] for operand in operands for each in parts(operand)]
+    draw.hashes(op.name, operands[0].size)
+    shadows = [real(op, [_shadow(operand, which) for operand in operands]) for which in ("shadow", "other")]
+    found: list[Array] = []
+    for name, of in (("re", np.real), ("im", np.imag)):
+        key = draw.key(op.name, name, *sorted(op.attrs.items()))
+        found.append(make(field.hashed(key, residues), *map(of, shadows)))
+    result = pair(*found)
+    for point in KNOWN.get(op.name, ()) if len(operands) == 1 else ():
+        places = same(operands[0], whole(np.asarray(complex(point))))
+        if places.any():
+            result[places] = whole(np.round(real(op, [np.asarray(complex(point))]), 12))
+    return result
+
+
+def _shadow(operand: Array, which: str) -> Array:
+    if is_complex(operand):
+        return operand["re"][which] + 1j * operand["im"][which]
+    return operand[which]
 
 
 def _known_points(op: Op, operand: Array, result: Array) -> None:

@@ -17,7 +17,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shardc.graph import Graph, Node, Region, TensorType, walk
-from shardc.interpret.devices import Blocks, Env, Lockstep
+from shardc.interpret.devices import Blocks, Lockstep
+from shardc.interpret.hooks import Env
 from shardc.layout import Sharding
 from shardc.ops import Trait, has
 from shardc.proof import values

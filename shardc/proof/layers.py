@@ -12,9 +12,10 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from shardc.graph import Graph, Node, Region, is_float
+from shardc.graph import Graph, Node, Region
 from shardc.graph.program import own_attrs
 from shardc.graph.repeats import Repeat, repeats
+from shardc.graph.types import is_inexact
 from shardc.interpret.liveness import captures
 from shardc.ops import Trait, func, has, hlo
 from shardc.proof.flat import (
@@ -55,6 +56,13 @@ class Layers:
     fixed: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]
     kinds: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, "tuple[int, int, int]"])
     """Kind -> how many layers, of how many operations, in which line of the global program."""
+
+    def dealt(self) -> tuple[frozenset[int], frozenset[int]]:
+        """The calls of both programs that are not run: of layers that are not the first of their kind."""
+        first, second = (
+            frozenset(node for node, (_, number) in calls.items() if number) for calls in self.calls
+        )
+        return first, second
 
 
 def layers(whole: Graph, local: Graph) -> Layers | None:
@@ -126,7 +134,7 @@ class _Side:
         if node.name == func.call.name:
             body = self.graph.functions[str(node.attrs["callee"])].body
             return [name for inner in body.nodes for name in self._sounds(inner)]
-        if not node.results or not is_float(self.graph.type(node.results[0]).dtype):
+        if not node.results or not is_inexact(self.graph.type(node.results[0]).dtype):
             return []
         computes = has(node.name, Trait.ELEMENTWISE, Trait.PRODUCT) or node.name == hlo.reduce.name
         return [node.name] if computes and node.name not in _SILENT else []

@@ -15,7 +15,7 @@ from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
-from shardc.proof.table import exact
+from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import NAN, Beyond, DrawAgain, error, is_exact, order, signs, special, whole
 from shardc.proof.values import exact as as_exact
 from shardc.semantics.arrays import Array, Body
@@ -142,11 +142,13 @@ def clamp(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Ar
     return [arithmetic.minimum(arithmetic.maximum(operand, low), high)]
 
 
+@exact_complex(hlo.select)
 @exact(hlo.select)
 def select(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     return [np.where(arrays[0], as_exact(arrays[1]), as_exact(arrays[2]))]
 
 
+@exact_complex(hlo.map_)
 @exact(hlo.map_)
 def map_(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     return [np.broadcast_to(bodies[0](*arrays)[0], op.results[0].shape)]
@@ -235,7 +237,7 @@ def remainder(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> lis
     return [arithmetic.subtract(left, arithmetic.multiply(right, times))]
 
 
-_MOST_FACTORS = 64
+MOST_FACTORS = 64
 """Up to so large an exponent a power is a product."""
 
 
@@ -243,7 +245,7 @@ _MOST_FACTORS = 64
 def power(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     """By a small whole number a product, element by element, else a random function."""
     base, exponent = np.broadcast_arrays(*map(as_exact, arrays))
-    small = (exponent["residue"] < _MOST_FACTORS) & ~special(base)
+    small = (exponent["residue"] < MOST_FACTORS) & ~special(base)
     if not bool(small.any()):
         return random_function(draw, op, arrays)
     result = whole(np.ones(base.shape))

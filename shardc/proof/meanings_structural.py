@@ -15,7 +15,7 @@ from shardc.ops import chlo, find, hlo, sdy
 from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
 from shardc.proof.field import Residues
-from shardc.proof.table import exact
+from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import (
     EXACT,
     Beyond,
@@ -46,6 +46,7 @@ def iota(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Arr
     return [whole(ops.iota(iota_dimension=dimension, shape=op.results[0].shape, dtype=np.dtype(np.float64)))]
 
 
+@exact_complex(hlo.dynamic_slice, hlo.dynamic_update_slice, hlo.gather)
 @exact(hlo.dynamic_slice, hlo.dynamic_update_slice, hlo.gather)
 def indexed(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     """Indices are integers, and elements move."""
@@ -54,6 +55,7 @@ def indexed(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[
     return definition.meaning(op, arrays, *bodies)
 
 
+@exact_complex(hlo.scatter)
 @exact(hlo.scatter)
 def scatter(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
@@ -81,6 +83,7 @@ def reduce(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
 _WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
 
 
+@exact_complex(hlo.reduce_window)
 @exact(hlo.reduce_window)
 def reduce_window(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
@@ -88,6 +91,7 @@ def reduce_window(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) ->
     return ops.reduce_window_with(arrays[:count], arrays[count:], bodies[0], **geometry)
 
 
+@exact_complex(hlo.sort)
 @exact(hlo.sort)
 def sort(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     """Sorted are the elements' numbers, by what the body says of the elements."""

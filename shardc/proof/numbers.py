@@ -9,6 +9,8 @@ import numpy as np
 
 from shardc.proof import values
 from shardc.proof.arithmetic import COMBINATIONS
+from shardc.proof.meanings_complex import add, multiply
+from shardc.proof.values import pair
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import NUMBERS
 
@@ -29,6 +31,24 @@ class ExactNumbers:
         return same | really_equal(left, right) if self.really else same
 
 
+class ComplexNumbers:
+    """How complex elements combine: by sums, and products; they have no order."""
+
+    def combine(self, left: Array, right: Array, kind: str) -> Array:
+        if kind not in _COMPLEX:
+            raise values.Beyond(f"combinations of complex numbers by {kind}")
+        return _COMPLEX[kind](left, right)
+
+    def identity(self, kind: str) -> Array:
+        return pair(values.identity(kind), values.identity("sum"))
+
+    def equal(self, left: Array, right: Array) -> Array:
+        return _NUMBERS.equal(left["re"], right["re"]) & _NUMBERS.equal(left["im"], right["im"])
+
+
+_COMPLEX = {"sum": add, "prod": multiply}
+
+
 def really_equal(left: Array, right: Array) -> np.ndarray:
     """Where shadows are within 64 times their errors, or none is a number: values are not shown to differ."""
     a, b = left["shadow"], right["shadow"]
@@ -40,6 +60,7 @@ def really_equal(left: Array, right: Array) -> np.ndarray:
 
 _NUMBERS = ExactNumbers()
 NUMBERS[values.EXACT] = _NUMBERS
+NUMBERS[values.COMPLEX] = ComplexNumbers()
 
 
 @contextmanager

@@ -7,7 +7,7 @@ different only if their real values differ too; what is equal by laws that rando
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from shardc.analysis.manual import is_all_per_device, per_device_lines
@@ -29,6 +29,7 @@ from shardc.proof.drawing import (
     wanted_of,
 )
 from shardc.proof.draws import NEGATIVE, Draw, one_way
+from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.failure import difference
 from shardc.proof.field import MOST
@@ -49,25 +50,32 @@ ELEMENTS = 1 << 27
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
 
-Limit = Callable[[Graph, Graph], str | None]
-"""Why programs, at reduced sizes, are too large; None where they are not."""
+SHORT_TIMES = 8
+"""All draws of a short proof together may be so many times the work (effort.py) of the largest one draw."""
+
+TIMES, LEAST = 32, 1 << 20
+"""Else they may be so many times the work that one draw is taken for, or this."""
 
 
-def prove(whole: Graph, local: Graph, seed: int = 1, beyond: Limit | None = None) -> Proof:
+def prove(
+    whole: Graph, local: Graph, seed: int = 1, most: int | None = None, *, manual: bool = False
+) -> Proof:
     """Compare the programs; both are to take and give the same global arrays.
 
-    With `beyond` it is a short proof: of few draws, and of none where the programs are too large.
+    With `most` it is a short proof: of few draws, and of none where one of them is more work.
+    `manual`: a global program that is all per-device code is something to compare with, since the other was
+    not made from it.
     """
     whole, local = unshown(whole), unshown(local)
-    reason = _incomparable(whole, local)
+    reason = _incomparable(whole, local, manual)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
     try:
         built = layers(whole, local)
-        found = _attempt(built.whole, built.local, whole, seed, beyond, built) if built else None
+        found = _attempt(built.whole, built.local, whole, seed, most, built) if built else None
         if found is not None and found.verdict is Verdict.PROVED:
             return found
-        return _attempt(whole, local, whole, seed, beyond)
+        return _attempt(whole, local, whole, seed, most)
     except _Large as error:
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
@@ -81,7 +89,7 @@ class _Large(Exception):
 
 
 def _attempt(
-    whole: Graph, local: Graph, full: Graph, seed: int, beyond: Limit | None, built: Layers | None = None
+    whole: Graph, local: Graph, full: Graph, seed: int, most: int | None, built: Layers | None = None
 ) -> Proof:
     """A proof of programs, with equal layers as calls where they were `built`; what fails then is no matter.
 
@@ -91,18 +99,21 @@ def _attempt(
     size = work(shapes.whole) + work(shapes.local)
     if size > ELEMENTS:
         raise _Large(f"even reduced it computes {size:.1e} elements")
-    large = beyond(shapes.whole, shapes.local) if beyond else None
-    if large:
-        raise _Large(large)
-    kinds = KINDS if beyond is None or sampled(full) else SHORT
-    deciding = (NEGATIVE,) if beyond or size > SOON else (NEGATIVE, *MORE_TIED)
-    run = Run(shapes, full, len(kinds) if beyond else wanted_of(full, size), kinds, deciding)
+    dealt = built.dealt() if built else (frozenset[int](), frozenset[int]())
+    once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
+    if most is not None and once > most:
+        raise _Large(beyond(f"{once:,} elements", most))
+    kinds = KINDS if most is None or sampled(full) else SHORT
+    deciding = (NEGATIVE,) if most is not None or size > SOON else (NEGATIVE, *MORE_TIED)
+    wanted = wanted_of(full, size) if most is None else len(kinds)
+    budget = Budget(TIMES * max(once, LEAST) if most is None else SHORT_TIMES * most)
+    run = Run(shapes, full, wanted, kinds, deciding, budget=budget)
     if built is not None:
         run.layers, run.plan.layers = built, set()
         return _prove(run, seed)
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
-        by_law = Run(shapes, full, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True)
+        by_law = Run(shapes, full, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True, budget=budget)
         return _by_law(by_law, seed, found)
     return found
 
@@ -125,13 +136,13 @@ def _in_full(whole: Graph) -> Plan:
     return Plan(set(loop_numbers(whole).values()))
 
 
-def _incomparable(whole: Graph, local: Graph) -> str | None:
+def _incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:
     """Why there is nothing to compare, if so."""
     first, second = whole.main.body, local.main.body
     for values, others in ((first.args, second.args), (first.results, second.results)):
         if whole.types(values) != local.types(others):
             return "the programs take or give other types"
-    if is_all_per_device(whole):
+    if is_all_per_device(whole) and not manual:
         return "the program is per-device code, with nothing to compare it with; --against names a function"
     return None
 
@@ -143,7 +154,7 @@ def _prove(run: Run, seed: int) -> Proof:
             found = _once(run, draw)
             if found is not None and not draw.divides:
                 run.divides = True
-                found = _once(run, Draw(draw.seed, draw.kind))
+                found = _once(run, Draw(draw.seed, draw.kind, budget=run.budget))
         except DrawAgain as error:
             run.again.append(str(error))
             continue
@@ -207,7 +218,7 @@ def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcEr
     """Devices that should hold copies differ: really, or by laws that are not known here."""
     try:
         with real_copies():
-            evaluate(run.shapes.local, draw, inputs)
+            evaluate(run.shapes.local, replace(draw, budget=None), inputs)
     except ShardcError:
         return Proof(Verdict.DIFFERS, str(error.diagnostic), run.shapes, (draw,))
     return Proof(Verdict.NOT_PROVED, _ONLY_REALLY, run.shapes, (draw,))

@@ -19,8 +19,9 @@ from typing import cast
 
 import numpy as np
 
-from shardc.graph import Function, Graph, Node, Region, TensorType, Value, is_float
+from shardc.graph import Function, Graph, Node, Region, TensorType, Value
 from shardc.graph.attrs import Dense
+from shardc.graph.types import is_inexact
 from shardc.ops import hlo, sdy
 from shardc.proof import uniform_indexing, uniform_regions, uniform_sums
 from shardc.proof.classes import Classes, Key, Shrunk, shrunk
@@ -135,8 +136,9 @@ class _Rewriter:
         for dim, change in dims:
             if change is None:
                 continue
-            values = np.array(change.weights, np.float64 if is_float(type.dtype) else np.int64)
-            data = values if is_float(type.dtype) else values.astype(type.numpy)
+            inexact = is_inexact(type.dtype)
+            values = np.array(change.weights, np.float64 if inexact else np.int64)
+            data = values if inexact else values.astype(type.numpy)
             row = TensorType((change.size,), type.dtype)
             weights = self.add(made, node, hlo.constant.name, (), row, value=Dense(data, row.shape))
             spread = self.add(

@@ -5,7 +5,8 @@
 
 An operation on integers and truth values means what it means in NumPy. One that only moves elements does so
 to exact arrays by the same function. An elementwise function of floats that is not written down is a random
-function (functions.py). What is left is beyond the proof.
+function (functions.py). So it is with complex numbers, whose meanings are written down besides. What is left
+is beyond the proof.
 """
 
 from __future__ import annotations
@@ -14,13 +15,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
 
-import numpy as np
-
 from shardc.graph import Op
 from shardc.ops import OpDef, Trait, find, has
 from shardc.ops.definition import Meaning
 from shardc.proof.draws import Draw
-from shardc.proof.values import Beyond, is_exact, stands_for
+from shardc.proof.values import COMPLEX, EXACT, Beyond, stands_for
 from shardc.semantics.arrays import Array, Body
 
 
@@ -31,6 +30,7 @@ class ExactMeaning(Protocol):
 
 
 _EXACT: dict[str, ExactMeaning] = {}
+_COMPLEX: dict[str, ExactMeaning] = {}
 
 
 def exact(*definitions: OpDef) -> Callable[[ExactMeaning], ExactMeaning]:
@@ -38,6 +38,16 @@ def exact(*definitions: OpDef) -> Callable[[ExactMeaning], ExactMeaning]:
 
     def register(meaning: ExactMeaning) -> ExactMeaning:
         _EXACT.update((definition.name, meaning) for definition in definitions)
+        return meaning
+
+    return register
+
+
+def exact_complex(*definitions: OpDef) -> Callable[[ExactMeaning], ExactMeaning]:
+    """Decorates the exact meaning of some operations where an operand or a result is of complex numbers."""
+
+    def register(meaning: ExactMeaning) -> ExactMeaning:
+        _COMPLEX.update((definition.name, meaning) for definition in definitions)
         return meaning
 
     return register
@@ -57,14 +67,16 @@ def _meaning(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list
     dtypes = [stands_for(type.dtype) for type in op.results]
     plain = _plain(op.name)
     assert plain is not None
-    if not any(map(is_exact, (*arrays, *(np.empty(0, dtype) for dtype in dtypes)))):
+    all_dtypes = {*(array.dtype for array in arrays), *dtypes}
+    if EXACT not in all_dtypes and COMPLEX not in all_dtypes:
         return plain(op, arrays, *bodies)
-    if op.name in _EXACT:
-        return _EXACT[op.name](draw, op, arrays, *bodies)
+    table = _COMPLEX if COMPLEX in all_dtypes else _EXACT
+    if op.name in table:
+        return table[op.name](draw, op, arrays, *bodies)
     if not op.results or has(op.name, Trait.MOVES, Trait.IDENTITY):
         return plain(op, arrays, *bodies)
     if has(op.name, Trait.ELEMENTWISE):
         from shardc.proof.functions import random_function
 
         return random_function(draw, op, arrays)
-    raise Beyond(f"what {op.name} makes of floats")
+    raise Beyond(f"what {op.name} makes of {'complex numbers' if table is _COMPLEX else 'floats'}")

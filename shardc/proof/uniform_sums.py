@@ -48,6 +48,17 @@ def _reduce(program: Program, node: Node) -> None:
         program.sums[node.id] = (0, along)
 
 
+@treats(hlo.fft)
+def _fft(program: Program, node: Node) -> None:
+    """Dimensions that are transformed keep their sizes; the others are all alike."""
+    (operand,), (result,) = node.operands, node.results
+    rank = len(program.shape(operand))
+    first = rank - len(cast("tuple[int, ...]", node.attrs["fft_length"]))
+    program.alike(operand, result, range(first))
+    for value in (operand, result):
+        program.pin(value, f"a transform in line {node.loc.line}", *range(first, rank))
+
+
 @treats(hlo.reduce_window)
 def _windows(program: Program, node: Node) -> None:
     """Dimensions that no window reaches along are all alike."""

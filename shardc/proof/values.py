@@ -4,7 +4,8 @@ An element is a record of a residue modulo p, which decides equality, and a shad
 f64 and decides order. They are the two components of a product of rings, so an identity of rational functions
 holds in both. The residues above p are inf, -inf and NaN. Being NumPy arrays of records, exact arrays are
 cut, joined, gathered and sent by the code that does so with any other. Integers and truth values stand for
-themselves.
+themselves. A complex number is a pair of such records: p is 3 modulo 4, so -1 has no root modulo p, and pairs
+with i * i = -1 are the field of p^2 elements.
 
 How far a shadow can be trusted is found by a second one, from inputs a little off (Vignes, "A stochastic
 arithmetic for reliable scientific computation", 1993): a bound carried along grows with the depth of a
@@ -21,11 +22,14 @@ from numpy.typing import NDArray
 
 from shardc.graph import is_float
 from shardc.graph.types import DTYPES
+from shardc.graph.types import is_complex as is_complex_dtype
 from shardc.proof import field
 from shardc.proof.field import PRIME, Residues
 from shardc.semantics.arrays import Array, quiet
 
 EXACT = np.dtype([("residue", np.uint64), ("shadow", np.float64), ("other", np.float64)])
+
+COMPLEX = np.dtype([("re", EXACT), ("im", EXACT)])
 
 INF, NEGATIVE_INF, NAN = (np.uint64(PRIME + code) for code in (1, 2, 3))
 
@@ -55,6 +59,24 @@ def is_exact(array: Array) -> bool:
     return array.dtype == EXACT
 
 
+def is_complex(array: Array) -> bool:
+    return array.dtype == COMPLEX
+
+
+def parts(array: Array) -> list[Array]:
+    """The exact arrays that an array is made of: itself, or its real and its imaginary part."""
+    if is_complex(array):
+        return [array["re"], array["im"]]
+    return [array] if is_exact(array) else []
+
+
+def pair(real: Array, imaginary: Array) -> Array:
+    """A complex array of its parts."""
+    result = np.empty(np.broadcast_shapes(real.shape, imaginary.shape), COMPLEX)
+    result["re"], result["im"] = real, imaginary
+    return result
+
+
 def make(residue: Residues, shadow: Floats, other: Floats) -> Array:
     """An exact array of its parts."""
     result = np.empty(np.shape(residue), EXACT)
@@ -71,7 +93,9 @@ def error(array: Array) -> Floats:
 
 
 def whole(values: Array) -> Array:
-    """Integers, truth values or floats as the numbers that they are."""
+    """Integers, truth values, floats or complex numbers as the numbers that they are."""
+    if values.dtype.kind == "c":
+        return pair(whole(np.real(values)), whole(np.imag(values)))
     wide = np.asarray(values, np.float64)
     if values.dtype.kind in "iub":
         return make(field.of_integers(values), wide, wide)
@@ -83,7 +107,7 @@ def whole(values: Array) -> Array:
 
 def exact(array: Array) -> Array:
     """The array, integers and plain floats taken as the numbers that they are."""
-    return array if is_exact(array) else whole(array)
+    return array if is_exact(array) or is_complex(array) else whole(array)
 
 
 def special(array: Array) -> NDArray[np.bool_]:
@@ -171,9 +195,11 @@ def identity(kind: str) -> Array:
 
 
 def stands_for(dtype: str) -> np.dtype[Any]:
-    """The NumPy type of the arrays that stand for tensors of a dtype. Raises Beyond for complex numbers."""
+    """The NumPy type of the arrays that stand for tensors of a dtype. Raises Beyond where there is none."""
     if is_float(dtype):
         return EXACT
+    if is_complex_dtype(dtype):
+        return COMPLEX
     if dtype not in DTYPES or DTYPES[dtype][1].kind not in "iub":
         raise Beyond(f"numbers of type {dtype}")
     return DTYPES[dtype][1]

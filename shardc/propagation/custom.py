@@ -6,35 +6,71 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from math import prod
 
 from shardc.graph import Op
-from shardc.ops.rule import Dims, Factor, FactorRule, Kind
+from shardc.ops.rule import Dims, Factor, FactorRule, Kind, name
 
-_NAME = re.compile(r"z_\d+|[i-z]")
-_TENSOR = re.compile(r"\[([^\]]*)\]")
-_SET = re.compile(r"(\w+)=\{([^}]*)\}")
-_KINDS = {kind.value: kind for kind in Kind}
+_FACTOR = r"(?:z_\d+|[i-z])"
+_TENSOR = rf"\[\s*(?:{_FACTOR}+(?:\s*,\s*{_FACTOR}+)*)?\s*\]"
+_TENSORS = rf"\s*(?:{_TENSOR}(?:\s*,\s*{_TENSOR})*)?\s*"
+_SIZE = rf"({_FACTOR})\s*=\s*(\d+)"
+_SET = rf"(\w+)\s*=\s*\{{(\s*(?:{_FACTOR}(?:\s*,\s*{_FACTOR})*\s*)?)\}}"
+_NAME = re.compile(_FACTOR)
+_RULE = re.compile(
+    rf"\s*\((?P<operands>{_TENSORS})\)\s*->\s*\((?P<results>{_TENSORS})\)\s*"
+    rf"(?:\{{\s*(?P<sizes>{_SIZE}(?:\s*,\s*{_SIZE})*)?\s*\}}\s*)?"
+    rf"(?P<sets>(?:{_SET}\s*)*)(?:,\s*custom\s*)?"
+)
+_KINDS = {kind.value: kind for kind in Kind if kind is not Kind.PASS}
+_BLOCKED = "blocked_propagation"
 
 
 def parse_rule(text: str) -> FactorRule:
     """The rule that a text in sdy's notation stands for. ValueError if it is none."""
-    match = re.match(r"\s*\(([^)]*)\)\s*->\s*\(([^)]*)\)\s*(?:\{([^}]*)\})?(.*)$", text, re.DOTALL)
+    match = _RULE.fullmatch(text)
     if match is None:
         raise ValueError(
             f"{text!r} is no sharding rule; one looks like ([i, k], [k, j])->([i, j]) {{i=8, …}}"
         )
-    operands, results, sizes, rest = match.groups()
-    size = {_factor(name): int(n) for name, n in re.findall(r"(z_\d+|[i-z])=(\d+)", sizes or "")}
-    sets = {key: {_factor(name) for name in _NAME.findall(names)} for key, names in _SET.findall(rest)}
-    unknown = sets.keys() - _KINDS.keys() - {"blocked_propagation"}
-    if unknown or sorted(size) != list(range(len(size))):
-        raise ValueError(f"{text!r} is no sharding rule: {', '.join(unknown) or 'a factor has no size'}")
-    kinds = {factor: _KINDS[key] for key, factors in sets.items() if key in _KINDS for factor in factors}
-    blocked = sets.get("blocked_propagation", set())
-    factors = tuple(Factor(size[i], kinds.get(i, Kind.PASS), i in blocked) for i in range(len(size)))
-    return FactorRule(factors, _tensors(operands), _tensors(results))
+    pairs = re.findall(_SIZE, match["sizes"] or "")
+    size = {_factor(name): int(number) for name, number in pairs}
+    sets = [
+        (key, [_factor(name) for name in _NAME.findall(names)])
+        for key, names in re.findall(_SET, match["sets"])
+    ]
+    operands, results = _tensors(match["operands"]), _tensors(match["results"])
+    used = {factor for dims in (*operands, *results) for dim in dims for factor in dim}
+    wrong = _problem(size, len(pairs), sets, used)
+    if wrong:
+        raise ValueError(f"{text!r} is no sharding rule: {wrong}")
+    kinds = {factor: _KINDS[key] for key, factors in sets if key in _KINDS for factor in factors}
+    blocked = {factor for key, factors in sets if key == _BLOCKED for factor in factors}
+    made = tuple(Factor(size[i], kinds.get(i, Kind.PASS), i in blocked) for i in range(len(size)))
+    return FactorRule(made, operands, results)
+
+
+def _problem(size: dict[int, int], count: int, sets: Sequence[tuple[str, list[int]]], used: set[int]) -> str:
+    """What is wrong with the factors of a rule; nothing if they fit together."""
+    keys = [key for key, _ in sets]
+    unknown = [key for key in keys if key not in _KINDS and key != _BLOCKED]
+    if unknown:
+        return unknown[0]
+    if len(set(keys)) < len(keys) or len(size) < count:
+        return "something stands twice"
+    if sorted(size) != list(range(len(size))) or used - size.keys():
+        return "a factor has no size"
+    if size.keys() - used:
+        return f"no dimension has factor {name(min(size.keys() - used))}"
+    if 0 in size.values():
+        return "a factor has size 0"
+    kinds = [factor for key, factors in sets if key in _KINDS for factor in factors]
+    blocked = [factor for key, factors in sets if key == _BLOCKED for factor in factors]
+    if any(len(set(listed)) < len(listed) for listed in (kinds, blocked)):
+        return "a factor is of one kind, and listed once"
+    strange = {*kinds, *blocked} - size.keys()
+    return f"no dimension has factor {name(min(strange))}" if strange else ""
 
 
 def check_rule(rule: FactorRule, op: Op) -> None:
@@ -50,9 +86,6 @@ def check_rule(rule: FactorRule, op: Op) -> None:
         factors = [factor for dim in dims for factor in dim]
         if len(set(factors)) < len(factors):
             raise ValueError(f"the sharding rule {rule} uses a factor twice in one tensor")
-    used = {factor for dims in rule.tensors for dim in dims for factor in dim}
-    if used - set(range(len(rule.factors))):
-        raise ValueError(f"the sharding rule {rule} gives no size for some of its factors")
     kept = {factor for dims in rule.results for dim in dims for factor in dim}
     if any(rule.factors[factor].kind is Kind.REDUCTION for factor in kept):
         raise ValueError(f"the sharding rule {rule} has a reduction factor in a result")
@@ -73,6 +106,6 @@ def _factor(name: str) -> int:
 
 def _tensors(text: str) -> tuple[Dims, ...]:
     return tuple(
-        tuple(tuple(map(_factor, _NAME.findall(dim))) for dim in tensor.split(",") if dim.strip())
-        for tensor in _TENSOR.findall(text)
+        tuple(tuple(map(_factor, _NAME.findall(dim))) for dim in tensor[1:-1].split(",") if dim.strip())
+        for tensor in re.findall(_TENSOR, text)
     )

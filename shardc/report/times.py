@@ -109,8 +109,9 @@ def _work(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
     for node in (*nodes.values(), *ends):
         for value in node.operands:
             users.setdefault(value, []).append(node)
-    used = traffic(nodes.values(), users)
-    done = [(run, op_work(op_of(graph, run.node), used[run.node.id])) for run in runs if _computes(run.node)]
+    ops = {number: op_of(graph, node) for number, node in nodes.items()}
+    used = traffic(((node, ops[number]) for number, node in nodes.items()), users)
+    done = [(run, op_work(ops[run.node.id], used[run.node.id])) for run in runs if _computes(run.node)]
     return [(run, work) for run, work in done if work is not None]
 
 

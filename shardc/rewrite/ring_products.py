@@ -22,7 +22,7 @@ from shardc.forms.overlap import Cut, Product, RingTransfer, gathered, scattered
 from shardc.forms.ring import Ring
 from shardc.graph import LETTERS, Node, walk
 from shardc.graph.program import own_attrs
-from shardc.graph.types import UNKNOWN, TensorType
+from shardc.graph.types import UNKNOWN, TensorType, is_narrow
 from shardc.layout import Mesh, text_of
 from shardc.ops import hlo
 from shardc.planning.overlap.candidates import BlockOp, Candidate, Unsuitable, axes_of
@@ -197,7 +197,7 @@ class RingRewriter:
     def _type(self, step: BlockOp, size: int | None) -> TensorType:
         """Of the result, or of a block of it. Narrow products are added up in f32, as within one product."""
         type = self.graph.type(step.node.results[0])
-        if step.result is None and type.dtype in ("bf16", "f16"):
+        if step.result is None and is_narrow(type.dtype):
             type = type.with_dtype("f32")
         shape = (size if size and dim == step.result else n for dim, n in enumerate(type.shape))
         return type.with_shape(tuple(shape))

@@ -1,6 +1,6 @@
 """What each collective computes: from the arrays of one group, in position order, to each position's result.
 
-Reductions go in position order and once for the whole group, so every position gets the same bits; 16-bit
+Reductions go in position order and once for the whole group, so every position gets the same bits; narrow
 floats are added in f32 and rounded once. Results that several positions share are one read-only array.
 """
 
@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import ml_dtypes
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.semantics.arrays import is_narrow
 from shardc.semantics.blocks import combine
 
 Array = NDArray[Any]
@@ -107,7 +107,7 @@ def _shared(result: Array, positions: int) -> list[Array]:
 
 
 def _is_inexact(dtype: np.dtype[Any]) -> bool:
-    return dtype == ml_dtypes.bfloat16 or np.issubdtype(dtype, np.inexact)
+    return is_narrow(dtype) or np.issubdtype(dtype, np.inexact)
 
 
 COLLECTIVES: dict[str, Collective] = {

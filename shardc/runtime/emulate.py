@@ -34,10 +34,10 @@ def emulate(
 ) -> Callable[..., Any]:
     """A function of the global arrays that runs `device_main(comm, *blocks)` on every device of the mesh.
 
-    One spec per argument and per result; a tuple or a NamedTuple of specs is for such a one of arrays, and
-    what is said of results by number counts the arrays. A dimension that its axes don't divide is cut into
-    blocks of the ceiling size, the last ones filled up with zeros; for such a result `out_shapes` says the
-    global shape.
+    One spec per argument and per result; a tuple, a NamedTuple or a dict of specs is for such a one of
+    arrays, and what is said of results by number counts the arrays. A dimension that its axes don't divide is
+    cut into blocks of the ceiling size, the last ones filled up with zeros; for such a result `out_shapes`
+    says the global shape.
     `partial_out` gives (axes, kind) for the results, by number, of which each device holds a partial result:
     the global array is their combination. The function returns one array if device_main does, else a tuple.
 
@@ -98,7 +98,9 @@ def _sharding(
 
 
 def _is_tree(spec: object) -> bool:
-    """Whether it is a tuple of specs; a plain tuple may be a spec itself."""
+    """Whether it is a tuple or a dict of specs; a plain tuple may be a spec itself."""
+    if isinstance(spec, dict):
+        return True
     if not isinstance(spec, tuple) or isinstance(spec, P):
         return False
     items = cast("tuple[object, ...]", spec)
@@ -106,23 +108,39 @@ def _is_tree(spec: object) -> bool:
 
 
 def specs_of(tree: Sequence[Any]) -> list[Spec]:
-    """The specs in a sequence of specs and of tuples of them."""
-    return [one for spec in tree for one in (specs_of(spec) if _is_tree(spec) else [spec])]
+    """The specs in a sequence of specs and of tuples and dicts of them."""
+    return [one for spec in tree for one in (specs_of(_items(spec)) if _is_tree(spec) else [spec])]
+
+
+def _items(spec: Any) -> Sequence[Any]:
+    return [*cast("dict[str, Any]", spec).values()] if isinstance(spec, dict) else spec
 
 
 def _given(spec: Any, value: Any) -> list[ArrayLike]:
     """The arrays of an argument that has this spec. TypeError if it has not so many."""
     if not _is_tree(spec):
         return [value]
+    if isinstance(spec, dict):
+        spec, value = _by_key(cast("dict[str, Any]", spec), value)
     if len(spec) != len(value):
         raise TypeError(f"there are {len(spec)} specs for a tuple of {len(value)} arrays")
     return [array for inner, item in zip(spec, value, strict=True) for array in _given(inner, item)]
 
 
+def _by_key(spec: dict[str, Any], value: Any) -> tuple[list[Any], list[Any]]:
+    """Specs, and the items of a dict that they are for. TypeError if it has other keys."""
+    if not isinstance(value, dict) or cast("dict[str, Any]", value).keys() != spec.keys():
+        raise TypeError(f"a dict with the keys {', '.join(spec)} is expected")
+    return list(spec.values()), [value[key] for key in spec]
+
+
 def _like(spec: Any, blocks: Iterator[Array]) -> Any:
-    """The tuples and records that a spec is, of blocks."""
+    """The tuples, records and dicts that a spec is, of blocks."""
     if not _is_tree(spec):
         return next(blocks)
+    if isinstance(spec, dict):
+        named = cast("dict[str, Any]", spec)
+        return {key: _like(inner, blocks) for key, inner in named.items()}
     own = [_like(inner, blocks) for inner in spec]
     return type(spec)(*own) if hasattr(spec, "_fields") else tuple(own)
 

@@ -1,4 +1,4 @@
-"""Tuples and records of arrays, as device_main takes and gives them."""
+"""Tuples, records and dicts of arrays, as device_main takes and gives them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,22 @@ from typing import Any, cast
 
 
 def leaves(tree: object) -> list[Any]:
-    """What tuples of tuples consist of, in order."""
+    """What tuples and dicts consist of, in order."""
+    if isinstance(tree, dict):
+        tree = tuple(cast("dict[str, object]", tree).values())
     if not isinstance(tree, tuple):
         return [tree]
     return [leaf for item in cast("tuple[object, ...]", tree) for leaf in leaves(item)]
 
 
 def like(tree: object, items: Iterable[object]) -> Any:
-    """The same tuples and records of other leaves."""
+    """The same tuples, records and dicts of other leaves."""
     rest = iter(items)
 
     def made(part: object) -> object:
+        if isinstance(part, dict):
+            named = cast("dict[str, object]", part)
+            return {key: made(item) for key, item in named.items()}
         if not isinstance(part, tuple):
             return next(rest)
         items = cast("tuple[object, ...]", part)

@@ -74,7 +74,7 @@ def identity_array(shape: Sequence[int], dtype: np.dtype[np.generic], kind: str)
 
 @quiet
 def combine(arrays: Sequence[Array], kind: str) -> Array:
-    """The arrays combined element by element by `kind`; 16-bit floats are summed in f32."""
+    """The arrays combined element by element by `kind`; narrow floats are summed in f32."""
     if arrays[0].dtype in NUMBERS:
         return reduce(partial(NUMBERS[arrays[0].dtype].combine, kind=kind), arrays)
     total = widen(arrays[0])

@@ -1,4 +1,4 @@
-"""dot_general, einsum and convolution. 16-bit floats are multiplied and summed in f32 and rounded once."""
+"""dot_general, einsum and convolution. Narrow floats are multiplied and summed in f32 and rounded once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.attrs import ConvDims, DotDims
-from shardc.semantics.arrays import NARROW, Array, quiet, widen
+from shardc.semantics.arrays import Array, is_narrow, quiet, widen
 from shardc.semantics.movement import pad
 from shardc.semantics.windows import windows
 
@@ -47,9 +47,9 @@ def _free(array: Array, batch: Sequence[int], contracting: Sequence[int]) -> lis
 
 
 def _factors(lhs: Array, rhs: Array, dtype: np.dtype[Any]) -> tuple[Array, Array]:
-    """The operands in the type that products are summed in: f32 for 16-bit floats, else the wider one."""
+    """The operands in the type that products are summed in: f32 for narrow floats, else the wider one."""
     lhs, rhs = widen(lhs), widen(rhs)
-    if dtype not in NARROW:
+    if not is_narrow(dtype):
         wide = np.result_type(lhs.dtype, rhs.dtype, dtype)
         return lhs.astype(wide, copy=False), rhs.astype(wide, copy=False)
     return lhs, rhs

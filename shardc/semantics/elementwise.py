@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from shardc.semantics.arrays import Array, is_float, quiet, widened
+from shardc.semantics.arrays import Array, is_float, quiet, widen, widened
 
 _COMPARISONS = {
     "EQ": np.equal,
@@ -183,8 +183,13 @@ def total_order(operand: Array) -> Array:
     """Integers that are ordered as IEEE 754 totally orders the floats; other arrays as they are."""
     if not is_float(operand):
         return operand
+    if operand.dtype.itemsize == 1 and np.asarray(-1).astype(operand.dtype) != -1:
+        return np.asarray(operand).view(np.uint8)  # a float without sign
     bits = np.asarray(operand).view(f"i{operand.dtype.itemsize}")
-    return np.where(bits < 0, bits ^ np.iinfo(bits.dtype).max, bits)
+    ends = np.iinfo(bits.dtype)
+    places = np.where(bits < 0, bits ^ ends.max, bits)
+    # some floats of 8 bits have a NaN in the place of -0
+    return np.where((places == -1) & np.isnan(operand), bits.dtype.type(ends.min), places)
 
 
 def select(pred: Array, on_true: Array, on_false: Array) -> Array:
@@ -206,7 +211,7 @@ def convert(operand: Array, *, dtype: np.dtype[Any]) -> Array:
         operand = np.real(operand)
     if dtype.kind in "iu" and is_float(operand):
         return _truncate(operand, dtype)
-    return operand.astype(dtype)
+    return widen(operand).astype(dtype)  # ml_dtypes has no casts between some floats of 8 bits
 
 
 def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
@@ -221,6 +226,10 @@ def _truncate(operand: Array, dtype: np.dtype[Any]) -> Array:
 @quiet
 def reduce_precision(operand: Array, *, exponent_bits: int, mantissa_bits: int) -> Array:
     """Rounded to a float format with that many bits: to nearest even, large to infinity, small to zero."""
+    if operand.dtype.itemsize == 1:  # in f32, where their subnormal numbers are none
+        return reduce_precision(
+            widen(operand), exponent_bits=exponent_bits, mantissa_bits=mantissa_bits
+        ).astype(operand.dtype)
     full_mantissa = np.finfo(operand.dtype).nmant if operand.dtype.kind == "f" else 7
     bits = _unsigned(np.asarray(operand))
     word = bits.dtype.type

@@ -35,7 +35,7 @@ def dtype_name(dtype: np.dtype[Any]) -> str:
 def reduce(operand: Array, init: Array, *, dimensions: Iterable[int], kind: str) -> Array:
     """The elements along the dimensions combined by `kind`, and with `init`, whose dtype the result has.
 
-    16-bit floats are summed in f32.
+    Narrow floats are summed in f32.
     """
     wide, axes = widen(operand.astype(np.result_type(operand, init), copy=False)), tuple(dimensions)
     function = UFUNCS[kind]

@@ -20,6 +20,8 @@ DTYPES = {
     "f32": "float32",
     "bf16": "bfloat16",
     "f16": "float16",
+    "f8e4m3fn": "float8_e4m3fn",
+    "f8e5m2": "float8_e5m2",
     "i32": "int32",
     "i8": "int8",
     "u8": "uint8",

@@ -96,6 +96,18 @@ CASES = {
         "bf16[16@y, 8]",
         tolerance=4e-2,
     ),
+    "fp8": case(
+        lambda x, w: [
+            lax.dot(x, w, preferred_element_type=jnp.float32),
+            x.max(0),
+            jnp.tanh(w) * 2,
+            x.astype(jnp.float8_e5m2),
+            jax.nn.softmax(w, 0),
+        ],
+        "f8e4m3fn[8@x, 16@y]",
+        "f8e5m2[16@y, 8]",
+        tolerance=0.25,
+    ),
     "f16": case(lambda x, w: jax.nn.gelu(x @ w) * x, "f16[8@x, 8]", "f16[8, 8@y]", tolerance=1e-2),
     "casts": case(
         lambda x: [

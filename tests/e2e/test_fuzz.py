@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
+from time import sleep
 
 import pytest
 
 from bench.fuzz.__main__ import part_of
-from bench.fuzz.entries import SHARES, sound, trial
+from bench.fuzz.entries import SHARES, Main, Trial, sound, trial
 from bench.fuzz.trial import attempt, warm
 
 
@@ -48,3 +50,22 @@ def test_some_mutants(tmp_path: Path) -> None:
 def test_ten_thousand_mutants(start: int, tmp_path: Path) -> None:
     (tmp_path / "failures").mkdir()
     assert not failures(part_of((start, start + 500), tmp_path), tmp_path)
+
+
+def _endless(words: Sequence[str]) -> int:
+    while True:
+        len(words)
+
+
+def _asleep(words: Sequence[str]) -> int:
+    sleep(1000)
+    return 0
+
+
+@pytest.mark.parametrize("main", [_endless, _asleep])
+def test_a_hang_says_where(main: Main, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The innermost line of shardc or its tests when the time is over."""
+    monkeypatch.setattr("bench.fuzz.trial.SECONDS", 1)
+    monkeypatch.setattr("bench.fuzz.trial.ASLEEP", 2)
+    outcome = attempt(Trial(".txt", b"", main, ()))
+    assert (outcome.kind, outcome.where) == ("hang", f"tests/e2e/test_fuzz.py:{main.__name__}")

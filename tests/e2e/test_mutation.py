@@ -5,6 +5,7 @@ Every collective is dropped or altered in turn. `make bench` does it for all pro
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import pytest
@@ -14,11 +15,11 @@ from shardc.graph import walk
 
 @pytest.fixture(scope="module")
 def mutation() -> ModuleType:
-    """The module bench/mutation.py."""
+    """The module bench/mutation_trial.py."""
     pytest.importorskip("jax")
-    from bench import mutation
+    from bench import mutation_trial
 
-    return mutation
+    return mutation_trial
 
 
 QUICK = (
@@ -31,7 +32,7 @@ QUICK = (
 def attempted(name: str, mutation: ModuleType):
     """What became of a program's mutants, none of which may survive."""
     tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()))
-    assert [str(mutant) for mutant, verdict in tried.found if verdict == mutation.MISSED] == [], name
+    assert [found for found in tried.found if found.verdict == mutation.MISSED] == [], name
     assert set(tried.lost_reductions) <= {mutation.TYPE}, name
     return tried
 
@@ -64,3 +65,25 @@ def test_a_mutant_is_what_it_says(mutation: ModuleType) -> None:
             assert text() != before
         assert text() == before
     assert kinds == ["drop", "other axis", "other kind", "other kind", "other dimension", "other order"]
+
+
+@pytest.mark.parametrize("name", ["matmul_reduce_scatter", "spectral"])
+def test_the_proof_finds_all_mutants(name: str, mutation: ModuleType) -> None:
+    tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()), proofs=True)
+    assert tried.found and {found.proof for found in tried.found} == {mutation.PROOF_FOUND}
+
+
+def test_what_was_tried_is_kept_and_counted(mutation: ModuleType, tmp_path: Path) -> None:
+    """A program is tried once; one mutant that the proof misses is a failure, and is in the summary."""
+    from bench.mutation import failed, keep, page, read
+
+    first = keep(tmp_path, "layers")
+    file = tmp_path / "layers.json"
+    assert first.proved == "proved" and not failed({"layers": first})
+    file.write_text(file.read_text().replace('"proof": "differs"', '"proof": "MISSED"', 1))
+    again = keep(tmp_path, "layers")
+    assert again == read(file) and failed({"layers": again})
+    page({"layers": again}, tmp_path / "page.md")
+    assert (
+        "1 are missed; of 4 that change the result it finds 3 (75.0 %)" in (tmp_path / "page.md").read_text()
+    )

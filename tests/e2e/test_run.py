@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -94,17 +95,17 @@ def folders(tmp_path: Path) -> list[str]:
     return ["one", "two"]
 
 
-WRONG_BLOCK = """
+WRONG_BLOCKS = """
 module = load_program(sys.argv[1])
-number, own = who()
-shapes = {name: local(module, *entry) for name, entry in module.PARAMS.items()}
-blocks = [np.zeros(shape, np.float32) for shape in shapes.values()]
-if number == 1:
-    blocks[1] = blocks[1][:, :-1]
-try:
-    module.main_local(*blocks)
-except ValueError as error:
-    print(error, flush=True)
+number = who()
+right = [np.zeros(local(module, *entry), np.float32) for entry in module.PARAMS.values()]
+wrong = [right[0], right[1][:, :-1], right[2]], [right[0].astype(np.float64), *right[1:]]
+for process, blocks in enumerate(wrong, 1):
+    try:
+        module.main_local(*blocks if number == process else right)
+    except ValueError as error:
+        print(error, flush=True)
+module.main_local(*right)
 """
 
 START = {
@@ -113,7 +114,8 @@ import sys
 import numpy as np
 from mpi4py import MPI
 from shardc.launch.program import load_program
-who = lambda: (MPI.COMM_WORLD.rank, None)
+who = lambda: MPI.COMM_WORLD.rank
+number_in = lambda result: result[0]
 local = lambda module, shape, dtype, spec: module.place(module.communicator(), spec, shape)[1]
 """,
     "jax": """
@@ -121,7 +123,8 @@ import sys
 import jax
 import numpy as np
 from shardc.launch.program import load_program
-who = lambda: (jax.process_index(), None)
+who = jax.process_index
+number_in = lambda result: np.asarray(result.addressable_data(0))[0]
 def local(module, shape, dtype, spec):
     sharding = jax.sharding.NamedSharding(module.mesh(), spec)
     return module.local_shape(sharding, module.padded(shape, sharding))
@@ -144,17 +147,20 @@ def script(kind: list[str], folder: Path, body: str) -> str:
 
 
 def test_a_wrong_block_is_an_error_on_every_process(program: Path, kind: list[str], tmp_path: Path):
+    """A shape, a dtype: on one of four processes, which go on afterwards."""
     out = emitted(program, kind, tmp_path)
-    done = command("run", script(kind, tmp_path, WRONG_BLOCK), *kind, "--", str(out))
+    four = MPI if kind == MPI else ["-n", "4"]
+    done = command("run", script(kind, tmp_path, WRONG_BLOCKS), *four, "--", str(out))
     assert done.returncode == 0, done.stderr
-    lines = done.stdout.splitlines()
-    assert len(lines) == int(kind[1])
-    for line in lines:
-        assert "w: process 1 gives float32[8, " in line and "is expected" in line
+    said = sorted(line[len("[0] ") :] for line in done.stdout.splitlines())
+    given = "w: process 1 gives float32[8, 5], and float32[8, 6]", "x: process 2 gives float64[5, 8], and "
+    assert len(said) == 8
+    for lines, start in zip((said[:4], said[4:]), given, strict=True):
+        assert all(line.startswith(start) and "is expected" in line for line in lines)
 
 
 def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str], tmp_path: Path):
-    killed = "import os\nif who()[0] == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCK
+    killed = "import os\nif who() == 1: os.kill(os.getpid(), 9)\n" + WRONG_BLOCKS
     out = emitted(program, kind, tmp_path)
     done = command("run", script(kind, tmp_path, killed), *kind, "--", str(out))
     assert done.returncode == 137
@@ -166,35 +172,58 @@ def test_a_process_that_is_killed_in_a_collective(program: Path, kind: list[str]
 def test_a_rank_is_named_however_it_ends(tmp_path: Path, end: str, code: int):
     """mpiexec tells the signals of all ranks together; and who waits for a rank may be killed for it."""
     pytest.importorskip("mpi4py")
-    body = f"import os\nif who()[0] == 2: {end}\nMPI.COMM_WORLD.Barrier()\nimport time; time.sleep(3600)"
+    body = f"import os\nif who() == 2: {end}\nMPI.COMM_WORLD.Barrier()\nimport time; time.sleep(3600)"
     done = command("run", script(MPI, tmp_path, body), *MPI)
     assert done.returncode == code
     name = "SIGABRT" if code == 134 else "SIGKILL"
     assert done.stderr.splitlines()[-1] == f"shardc run: process 2 was ended by signal {name}"
 
 
+ON_AND_ON = """
+import os
+module = load_program(sys.argv[1])
+blocks = [np.zeros(local(module, *entry), np.float32) for entry in module.PARAMS.values()]
+while True:
+    blocks[2][...] = os.path.exists(os.environ["MARK"])
+    _, ends = module.main_local(*blocks)
+    if number_in(ends) > 0:
+        break
+"""
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
-def test_nothing_is_left_whoever_is_killed(kind: list[str], tmp_path: Path):
-    """kill -9 of one of all processes, at random moments of their start and after: the rest ends."""
-    busy = script(kind, tmp_path, "import time\nwhile True: time.sleep(0.01)")
+def test_nothing_is_left_whoever_is_killed(program: Path, kind: list[str], tmp_path: Path):
+    """kill -9 of one of all processes, as they start or in collectives: the rest ends, and no other job."""
+    out, busy = emitted(program, kind, tmp_path), script(kind, tmp_path, ON_AND_ON)
+
+    @contextmanager
+    def started(mark: Path) -> Iterator[subprocess.Popen[bytes]]:
+        words = [sys.executable, "-m", "shardc.cli.shardc", "run", busy, *kind, "--", str(out)]
+        with subprocess.Popen(
+            words, env={**os.environ, "MARK": str(mark)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        ) as job:
+            try:
+                yield job
+            finally:
+                job.kill()
+
     rng = np.random.default_rng(len(kind))
     least, all_of_them = (4, 11) if "--mpi" in kind else (2, 3)
-    for turn, ready in enumerate((all_of_them, *rng.integers(least, all_of_them + 1, 2))):
-        mark = f"MARK={tmp_path}/{turn}"
-        with subprocess.Popen(
-            [sys.executable, "-m", "shardc.cli.shardc", "run", busy, *kind],
-            env={**os.environ, "MARK": f"{tmp_path}/{turn}"},
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-        ) as job:
-            assert wait_for(partial(lambda mark, ready: len(marked(mark)) >= ready, mark, ready))
-            time.sleep(float(rng.uniform(0, 0.3)))
-            victim = job.pid if turn == 0 else int(rng.choice(sorted(marked(mark))))
-            os.kill(victim, signal.SIGKILL)
-            assert wait_for(partial(lambda mark: not marked(mark), mark)), (victim, marked(mark))
-            said = (job.communicate()[1] or b"").decode()
-            assert job.returncode != 0
-            assert victim == job.pid or "shardc run: " in said
+    with started(tmp_path / "other") as other:
+        for turn, ready in enumerate((all_of_them, *rng.integers(least, all_of_them + 1, 2))):
+            mark = f"MARK={tmp_path}/{turn}"
+            with started(tmp_path / str(turn)) as job:
+                assert wait_for(partial(lambda mark, ready: len(marked(mark)) >= ready, mark, ready))
+                time.sleep(float(rng.uniform(0, 3)))
+                victim = job.pid if turn == 0 else int(rng.choice(sorted(marked(mark))))
+                os.kill(victim, signal.SIGKILL)
+                assert wait_for(partial(lambda mark: not marked(mark), mark)), (victim, marked(mark))
+                said = (job.communicate()[1] or b"").decode()
+                assert job.returncode != 0
+                assert victim == job.pid or said.splitlines()[-1].startswith("shardc run: ")
+        (tmp_path / "other").touch()
+        assert other.communicate(timeout=LIMIT)[1] == b""
+    assert other.returncode == 0
 
 
 def marked(mark: str) -> set[int]:
@@ -218,7 +247,7 @@ def wait_for(condition) -> bool:
 
 
 def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
-    body = "if who()[0] == 1: raise RuntimeError('no')\nimport time; time.sleep(3600)"
+    body = "if who() == 1: raise RuntimeError('no')\nimport time; time.sleep(3600)"
     done = command("run", script(kind, tmp_path, body), *kind)
     assert done.returncode == 1
     assert "[1] RuntimeError: no" in done.stderr

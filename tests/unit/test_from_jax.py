@@ -41,7 +41,7 @@ shardings = ({"w": way(None, "model")}, way("data"), None)
 want = jax.tree.leaves(jax.jit(step)(params, x, unused))
 for target in ("jax", "numpy"):
     program = shardc.from_jax(step, params, x, unused, in_shardings=shardings, target=target)
-    got = jax.tree.leaves(program.main(params["w"], x, unused))
+    got = jax.tree.leaves(program.main(params, x, unused))
     for one, other in zip(want, got, strict=True):
         assert_near(one, other, terms=16 + 256 + 8)
     assert program.mesh.size == 8 and program.target == target

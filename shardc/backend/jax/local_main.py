@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.jax.target import TARGET
-from shardc.backend.python import records
+from shardc.backend.python import main_lines, records
 from shardc.backend.python.carried import below_mark
 from shardc.backend.python.expressions import Expr, call, integers, name, raw
 from shardc.backend.python.mesh_text import spec
@@ -39,12 +39,12 @@ def define_main_local(
             "Of an argument a process gives the blocks of its devices, in order and without gaps, or all of\n"
             "it, as jax.make_array_from_process_local_data has it. Blocks have the ceiling size.",
         )
-        records.accept(writer, program.interface)
+        main_lines.accept(writer, program.interface)
         writer.statement("placed = ", call("place_local", *map(name, params)))
         writer.statement("run = ", call("jax.jit", shard_map(writer, program)))
         results = [(result.name, combined(result)) for result in program.results]
         with inside:
-            records.finish(writer, program.interface, results, raw("run(*placed)"))
+            main_lines.finish(writer, program.interface, results, raw("run(*placed)"))
     writer.blank(2)
     writer.lines(FUNCTIONS)
 

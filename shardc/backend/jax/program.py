@@ -14,7 +14,7 @@ from shardc.backend.jax.host_calls import FUNCTION
 from shardc.backend.jax.local_main import define_main_local
 from shardc.backend.jax.target import TARGET
 from shardc.backend.jax.varying import varying
-from shardc.backend.python import demo, interface, records
+from shardc.backend.python import demo, interface, main_lines, records
 from shardc.backend.python.carried import called
 from shardc.backend.python.draws import draws_whole, with_draws
 from shardc.backend.python.emission import Emission
@@ -42,7 +42,10 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     With `process_data` it has `main_local` too, which takes what each process holds. `comments` are those of
     shardc.Options.
     """
-    program = with_draws(interface.read(graph), draws.is_own)
+    program = interface.read(graph)
+    if process_data and program.mesh is not None:
+        program = interface.read(graph, dicts=False)
+    program = with_draws(program, draws.is_own)
     writer = Writer()
     records.define_classes(writer, program.interface, "jax.Array")
     integer = "i64" if program.dtypes & _WIDE else "i32"
@@ -160,7 +163,7 @@ def _main(writer: Writer, program: PerDeviceProgram) -> None:
     params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
-        records.accept(writer, program.interface)
+        main_lines.accept(writer, program.interface)
         _pad(writer, program)
         writer.statement("run = ", _shard_map(writer, program))
         done = call("run", *map(name, params))
@@ -176,7 +179,7 @@ def _stacked(program: PerDeviceProgram) -> set[int]:
 def _shard_map(writer: Writer, program: PerDeviceProgram) -> Expr:
     taken = (raw(spec(program.mesh, param.sharding)) for param in program.params)
     given = (raw(_stacked_spec(program, result)) for result in program.results)
-    in_specs, out_specs = records.specs(writer, program.interface, taken, given)
+    in_specs, out_specs = records.specs(writer, program.interface, taken, given, prefixes=True)
     return call(
         "jax.shard_map",
         "device_main",
@@ -222,7 +225,7 @@ def _padded(array: Array) -> str:
 
 def _return(writer: Writer, program: PerDeviceProgram, done: Expr) -> None:
     """Return the results, without padding and with partial ones combined."""
-    records.finish(writer, program.interface, [(r.name, _finished(r)) for r in program.results], done)
+    main_lines.finish(writer, program.interface, [(r.name, _finished(r)) for r in program.results], done)
 
 
 def _finished(result: Array) -> Expr | None:
@@ -246,7 +249,7 @@ def _single_device_main(emission: Emission, program: PerDeviceProgram) -> None:
     emission.writer.line("@jax.jit")
     with emission.writer.definition("main", records.parameters(taken)):
         describe_main(emission.writer, program)
-        records.accept(emission.writer, taken)
+        main_lines.accept(emission.writer, taken)
         with _settings(emission.writer, program):
             write_body(emission, program.body, names, interface=taken)
 

@@ -8,13 +8,14 @@ from typing import cast
 from shardc.backend.jax.casts import cast_to
 from shardc.backend.jax.target import JAX
 from shardc.backend.python.expressions import Expr, call, index, integers, raw, tuple_of
+from shardc.backend.python.literals import scalar
 from shardc.backend.python.reductions import is_neutral
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
 from shardc.backend.python.windows import cumulative, running
 from shardc.diagnostics import ShardcError
-from shardc.graph import ConvDims, Node
+from shardc.graph import ConvDims, Node, identity
 from shardc.ops import combiner, hlo
 
 _COMBINE = {
@@ -123,9 +124,10 @@ def select_and_scatter(scope: Scope, node: Node) -> Expr:
         raise ShardcError("JAX can only select the largest or smallest of a window and add", node.loc)
     if scope.term(start).literal not in ("0", "0.0"):
         raise ShardcError("JAX can only scatter into zeros here", node.loc)
-    combine, first = ("lax.max", "-jnp.inf") if direction == "GE" else ("lax.min", "jnp.inf")
+    kind, dtype = "max" if direction == "GE" else "min", scope.type(value).dtype
+    first = scalar(identity(kind, dtype), dtype, scope.target)
     varies = scope.emission.varying.get(node.results[0], frozenset[str]())
-    pool = call("lax.reduce_window", "x", first, combine, *_geometry(scope, node))
+    pool = call("lax.reduce_window", "x", first, f"lax.{kind}", *_geometry(scope, node))
     operand = cast_to(scope, scope.expr(value), varies, value)
     back = index(call("jax.vjp", raw(f"lambda x: {pool.text}"), operand), ["1"])
     return index(call(back, cast_to(scope, scope.expr(source), varies, source)), ["0"])

@@ -103,15 +103,20 @@ class Comm:
 
     def ragged_all_to_all(self, x, output, input_offsets, send_sizes, output_offsets, recv_sizes, axes):
         """Send rows of x to each position in turn, which puts them into its `output`."""
-        parts = np.zeros((len(input_offsets), *x.shape), x.dtype)
-        for i, (start, count) in enumerate(zip(input_offsets, send_sizes, strict=True)):
-            parts[i, :count] = x[start : start + count]
-        came, places, counts = (self.all_to_all(a, axes, 0, 0) for a in (parts, output_offsets, send_sizes))
+        group, pairs = self.groups[names(axes)], zip(input_offsets, send_sizes, strict=True)
+        check_rows("sends", input_offsets, send_sizes, len(x))
+        counts, places = (self.all_to_all(table, axes, 0, 0) for table in (send_sizes, output_offsets))
         if not np.array_equal(counts, recv_sizes):
             raise ValueError(f"ragged_all_to_all: {counts} rows come, and recv_sizes says {recv_sizes}")
+        check_rows("receives", places, counts, len(output))
+        sent = np.concatenate([x[start : start + count] for start, count in pairs])
+        came = np.empty((int(np.sum(counts)), *x.shape[1:]), x.dtype)
+        row = x.itemsize * int(np.prod(x.shape[1:]))
+        goes, comes = (row * np.reshape(each, (group.size, -1)).sum(1) for each in (send_sizes, counts))
+        group.Alltoallv([as_bytes(sent), goes], [as_bytes(came), comes])
         result = np.array(output)
-        for part, place, count in zip(came, places, counts, strict=True):
-            result[place : place + count] = part[:count]
+        for place, part in zip(places, np.split(came, np.cumsum(counts)[:-1]), strict=True):
+            result[place : place + len(part)] = part
         return result
 
     def ppermute(self, x, axes, perm):
@@ -119,7 +124,7 @@ class Comm:
 
         Neither end waits for the other to be ready, so no order of calls blocks.
         """
-        x, group = np.ascontiguousarray(x), self.groups[names(axes)]
+        x, group = np.asarray(x, order="C"), self.groups[names(axes)]
         result, requests = np.zeros_like(x), []
         for source, destination in perm:
             if source == destination == group.rank:
@@ -133,7 +138,7 @@ class Comm:
 
     def pbroadcast(self, x, axes, source):
         """The x of position `source`, on all."""
-        result = np.array(x)
+        result = np.array(x, order="C")
         self.groups[names(axes)].Bcast(as_bytes(result), source)
         return result
 
@@ -153,7 +158,7 @@ def names(axes):
 
 
 def as_bytes(x):
-    """The memory of an array."""
+    """The memory of an array, whose elements lie there in row-major order."""
     return x.reshape(-1).view(np.uint8)
 
 
@@ -177,8 +182,8 @@ def pieces(x, axis, count):
 
 
 def combined(parts, function):
-    """The parts combined in order; 16-bit floats in f32, rounded once."""
-    narrow = parts.dtype in (np.float16, ml_dtypes.bfloat16)
+    """The parts combined in order; floats of 16 and 8 bits in f32, rounded once."""
+    narrow = parts.dtype.kind in "fV" and parts.dtype.itemsize < 4  # those of ml_dtypes are of kind V
     counts = parts.dtype == np.bool_ and function is np.add
     total = parts[0].astype(np.float32 if narrow else np.int32 if counts else parts.dtype)
     with np.errstate(all="ignore"):
@@ -187,13 +192,22 @@ def combined(parts, function):
     return total.astype(parts.dtype) if narrow else total
 
 
+def check_rows(what, starts, counts, size):
+    """An error unless `counts` rows from `starts` on are among `size`."""
+    if np.any((starts < 0) | (counts < 0) | (starts + counts > size)):
+        raise ValueError(f"ragged_all_to_all {what} {counts} rows from {starts} on, of {size}")
+
+
 def neutral(kind, dtype):
     """The element that changes nothing in a sum, max or min."""
     if kind == "sum" or dtype == np.bool_:
         return dtype.type(kind == "min")
     if np.issubdtype(dtype, np.integer):
         return np.iinfo(dtype).min if kind == "max" else np.iinfo(dtype).max
-    return dtype.type(-np.inf if kind == "max" else np.inf)
+    low, high = np.array([-np.inf, np.inf]).astype(dtype)
+    if np.isnan(high):  # no infinities
+        low, high = ml_dtypes.finfo(dtype).min, ml_dtypes.finfo(dtype).max
+    return dtype.type(low if kind == "max" else high)
 
 
 def place(comm, spec, shape):

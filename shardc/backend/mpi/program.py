@@ -14,7 +14,7 @@ from shardc.analysis.emitted_mesh import EmittedMesh, splitting
 from shardc.analysis.per_device import Array, PerDeviceProgram
 from shardc.backend.mpi.bundle import Bundle, bundle
 from shardc.backend.mpi.target import TARGET
-from shardc.backend.python import demo, interface, records
+from shardc.backend.python import demo, interface, main_lines, records
 from shardc.backend.python.carried import below_mark, defined
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, list_of, name, raw, tuple_of
@@ -39,7 +39,7 @@ PRELUDE = below_mark("shardc.backend.mpi", "prelude.py")
 
 def emit(graph: Graph, comments: str = "brief") -> str:
     """The MPI program of a local module; `comments` are those of shardc.Options."""
-    program = interface.read(graph)
+    program = interface.read(graph, dicts=False)
     writer = Writer()
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
@@ -159,12 +159,12 @@ def _mains(writer: Writer, program: PerDeviceProgram) -> None:
     params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
-        records.accept(writer, program.interface)
+        main_lines.accept(writer, program.interface)
         writer.statement("return ", call("run_on_whole", *map(name, params)))
     writer.blank(2)
     with writer.definition("main_local", params):
         writer.docstring("The program on the blocks of this process's device, which are device_main's.")
-        records.accept(writer, program.interface)
+        main_lines.accept(writer, program.interface)
         writer.statement("return ", call("run_on_blocks", *map(name, params)))
 
 
@@ -173,7 +173,7 @@ def _on_one_device(emission: Emission, program: PerDeviceProgram) -> None:
     writer.line('@np.errstate(all="ignore")  # infinities and NaN are values, as on an accelerator')
     with writer.definition("main", records.parameters(taken)):
         describe_main(writer, program)
-        records.accept(writer, taken)
+        main_lines.accept(writer, taken)
         write_body(emission, program.body, [param.name for param in program.params], interface=taken)
     writer.blank(2)
     writer.line("main_local = main")

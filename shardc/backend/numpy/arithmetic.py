@@ -26,17 +26,15 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.sorting import order_of
 from shardc.backend.python.terms import Term, short
 from shardc.backend.python.windows import cumulative, running
-from shardc.graph import Node, is_complex, is_float, is_integer
+from shardc.graph import Node, is_builtin, is_complex, is_float, is_integer, is_narrow
 from shardc.ops import OpDef, hlo
-
-NARROW = ("bf16", "f16")
 
 
 @NUMPY.prints(hlo.dot_general, idiom.einsum)
 def dot_general(scope: Scope, node: Node) -> Expr:
-    """16-bit floats are multiplied and summed in f32, as XLA does."""
+    """Narrow floats are multiplied and summed in f32, as XLA does."""
     result = scope.type(node.results[0]).dtype
-    inner = "f32" if result in NARROW else result
+    inner = "f32" if is_narrow(result) else result
     product = product_in(scope, node, inner)
     return product if inner == result else method(product, "astype", scope.target.dtype(result))
 
@@ -76,7 +74,7 @@ def general_pad(scope: Scope, node: Node) -> Printed:
 @NUMPY.prints(hlo.reduce_window)
 def reduce_window(scope: Scope, node: Node) -> Printed:
     along = running(scope, node)
-    narrow = scope.type(node.operands[0]).dtype in NARROW
+    narrow = is_narrow(scope.type(node.operands[0]).dtype)
     if along is None or narrow:
         return reduce_window_call(scope, node)
     return cumulative(scope, node, along)
@@ -84,11 +82,11 @@ def reduce_window(scope: Scope, node: Node) -> Printed:
 
 @NUMPY.prints(hlo.iota)
 def iota(scope: Scope, node: Node) -> Term:
-    """NumPy counts in integers only as far as bf16 is concerned."""
-    if scope.type(node.results[0]).dtype != "bf16":
+    """NumPy counts in dtypes of its own only."""
+    if is_builtin(scope.type(node.results[0]).dtype):
         return shapes.iota(scope, node)
     type, dim = scope.type(node.results[0]), cast(int, node.attrs["iota_dimension"])
-    line = method(call("np.arange", str(type.shape[dim])), "astype", scope.target.dtype("bf16"))
+    line = method(call("np.arange", str(type.shape[dim])), "astype", scope.target.dtype(type.dtype))
     after = type.rank - dim - 1
     expr = index(line, [":", *["None"] * after]) if after else line
     return Term(expr, (type.shape[dim], *[1] * after))
@@ -121,7 +119,7 @@ def put_layer(scope: Scope, node: Node) -> Expr:
 
 
 def _width(dtype: str) -> str:
-    return "narrow" if dtype in NARROW or is_complex(dtype) else "wide"
+    return "narrow" if is_narrow(dtype) or is_complex(dtype) else "wide"
 
 
 def _complex(real: Expr, imaginary: Expr) -> Expr:

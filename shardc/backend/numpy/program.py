@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
 from shardc.backend.numpy.allocation.peak import peak as peak_of
 from shardc.backend.numpy.target import TARGET
-from shardc.backend.python import demo, interface, records
+from shardc.backend.python import demo, interface, main_lines, records
 from shardc.backend.python.emission import Emission
 from shardc.backend.python.expressions import Expr, call, integers, list_of, name, raw, tuple_of
 from shardc.backend.python.functions import (
@@ -106,7 +106,7 @@ def _main(writer: Writer, program: PerDeviceProgram) -> None:
     params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
-        records.accept(writer, program.interface)
+        main_lines.accept(writer, program.interface)
         writer.statement("run = ", _emulate(writer, program))
         writer.statement("return ", call("run", *map(name, params)))
 
@@ -151,7 +151,7 @@ def _single_device_main(emission: Emission, program: PerDeviceProgram) -> None:
     names, taken = [param.name for param in program.params], program.interface
     with emission.writer.definition("main", records.parameters(taken)):
         describe_main(emission.writer, program)
-        records.accept(emission.writer, taken)
+        main_lines.accept(emission.writer, taken)
         write_body(emission, program.body, names, interface=taken)
 
 

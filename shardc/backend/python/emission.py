@@ -12,7 +12,7 @@ from shardc.backend.python.printers import Printer, Printers
 from shardc.backend.python.total_order import makers
 from shardc.backend.python.trace import Trace
 from shardc.backend.python.writer import Writer
-from shardc.graph import Graph, Node
+from shardc.graph import DTYPES, Graph, Node, is_builtin
 
 
 @dataclass(frozen=True)
@@ -35,29 +35,9 @@ class Target:
         return self.printers.find(name) or self.otherwise
 
     def dtype(self, dtype: str) -> str:
-        """jnp.float32, np.int32; bfloat16 is no type of NumPy's."""
-        if dtype == "bf16" and self.xp == "np":
-            return "ml_dtypes.bfloat16"
-        return f"{self.xp}.{_DTYPE_NAMES[dtype]}"
-
-
-_DTYPE_NAMES = {
-    "f64": "float64",
-    "f32": "float32",
-    "bf16": "bfloat16",
-    "f16": "float16",
-    "i64": "int64",
-    "i32": "int32",
-    "i16": "int16",
-    "i8": "int8",
-    "u64": "uint64",
-    "u32": "uint32",
-    "u16": "uint16",
-    "u8": "uint8",
-    "bool": "bool_",
-    "c64": "complex64",
-    "c128": "complex128",
-}
+        """jnp.float32, np.int32; ml_dtypes.bfloat16 is no type of NumPy's."""
+        module = self.xp if self.xp == "jnp" or is_builtin(dtype) else "ml_dtypes"
+        return f"{module}.{'bool_' if dtype == 'bool' else DTYPES[dtype][1].name}"
 
 
 @dataclass

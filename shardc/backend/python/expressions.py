@@ -10,6 +10,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from shardc.backend.python.names import quoted
+
 ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE, TERNARY = range(12, 0, -1)
 
 _LEVELS = {
@@ -58,10 +60,10 @@ class Expr:
         """`prefix` and the expression on one line if it fits, else one item a line, or many short ones."""
         if len(prefix) + len(self.text) <= width or not self.items:
             return [prefix + self.text]
-        head, tail = (self.head, self.tail) if self.head else ("(", ")")
+        head, tail = (self.head, self.tail.removeprefix(",")) if self.head else ("(", ")")
         inner = indent + "    "
         together = inner + ", ".join(item.text for item in self.items)
-        if len(together) <= width and tail[:1] == ")":
+        if len(together) <= width and self.tail[:1] == ")":
             return [prefix + head, together, indent + tail]
         if len(self.items) >= _MANY and all(len(item.text) <= _SHORT for item in self.items):
             listed = textwrap.wrap(", ".join(i.text for i in self.items) + ",", width - len(inner))
@@ -118,6 +120,16 @@ def several(items: Sequence[Expr]) -> Expr:
 def list_of(items: Sequence[Expr]) -> Expr:
     """[a, b]."""
     return _display("[", items, "]", frozenset(), ATOM, 0)
+
+
+def dict_of(keys: Sequence[str], values: Sequence[Expr], *, of: str = "") -> Expr:
+    """{"a": x, "b": y}; with what is in the dict `of`."""
+    first = [Expr(f"**{of}", reads=name(of).reads)] if of else []
+    items = [
+        Expr(f"{quoted(key)}: {value.head}", value.items, value.tail, TERNARY, value.reads, value.weight)
+        for key, value in zip(keys, values, strict=True)
+    ]
+    return _display("{", [*first, *items], "}", frozenset(), ATOM, 0)
 
 
 def _display(

@@ -14,7 +14,7 @@ from typing import cast
 
 from shardc.backend.python import group
 from shardc.backend.python.group import GROUPS
-from shardc.graph import Dense, Graph, Node
+from shardc.graph import Dense, Graph, Node, has_infinities
 from shardc.ops import OpDef, chlo, combiner, hlo
 
 TAG = "shardc.group"
@@ -123,12 +123,14 @@ def _relu(tagged: Group) -> Match:
 
 
 def _softmax(*definitions: OpDef) -> Callable[[Group], Match]:
-    """exp(x - max x) over its sum, or its logarithm; all along the same dimensions."""
+    """exp(x - max x) over its sum, or its logarithm; all along the same dimensions. JAX's begin with -inf."""
 
     def match(tagged: Group) -> Match:
         reductions = [n for n in tagged.nodes if n.name == hlo.reduce.name]
         kinds = [combiner(node.regions[0], tagged.graph) for node in reductions]
         if not tagged.is_made_of(*definitions) or kinds != ["max", "sum"]:
+            return None
+        if not has_infinities(tagged.graph.type(reductions[0].operands[0]).dtype):
             return None
         dims = {n.attrs["dimensions"] for n in reductions}
         return ([reductions[0].operands[0]], {"dimensions": dims.pop()}) if len(dims) == 1 else None

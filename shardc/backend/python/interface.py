@@ -10,17 +10,18 @@ from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.names import Names
 from shardc.backend.python.records import leaf_places, python_interface
 from shardc.graph import Graph
-from shardc.graph.trees import flat
+from shardc.graph.trees import flat, without_dicts
 
 
-def read(graph: Graph, records: bool = True) -> PerDeviceProgram:
+def read(graph: Graph, records: bool = True, dicts: bool = True) -> PerDeviceProgram:
     """The parts of a local module, its parameters and results under Python names.
 
-    Without `records` it takes and gives tensors only.
+    Without `records` it takes and gives tensors only; without `dicts` too, if it has any.
     """
     program = per_device.read(graph)
     names = Names()
-    taken = program.interface if records else flat((p.name for p in program.params), len(program.results))
+    said = (program.interface if dicts else without_dicts(program.interface)) if records else None
+    taken = said or flat((p.name for p in program.params), len(program.results))
     interface = python_interface(taken, names)
     places = [place for param, tree in interface.parameters for place in leaf_places(tree, param)]
     params = [replace(param, name=place) for param, place in zip(program.params, places, strict=True)]
@@ -32,9 +33,7 @@ def read(graph: Graph, records: bool = True) -> PerDeviceProgram:
 
 
 def _named(names: Names, array: Array, wish: str) -> Array:
-    chosen = names.fresh(wish)
-    names.pin(chosen)
-    return replace(array, name=chosen)
+    return replace(array, name=names.taken(wish))
 
 
 def argument_specs(graph: Graph) -> list[str]:

@@ -26,7 +26,7 @@ from typing import cast
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_indexing import take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, matching
-from shardc.graph import Node
+from shardc.graph import Node, has_infinities, is_float
 from shardc.ops import chlo, hlo
 
 
@@ -96,9 +96,10 @@ def _var(run: Run, node: Node) -> Found:
 
 
 def _centred(run: Run, value: int) -> tuple[int, Dims]:
-    """x and the dimensions along which its greatest is subtracted."""
+    """x and the dimensions along which its greatest is subtracted; JAX's functions find that from -inf on."""
     made = run.node(value, hlo.subtract)
     x, dims = run.reduced(made.operands[1], "max")
+    run.same(has_infinities(run.program.graph.type(x).dtype), True)
     run.same(x, made.operands[0])
     run.same(len(dims), 1)
     return x, dims
@@ -233,7 +234,7 @@ def _leading(run: Run, value: int, source: int) -> bool:
 def _isnan(run: Run, node: Node) -> Found:
     run.same(node.attrs["comparison_direction"], "NE")
     run.same(node.operands[0], node.operands[1])
-    run.same(run.program.graph.type(node.operands[0]).dtype in ("f16", "bf16", "f32", "f64"), True)
+    run.same(is_float(run.program.graph.type(node.operands[0]).dtype), True)
     return idiom.isnan, [node.operands[0]], {}
 
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from shardc.backend.python.emission import Target
 from shardc.backend.python.expressions import UNARY, Expr, call, integers, list_of, method, raw
-from shardc.graph import Dense, TensorType, is_complex, is_float
+from shardc.graph import Dense, TensorType, is_builtin, is_complex, is_float
 
 _WRITTEN_OUT = 64
 
@@ -59,10 +59,10 @@ def _signed(text: str) -> Expr:
 def is_weak(value: np.generic, dtype: str, target: Target) -> bool:
     """Whether the literal takes its dtype from the array it meets.
 
-    JAX reads a bare integer as an i32; NumPy makes bf16 times a bare float an f32.
+    JAX reads a bare integer as an i32; NumPy makes an ml_dtypes.bfloat16 times a bare float an f32.
     """
     if target.xp == "np":
-        return dtype != "bf16"
+        return is_builtin(dtype)
     return not dtype.startswith("u") or int(value) < 2**31
 
 

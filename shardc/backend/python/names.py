@@ -6,7 +6,6 @@ All program text that reaches the output does so through `identifier`, repr() or
 from __future__ import annotations
 
 import builtins
-import json
 import keyword
 import re
 from collections import Counter
@@ -92,7 +91,9 @@ def _joined(parts: Sequence[str], kept: Iterable[int]) -> str:
 
 def quoted(text: str) -> str:
     """The text as a Python string in double quotes."""
-    return json.dumps(text)
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
+    plain = (c if " " <= c <= "~" else c.encode("unicode_escape").decode("ascii") for c in escaped)
+    return f'"{"".join(plain)}"'
 
 
 def printable(text: str) -> str:
@@ -134,6 +135,12 @@ class Names:
     def pin(self, name: str) -> None:
         """Never give this name again."""
         self._pinned.add(name)
+
+    def taken(self, wish: str) -> str:
+        """A name like `wish`, which is never given again."""
+        chosen = self.fresh(wish)
+        self.pin(chosen)
+        return chosen
 
     def fresh(self, wish: str) -> str:
         """`wish`, or wish_1, wish_2, … where it is taken."""

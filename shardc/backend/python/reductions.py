@@ -11,7 +11,7 @@ from shardc.backend.python.printers import ARRAYS
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
 from shardc.backend.python.terms import Term, short
-from shardc.graph import Node, identity, is_integer
+from shardc.graph import Node, identity, is_integer, is_narrow
 from shardc.ops import combiner
 
 _FUNCTIONS = {"sum": "sum", "max": "max", "min": "min", "prod": "prod", "and": "all", "or": "any"}
@@ -26,14 +26,14 @@ def is_named(scope: Scope, node: Node) -> bool:
 def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
     """jnp.sum(x, axis=1), combined with the start value unless that is neutral.
 
-    NumPy and JAX would sum small integers in wider ones, NumPy 16-bit floats in themselves.
+    NumPy and JAX would sum small integers in wider ones, NumPy narrow floats in themselves.
     """
     kind = cast(str, combiner(node.regions[0], scope.graph))
     value, start = node.operands
     type, dims = scope.type(value), ints(node, "dimensions")
     xp = scope.target.xp
     adds = kind in ("sum", "prod")
-    narrow = adds and xp == "np" and type.dtype in ("bf16", "f16")
+    narrow = adds and xp == "np" and is_narrow(type.dtype)
     widens = adds and is_integer(type.dtype)
     empty = kind in ("max", "min") and any(type.shape[d] == 0 for d in dims)
     expr = call(

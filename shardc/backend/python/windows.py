@@ -8,7 +8,7 @@ from shardc.backend.python.expressions import Expr, call
 from shardc.backend.python.literals import scalar
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
-from shardc.graph import Node, identity
+from shardc.graph import Node, identity, is_float
 from shardc.ops import combiner
 
 _JAX = {"sum": "jnp.cumsum", "prod": "jnp.cumprod", "max": "lax.cummax", "min": "lax.cummin"}
@@ -47,7 +47,7 @@ def cumulative(scope: Scope, node: Node, dim: int) -> Expr:
     kind = cast(str, combiner(node.regions[0], scope.graph))
     dtype = scope.target.dtype(scope.type(node.operands[0]).dtype) if kind in ("sum", "prod") else None
     if scope.target.xp == "jnp":
-        floating = scope.type(node.operands[0]).dtype in ("f32", "f64", "f16", "bf16")
+        floating = is_float(scope.type(node.operands[0]).dtype)
         return call(
             _JAX[kind], scope.expr(node.operands[0]), axis=str(dim), dtype=None if floating else dtype
         )

@@ -16,7 +16,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.logical import Logical, physical
 from shardc.frontend.text.notations import named_axes, read_notation
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import DTYPES, SPELLED
 from shardc.frontend.text.syntax import Pos
 from shardc.graph.types import TensorType
 from shardc.layout import Mesh, Sharding
@@ -57,7 +57,7 @@ class Types:
 
     def resolve(self, written: s.Type, uneven: Uneven = "warned") -> Annotated:
         """The meaning of a type. `uneven`: what is done about dimensions that their axes don't divide."""
-        if written.dtype not in DTYPES:
+        if written.dtype not in SPELLED:
             raise self.e.error(
                 f"unknown dtype {written.dtype}",
                 listed(written.dtype, DTYPES, "the dtypes are"),
@@ -65,7 +65,7 @@ class Types:
             )
         written = physical(self.e, self._expanded(written), self.logical)
         shape = tuple(self.size(dim.size) for dim in dims_of(written))
-        type = TensorType(shape, written.dtype)
+        type = TensorType(shape, SPELLED[written.dtype])
         with self.e.at(written.pos):
             self.e.check_size(type)
         sharding = self._sharding(written, len(shape))

@@ -146,9 +146,13 @@ class Bodies:
         manual: DeviceScope | None,
         why: Sequence[Misfit] = (),
         bound: Bound | None = None,
+        around: Scope | None = None,
     ) -> list[Value]:
-        """What the body returns, built where the builder stands. `why` explains results that do not fit."""
-        scope = Scope(self.program, self.e, manual=manual)
+        """What the body returns, built where the builder stands. `why` explains results that do not fit.
+
+        A function inside another one may use the names `around` it.
+        """
+        scope = around.inner() if around else Scope(self.program, self.e, manual=manual)
         if bound is not None:
             scope.names.update({**bound.rests, **bound.sizes})
         for parameter, arg in zip(function.parameters, args, strict=True):

@@ -11,6 +11,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.builtins.updates import update
 from shardc.frontend.text.fitting import as_type
+from shardc.frontend.text.matching import matched
 from shardc.frontend.text.mesh_axes import mesh_axes
 from shardc.frontend.text.modules import from_module
 from shardc.frontend.text.parameters import (
@@ -22,8 +23,9 @@ from shardc.frontend.text.parameters import (
     kind_of,
     signature,
 )
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import DTYPES, SPELLED
 from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.turns import spread
 from shardc.frontend.text.values import (
     Chosen,
     FunctionName,
@@ -41,6 +43,7 @@ from shardc.graph.types import TensorType
 def call(scope: Scope, expr: s.Call) -> Value:
     """The value of a call. Raises ShardcError at the argument or name that is wrong."""
     function = expr.function
+    expr = replace(expr, args=spread(scope, expr.args))
     if isinstance(function, s.Attribute):
         imported = scope.imported(function)
         if imported is None:
@@ -61,8 +64,10 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _call_function(scope, name, expr)
     if name in scope.program.records:
         return _construct(scope, scope.program.records[name], expr)
-    if name in DTYPES:
-        return _scalar(scope, name, expr)
+    if name in SPELLED:
+        return _scalar(scope, SPELLED[name], expr)
+    if name in scope.lost:
+        return scope.value(function)  # which says where it was lost
     if name not in BUILTINS:
         known = (*BUILTINS, *scope.program.functions, *scope.program.records, *DTYPES)
         hint = _ELSEWHERE.get(name) or scope.program.elsewhere(name) or did_you_mean(name, known)
@@ -74,11 +79,16 @@ def _call_value(scope: Scope, name: str, value: Value, expr: s.Call) -> Value:
     """A call of what a name holds: a lambda, or a function that was given as an argument."""
     if not isinstance(value, FunctionName):
         raise scope.e.error(f"{name} is a value here, not a function", pos=expr.pos)
-    if expr.keywords:
+    if expr.keywords and not value.named:
         raise scope.e.error(f"{name} takes its arguments without names", pos=expr.keywords[0].pos)
     args = [scope.value(arg) for arg in expr.args]
+    named: dict[str, Value] = {}
+    for keyword in expr.keywords:
+        if keyword.name in named:
+            raise scope.e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
+        named[keyword.name] = scope.value(keyword.value)
     with scope.e.at(expr.pos):
-        return value.apply(*args)
+        return value.apply(*args, **named)
 
 
 def _scalar(scope: Scope, dtype: str, expr: s.Call) -> Tensor:
@@ -95,8 +105,6 @@ _ELSEWHERE = {
     "len": "x.shape[0] is the size of the first dimension",
     "dynamic_index_in_dim": "x[i] is a part along the first dimension; take(x, i, axis) along another",
     "dynamic_slice_in_dim": "x[i : i + 4] has a size known while compiling; dynamic_slice(x, starts, sizes)",
-    "fori_loop": "for i in range(n) carrying x: and below it what a turn does",
-    "scan": "for x in xs carrying h: and below it what a turn does",
     "print": "print(x) is a statement of its own",
     "breakpoint": "breakpoint(x) is a statement of its own",
 }
@@ -161,8 +169,8 @@ def builtin_value(scope: Scope, name: str) -> FunctionName:
     """A built-in function as a value: associative_scan(add, x)."""
     function = BUILTINS[name]
 
-    def apply(*args: Value) -> Value:
-        bound = bind(scope.e, name, function, args, {})
+    def apply(*args: Value, **named: Value) -> Value:
+        bound = bind(scope.e, name, function, args, dict[str, object](named))
         for parameter in signature(function).parameters.values():
             given: object = bound.arguments.get(parameter.name)
             if parameter.name not in bound.arguments:
@@ -177,7 +185,7 @@ def builtin_value(scope: Scope, name: str) -> FunctionName:
             bound.arguments[parameter.name] = converted
         return function(scope.e, *bound.args, **bound.kwargs)
 
-    return FunctionName(name, None, apply)
+    return FunctionName(name, None, apply, named=True)
 
 
 def _argument(scope: Scope, name: str, parameter: Parameter, given: object) -> object:
@@ -214,26 +222,9 @@ class _Given(NamedTuple):
 
 def _arguments(scope: Scope, function: s.Function, expr: s.Call) -> _Given:
     """Which argument is which parameter's. Raises ShardcError."""
-    e, name, pos = scope.e, function.name, expr.function.pos
-    names = [parameter.name for parameter in function.parameters]
-    free = [parameter.name for parameter in function.parameters if not parameter.named]
-    if len(expr.args) > len(free):
-        hint = f"those after {free[-1]} are given by name" if free and len(free) < len(names) else None
-        takes = plural(len(free), "argument") + (" without a name" if hint else "")
-        raise e.error(f"{name} takes {takes}, and is given {len(expr.args)}", hint, pos)
-    given: dict[str, s.Expr] = dict(zip(free, expr.args, strict=False))
-    for keyword in expr.keywords:
-        if keyword.name not in names:
-            raise e.error(
-                f"{name} has no parameter {keyword.name}", did_you_mean(keyword.name, names), keyword.pos
-            )
-        if keyword.name in given:
-            raise e.error(f"{name}: {keyword.name} is given twice", pos=keyword.pos)
-        given[keyword.name] = keyword.value
+    named = [(keyword.name, keyword.value, keyword.pos) for keyword in expr.keywords]
+    given = matched(scope.e, function, expr.args, named, expr.function.pos)
     defaults = {p.name: p.default for p in function.parameters if p.default is not None}
-    missing = [parameter for parameter in names if parameter not in given and parameter not in defaults]
-    if missing:
-        raise e.error(f"{name} is called without {', '.join(missing)}", pos=pos)
     return _Given(given, {**defaults, **given})
 
 

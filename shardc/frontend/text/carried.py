@@ -29,41 +29,39 @@ def start(scope: Scope, target: s.Target) -> Value:
 
 def value_after(inner: Scope, target: s.Target, old: Value) -> Value:
     """The value at the end of a turn, which has the type it began with."""
-    return _kept(inner, target, target.name, inner.value(s.Name(target.pos, target.name)), old)
+    value = inner.value(s.Name(target.pos, target.name))
+    with inner.e.at(target.pos):
+        return kept(inner.e, target.name, value, old)
 
 
-def _kept(inner: Scope, target: s.Target, name: str, value: Value, old: Value) -> Value:
+def kept(e: Emitter, name: str, value: Value, old: Value) -> Value:
+    """What is carried after a turn, of the type that it has before. Raises ShardcError."""
     if isinstance(old, RecordValue):
         items = dict(value.fields) if isinstance(value, RecordValue) and value.name == old.name else {}
         if [*items] != [field for field, _ in old.fields]:
-            raise inner.e.error(f"{name} becomes {describe(value)} in the loop", pos=target.pos)
-        pairs = [
-            (field, _kept(inner, target, f"{name}.{field}", items[field], item)) for field, item in old.fields
-        ]
+            raise e.error(f"{name} becomes {describe(value)} in the loop")
+        pairs = [(field, kept(e, f"{name}.{field}", items[field], item)) for field, item in old.fields]
         return RecordValue(old.name, tuple(pairs))
     if isinstance(old, tuple):
         if not isinstance(value, tuple) or len(value) != len(old):
-            raise inner.e.error(f"{name} becomes {describe(value)} in the loop", pos=target.pos)
+            raise e.error(f"{name} becomes {describe(value)} in the loop")
         pairs = enumerate(zip(value, old, strict=True))
-        return tuple(_kept(inner, target, f"{name}[{i}]", one, item) for i, (one, item) in pairs)
+        return tuple(kept(e, f"{name}[{i}]", one, item) for i, (one, item) in pairs)
     assert isinstance(old, Tensor)
-    return _kept_tensor(inner, target, name, value, old)
+    return _kept_tensor(e, name, value, old)
 
 
-def _kept_tensor(inner: Scope, target: s.Target, name: str, value: Value, old: Tensor) -> Tensor:
+def _kept_tensor(e: Emitter, name: str, value: Value, old: Tensor) -> Tensor:
     if isinstance(value, Number):
-        with inner.e.at(target.pos):
-            value = inner.e.tensor(value)
+        value = e.tensor(value)
     if not isinstance(value, Tensor):
-        raise inner.e.error(f"{name} becomes {describe(value)} in the loop", pos=target.pos)
+        raise e.error(f"{name} becomes {describe(value)} in the loop")
     if value.type != old.type and not (value.weak and value.shape == old.shape):
         hint = "carried values keep their type"
         if value.shape == old.shape:
             hint += f": start with {value.dtype}, or end with astype({name}, {old.dtype})"
-        raise inner.e.error(
-            f"{name} is {old.type} before the loop and {value.type} after a turn", hint, target.pos
-        )
-    return inner.e.cast(value, old.dtype)
+        raise e.error(f"{name} is {old.type} before the loop and {value.type} after a turn", hint)
+    return e.cast(value, old.dtype)
 
 
 def yielded(inner: Scope, target: s.Target) -> Value:

@@ -11,7 +11,7 @@ from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Types
 from shardc.frontend.text.depth import children
 from shardc.frontend.text.imports import Shared
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import SPELLED
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.statements import check
 from shardc.frontend.text.syntax import Pos
@@ -103,7 +103,7 @@ class Declarations:
     def _declare_records(self) -> None:
         for record in self.program.records:
             self.check_free(record.name, record.pos)
-            if record.name in DTYPES:
+            if record.name in SPELLED:
                 raise self.e.error(f"{record.name} is a dtype", "choose another name", record.pos)
             names = [field.name for field in record.fields]
             for i, field in enumerate(record.fields):

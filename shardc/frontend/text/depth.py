@@ -24,7 +24,7 @@ def check_depth(program: s.Program) -> None:
         stack: list[tuple[s.Statement, int]] = [(statement, 1) for statement in function.body]
         while stack:
             statement, depth = stack.pop()
-            if depth > MAX_LOOPS and isinstance(statement, s.For | s.While | s.If):
+            if depth > MAX_LOOPS and isinstance(statement, s.For | s.While | s.If | s.Function):
                 raise SyntaxProblem(f"loops are nested more than {MAX_LOOPS} deep", statement.pos)
             for expr in expressions(statement):
                 _check(expr)
@@ -55,11 +55,13 @@ def expressions(statement: s.Statement) -> tuple[s.Expr, ...]:
             return (statement.call,)
         case s.Docstring():
             return ()
+        case s.Function():
+            return tuple(p.default for p in statement.parameters if p.default is not None)
 
 
 def statements(statement: s.Statement) -> tuple[s.Statement, ...]:
     """The statements inside one, in order."""
-    if isinstance(statement, s.For | s.While):
+    if isinstance(statement, s.For | s.While | s.Function):
         return statement.body
     if isinstance(statement, s.If):
         bodies = (*(body for _, body in statement.branches), statement.otherwise)
@@ -103,6 +105,8 @@ def children(expr: s.Expr | s.Slice) -> Iterator[s.Expr | s.Slice]:
             yield from (part for part in (expr.start, expr.stop, expr.step) if part is not None)
         case s.Sequence():
             yield from expr.items
+        case s.Starred():
+            yield expr.value
         case s.Comprehension():
             yield expr.item
             yield expr.source
@@ -112,5 +116,5 @@ def children(expr: s.Expr | s.Slice) -> Iterator[s.Expr | s.Slice]:
             yield from (expr.condition, expr.yes, expr.no)
         case s.Lambda():
             yield expr.body
-        case s.Name() | s.Number() | s.String() | s.Dots():
+        case s.Name() | s.Number() | s.String() | s.Dots() | s.Evaluated():
             return

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from math import isinf, isnan
+from typing import Any
 
 import numpy as np
 from xdsl.ir import SSAValue
@@ -16,7 +17,7 @@ from shardc.frontend.text.builder import SourceBuilder
 from shardc.frontend.text.derivative_rules import DerivativeRules
 from shardc.frontend.text.device_code import DeviceCode
 from shardc.frontend.text.placing import Placing
-from shardc.frontend.text.promotion import promote
+from shardc.frontend.text.promotion import NoPromotion, promote
 from shardc.frontend.text.values import Number, Operand, Tensor, shape_text
 from shardc.graph.attrs import Dense
 from shardc.graph.types import TensorType, is_complex, is_float, is_inexact, is_integer
@@ -137,7 +138,7 @@ class Emitter(Placing):
         value = self._fit(value, type.dtype)
         with np.errstate(over="ignore"):
             data = np.array(value, dtype=type.numpy)
-        if isinstance(value, float | complex) and not np.isinf(value) and np.isinf(data):
+        if isinstance(value, float | complex) and _special(data.astype(np.complex128)) != _special(value):
             raise self.error(f"{value} does not fit into {type.dtype}")
         return self.op(hlo.constant.name, value=Dense(data, type.shape), result=type, weak=weak)
 
@@ -230,9 +231,17 @@ class Emitter(Placing):
             result.append(distinct.pop() if distinct else 1)
         return tuple(result)
 
+    def common(self, *operands: Operand) -> tuple[str, bool]:
+        """The dtype that operands are computed in, and whether it is weak; an error if there is none."""
+        try:
+            return promote(tuple(map(dtype_of, operands)))
+        except NoPromotion as error:
+            hint = "floats of 8 bits are converted only where the program says so: astype(x, f32)"
+            raise self.error(str(error), hint) from None
+
     def together(self, *operands: Operand, dtype: str | None = None) -> list[Tensor]:
         """All operands in their common dtype (or `dtype`) and shape. Numbers become splats of that shape."""
-        common, weak = promote(tuple(map(dtype_of, operands)))
+        common, weak = self.common(*operands)
         if dtype is not None:
             common, weak = dtype, False
         shape = self.broadcast_shape(
@@ -245,6 +254,11 @@ class Emitter(Placing):
             else:
                 tensors.append(self.splat(operand, TensorType(shape, common), weak))
         return tensors
+
+
+def _special(value: Any) -> tuple[bool, bool]:
+    """Whether a number is infinite, and whether it is none."""
+    return bool(np.isinf(value)), bool(np.isnan(value))
 
 
 def dtype_of(operand: Operand) -> tuple[str, bool]:

@@ -21,7 +21,7 @@ from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.lambdas import function_value
 from shardc.frontend.text.scope import CONSTANTS, Scope
 from shardc.frontend.text.trees import leaves
-from shardc.frontend.text.turns import items
+from shardc.frontend.text.turns import items, spread
 from shardc.frontend.text.values import (
     At,
     Chosen,
@@ -87,7 +87,16 @@ def _dots(scope: Scope, expr: s.Dots) -> Value:
 
 
 def _sequence(scope: Scope, expr: s.Sequence) -> Value:
-    return tuple(evaluate(scope, item) for item in expr.items)
+    return tuple(evaluate(scope, item) for item in spread(scope, expr.items))
+
+
+def _starred(scope: Scope, expr: s.Starred) -> Value:
+    hint = "it stands among the items of a tuple, and the arguments of a call: (*x.shape, 3)"
+    raise scope.e.error("* has no place here", hint, expr.pos)
+
+
+def _evaluated(scope: Scope, expr: s.Evaluated) -> Value:
+    return cast(Value, expr.value)
 
 
 def _record(scope: Scope, expr: s.Record) -> Value:
@@ -237,6 +246,8 @@ _EVALUATE: dict[type, Callable[[Scope, Any], Value]] = {
     s.String: _string,
     s.Dots: _dots,
     s.Sequence: _sequence,
+    s.Starred: _starred,
+    s.Evaluated: _evaluated,
     s.Comprehension: comprehension,
     s.Record: _record,
     s.Unary: _unary,

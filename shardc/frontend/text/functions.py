@@ -93,19 +93,30 @@ class Functions:
             return instances[key], fitted
 
     def inlined(
-        self, scope: Scope, function: s.Function, values: Sequence[Value], places: Sequence[Pos], pos: Pos
+        self,
+        scope: Scope,
+        function: s.Function,
+        values: Sequence[Value],
+        places: Sequence[Pos],
+        pos: Pos,
+        outer: Bound | None = None,
     ) -> Value:
-        """The value of a call among whose arguments is a function: the body is built in its place."""
+        """The value of a call whose body is built in its place.
+
+        A function among the arguments makes it so. `outer` is what the types around a function inside
+        another one have bound; such a body may use the names of `scope`.
+        """
         if function.rules:
             rule = function.rules[0]
             hint = "what it takes is tensors, and it takes no gradient itself"
             raise self.e.error(f"@{rule.name} {function.name} is called with a function", hint, pos)
-        bound = self._bind(function, values, places)
+        bound = self._bind(function, values, places, outer)
         with self._naming(bound):
             typed, fitted = self._typed_arguments(scope, function, values, places, bound)
             with self._called(function, typed, pos):
                 results = self.bodies.results(function, "warned", False)
-                returned = self.bodies.body(function, fitted, results, scope.manual, bound=bound)
+                around = scope if outer is not None else None
+                returned = self.bodies.body(function, fitted, results, scope.manual, (), bound, around)
         return returned[0] if len(returned) == 1 else tuple(returned)
 
     def body_of(self, function: s.Function, signature: Signature) -> Callable[..., Value]:
@@ -120,8 +131,14 @@ class Functions:
 
     # ---- instances
 
-    def _bind(self, function: s.Function, values: Sequence[Value], places: Sequence[Pos]) -> Bound:
-        bound, declared = Bound(), f"{function.name} is declared at {self._place(function.pos)}"
+    def _bind(
+        self,
+        function: s.Function,
+        values: Sequence[Value],
+        places: Sequence[Pos],
+        outer: Bound | None = None,
+    ) -> Bound:
+        bound, declared = outer or Bound(), f"{function.name} is declared at {self._place(function.pos)}"
         for parameter, value, place in zip(function.parameters, values, places, strict=True):
             if parameter.type is not None:
                 name = f"{parameter.name} of {function.name}"

@@ -86,14 +86,8 @@ def _indentation(token: Token, indents: list[int]) -> Iterator[Token]:
         )
 
 
-NESTED = "put it beside this one; a value that it would close over is a parameter without annotation"
-"""What to do with a function inside a function."""
-
-
 def _check_name(token: Token) -> None:
     word = str(token)
-    if token.type == "NAME" and word == "def":
-        raise SyntaxProblem("a function cannot stand in another one", _pos(token), NESTED)
     if token.type == "NAME" and iskeyword(word) and word not in ("True", "False", "None"):
         raise SyntaxProblem(
             f"{word} is a keyword of Python and cannot be a name here",

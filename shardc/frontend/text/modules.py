@@ -12,16 +12,16 @@ from shardc.frontend.text.scope import Scope
 _OTHERWISE = {"block", "fft"}
 """Built-ins that mean something else in NumPy."""
 
-_RENAMED = {"repeat": "repeat_interleave"}
-"""What is called as another built-in is, which is OneFlow's and PyTorch's."""
+_RENAMED = {"repeat": "repeat_interleave", "map": "tree_map"}
+"""What is called as another built-in is, or has no module here."""
 
 _NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
 
 _LAX = frozenset(
     """
     abs all_gather all_to_all associative_scan axis_index axis_size cbrt ceil complex cond conj cos erf exp
-    exp2 expm1 floor imag log log1p pbroadcast pcast pmax pmean pmin ppermute pshuffle psum psum_scatter
-    pswapaxes real reciprocal rsqrt sign sin sqrt square switch tan tanh top_k while_loop
+    exp2 expm1 floor fori_loop imag log log1p pbroadcast pcast pmax pmean pmin ppermute pshuffle psum
+    psum_scatter pswapaxes real reciprocal rsqrt scan sign sin sqrt square switch tan tanh top_k while_loop
     """.split()
 )
 """Others (max, argmax, sort, pad, concatenate) have other parameters in jax.lax."""
@@ -36,10 +36,17 @@ _NN = frozenset(
 _FFT = frozenset("fft fft2 fftfreq fftshift ifft ifft2 ifftshift irfft rfft rfftfreq".split())
 
 _LINALG = frozenset(
-    "cholesky det eigh eigvalsh inv matrix_power matrix_transpose norm qr slogdet solve svd".split()
+    """
+    cholesky det eig eigh eigvals eigvalsh inv lstsq matrix_power matrix_transpose norm pinv qr slogdet solve
+    svd
+    """.split()
 )
 
-_RANDOM = frozenset("bernoulli categorical fold_in key normal split uniform".split())
+_RANDOM = frozenset(
+    """
+    bernoulli categorical choice exponential fold_in gumbel key normal permutation randint split uniform
+    """.split()
+)
 
 MODULES = {
     "random": _RANDOM,
@@ -50,12 +57,17 @@ MODULES = {
     "numpy": _NUMPY,
     "lax": _LAX,
     "jax.lax": _LAX,
+    "jax": frozenset(
+        {"tree_map", "vmap", "grad", "value_and_grad", "vjp", "jvp", "jacrev", "jacfwd", "hessian"}
+    ),
+    "jax.tree": frozenset({"map"}),
+    "jax.tree_util": frozenset({"tree_map"}),
     "jax.nn": _NN,
     "nn": _NN,
     **{f"{module}.fft": _FFT for module in ("jnp", "jax.numpy", "np", "numpy")},
     **{f"{module}.linalg": _LINALG for module in ("jnp", "jax.numpy", "np", "numpy")},
     **dict.fromkeys(("lax.linalg", "jax.lax.linalg"), frozenset({"triangular_solve"})),
-    **dict.fromkeys(("jsp.linalg", "jax.scipy.linalg"), frozenset({"solve_triangular"})),
+    **dict.fromkeys(("jsp.linalg", "jax.scipy.linalg"), frozenset({"expm", "solve_triangular"})),
 }
 
 
@@ -67,8 +79,9 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     if module not in MODULES:
         return None
     name = function.name
-    if name in MODULES[module] & BUILTINS.keys():
-        return _RENAMED.get(name, name)
+    own = _RENAMED.get(name, name)
+    if name in MODULES[module] and own in BUILTINS:
+        return own
     if name in BUILTINS:
         raise scope.e.error(
             f"{module}.{name} is not {name} of this language", f"write {name}(…)", function.value.pos

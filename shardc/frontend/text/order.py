@@ -40,7 +40,7 @@ def _mentions(function: s.Function, functions: Mapping[str, s.Function]) -> list
         node = stack.pop()
         if isinstance(node, s.Name) and node.id in functions:
             found.append(node)
-        elif isinstance(node, s.Assign | s.Return | s.For | s.While | s.If | s.Assert | s.Docstring | s.Show):
+        elif isinstance(node, s.Statement):
             stack += [*reversed(statements(node)), *reversed(expressions(node))]
         else:
             stack += reversed(list(children(node)))

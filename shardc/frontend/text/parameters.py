@@ -161,6 +161,7 @@ _KINDS: dict[str, tuple[str, _Converter]] = {
     "Operand": ("a tensor or a number", _operand),
     "Operand | None": ("a tensor or a number", _optional(_operand)),
     "Tensor": ("a tensor", _tensor),
+    "Tensor | None": ("a tensor", _optional(_tensor)),
     "tuple[Operand, ...]": ("a tuple of tensors", _operands),
     "int": ("a whole number known while compiling", _int),
     "int | None": ("a whole number known while compiling", _optional(_int)),

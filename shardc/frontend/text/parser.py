@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from shardc import cache
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
-from shardc.frontend.text.indentation import INSTEAD, NESTED, Indentation
+from shardc.frontend.text.indentation import INSTEAD, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
@@ -193,8 +193,6 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
     found = _found(token)
     if token.type in _ENDS:
         pos = _end_of_line(token, text)
-    if token.type == "AT" and "RETURN" in expected:
-        return SyntaxProblem("a function cannot stand in another one", pos, NESTED)
     hint = _misspelt_statement(token, expected, text) or _hint(token, expected)
     wanted = _wanted(expected)
     if wanted is None:

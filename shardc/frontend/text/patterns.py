@@ -1,8 +1,10 @@
-"""The left side of an assignment: names side by side, or tuples in tuples.
+"""The left sides of an assignment: names side by side, or tuples in tuples.
 
-a, (b, c) = …     ->     the targets a, b, c, nested as (0, (1, 2))
+a, (b, c) = …     ->     the targets a, b, c, with the pattern (0, (1, 2))
 (a, b) = …        ->     the same as a, b = …
-a, = …            ->     the target a, nested as (0,): one item; (a) = … is a = …
+a, = …            ->     the target a, with the pattern (0,): one item; (a) = … is a = …
+a = b = …         ->     the targets a, b, with the patterns 0 and 1
+a, *b = …         ->     the targets a and b, of which b takes the rest
 """
 
 from __future__ import annotations
@@ -11,27 +13,43 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.syntax import SyntaxProblem
 
-Pattern: TypeAlias = "s.Target | tuple[Pattern, ...]"
+Side: TypeAlias = "s.Target | tuple[Side, ...]"
+"""What stands left of an equals sign."""
 
 
-def assignment(pattern: Pattern, value: s.Expr) -> s.Assign:
-    """The assignment of a value to a pattern; at least one name is in it."""
-    if isinstance(pattern, s.Target):
-        return s.Assign(pattern.pos, (pattern,), value)
+def assignment(sides: Sequence[Side], value: s.Expr) -> s.Assign:
+    """The assignment of a value to each side; at least one name is in it. Raises SyntaxProblem."""
     targets: list[s.Target] = []
-    nested = _numbered(pattern, targets)
-    flat = len(nested) > 1 and all(isinstance(one, int) for one in nested)
-    return s.Assign(targets[0].pos, tuple(targets), value, None if flat else nested)
+    patterns = tuple(_numbered(side, targets) for side in sides)
+    for side in sides:
+        if isinstance(side, s.Target) and side.rest:
+            hint = f"{side.name}, = … unpacks one item, and {side.name}, *others = … the rest too"
+            raise SyntaxProblem(f"*{side.name} stands alone", side.pos, hint)
+    return s.Assign(targets[0].pos, tuple(targets), value, patterns)
 
 
-def _numbered(patterns: Sequence[Pattern], targets: list[s.Target]) -> s.Nested:
-    """The patterns by numbers, after those of the targets found so far, to which theirs are added."""
-    found: list[int | s.Nested] = []
-    for pattern in patterns:
-        if isinstance(pattern, s.Target):
-            found.append(len(targets))
-            targets.append(pattern)
-        else:
-            found.append(_numbered(pattern, targets))
-    return tuple(found)
+def side_of(expr: s.Expr) -> Side:
+    """The side that `b` is in `a = b = …`, which is read as an expression. Raises SyntaxProblem."""
+    match expr:
+        case s.Name():
+            return s.Target(expr.pos, expr.id)
+        case s.Starred() if isinstance(expr.value, s.Name):
+            return s.Target(expr.pos, expr.value.id, rest=True)
+        case s.Sequence() if expr.items:
+            return tuple(map(side_of, expr.items))
+        case _:
+            hint = "names stand between two equals signs: a = b = …; == compares"
+            raise SyntaxProblem("this takes no value", expr.pos, hint)
+
+
+def _numbered(side: Side, targets: list[s.Target]) -> s.Pattern:
+    """A side by the numbers of its targets, which are added to those found so far."""
+    if isinstance(side, s.Target):
+        targets.append(side)
+        return len(targets) - 1
+    rests = [one for one in side if isinstance(one, s.Target) and one.rest]
+    if len(rests) > 1:
+        raise SyntaxProblem("two names take the rest", rests[1].pos, "one has a star: a, *b, c = …")
+    return tuple(_numbered(one, targets) for one in side)

@@ -52,9 +52,7 @@ def _parameter(parameter: s.Parameter) -> list[str]:
 def _statement(statement: s.Statement, indent: str) -> list[str]:
     match statement:
         case s.Assign():
-            names = ", ".join(_target(target) for target in statement.targets)
-            if statement.nested is not None:
-                names += f" as {statement.nested}"
+            names = " = ".join(_side(pattern, statement.targets) for pattern in statement.patterns)
             return [f"{indent}assign {names}{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]
         case s.Return():
             return [f"{indent}return{_at(statement.pos)}", *_tree(statement.value, indent + "  ")]
@@ -93,13 +91,25 @@ def _statement(statement: s.Statement, indent: str) -> list[str]:
             return [f"{indent}show{_at(statement.pos)}", *_tree(statement.call, indent + "  ")]
         case s.Docstring():
             return [f"{indent}text{_at(statement.pos)}"]
+        case s.Function():
+            return [indent + line for line in _function(statement)]
 
 
 def _statements(body: tuple[s.Statement, ...], indent: str) -> list[str]:
     return [line for statement in body for line in _statement(statement, indent)]
 
 
+def _side(pattern: s.Pattern, targets: tuple[s.Target, ...], inner: bool = False) -> str:
+    """What takes a value: a, (b, c)"""
+    if isinstance(pattern, int):
+        return _target(targets[pattern])
+    text = ", ".join(_side(one, targets, True) for one in pattern) + "," * (len(pattern) == 1)
+    return f"({text})" if inner else text
+
+
 def _target(target: s.Target) -> str:
+    if target.rest:
+        return f"*{target.name}"
     return target.name if target.type is None else f"{target.name}: {type_text(target.type)}"
 
 
@@ -174,6 +184,12 @@ def _known(node: s.Choice | s.Lambda) -> tuple[str, list[s.Expr | s.Keyword | s.
     return f"lambda {', '.join(target.name for target in node.parameters)}", [node.body]
 
 
+def _operator(node: s.Unary | s.Binary) -> tuple[str, list[s.Expr | s.Keyword | s.Slice | str]]:
+    if isinstance(node, s.Unary):
+        return f"unary {node.op}", [node.operand]
+    return node.op, [node.left, node.right]
+
+
 def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Keyword | s.Slice | str]]:
     """What a node is called, and what stands below it."""
     match node:
@@ -185,6 +201,8 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
             return f'"{node.value}"' if isinstance(node, s.String) else "...", []
         case s.Sequence():
             return "tuple", list(node.items)
+        case s.Starred() | s.Evaluated():
+            return "*", [node.value] if isinstance(node, s.Starred) else []
         case s.Comprehension():
             names = ", ".join(target.name for target in node.targets)
             return f"list for {names} in", [node.source, node.item]
@@ -192,10 +210,8 @@ def _label(node: s.Expr | s.Keyword | s.Slice) -> tuple[str, list[s.Expr | s.Key
             return "record", list(node.entries)
         case s.Choice() | s.Lambda():
             return _known(node)
-        case s.Unary():
-            return f"unary {node.op}", [node.operand]
-        case s.Binary():
-            return node.op, [node.left, node.right]
+        case s.Unary() | s.Binary():
+            return _operator(node)
         case s.Attribute():
             return f"attribute {node.name}", [node.value]
         case s.Keyword():

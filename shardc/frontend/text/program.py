@@ -21,13 +21,14 @@ from shardc.frontend.text.generic import is_generic
 from shardc.frontend.text.gradients import DERIVATIVES
 from shardc.frontend.text.imports import Shared, import_names
 from shardc.frontend.text.manual import OPTIONS
+from shardc.frontend.text.matching import filled
 from shardc.frontend.text.order import ordered
 from shardc.frontend.text.reads import reads
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.trees import has_function, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves
-from shardc.frontend.text.values import FunctionName, Value, plural
+from shardc.frontend.text.values import FunctionName, Value
 from shardc.gradients.marks import STOP
 from shardc.ops import func
 
@@ -229,26 +230,23 @@ class ProgramReader:
         if owner is not self:
             return owner.function_value(scope, function.name, pos)
         if self.is_generic(function):
-            return FunctionName(name, None, self._caller(scope, function, pos))
+            return FunctionName(name, None, self._caller(scope, function, pos), named=True)
         signature = self.built.signature(name)
         if scope.manual is not None and signature.mapped:
             check_shardings(scope, scope.manual, name, signature, pos)
         several = any(len(list(annotated_leaves(p))) != 1 for p in signature.parameters)
-        if signature.mapped or function.rules or several:
-            apply = self._caller(scope, function, pos)
-        else:
-            apply = self.built.body_of(function, signature)
+        called, body = self._caller(scope, function, pos), self.built.body_of(function, signature)
+        as_call = signature.mapped or bool(function.rules) or several
+
+        def apply(*args: Value, **named: Value) -> Value:
+            return called(*args, **named) if as_call or named else body(*args)
+
         plain = len(signature.types) == len(signature.parameters)
-        return FunctionName(name, signature.types if plain else None, apply)
+        return FunctionName(name, signature.types if plain else None, apply, named=True)
 
     def _caller(self, scope: Scope, function: s.Function, pos: Pos) -> Callable[..., Value]:
-        def apply(*args: Value) -> Value:
-            required = [parameter for parameter in function.parameters if parameter.default is None]
-            if not len(required) <= len(args) <= len(function.parameters):
-                takes = plural(len(function.parameters), "argument")
-                raise self.e.error(f"{function.name} takes {takes}, and is given {len(args)}")
-            rest = [self.scope().value(p.default) for p in function.parameters[len(args) :] if p.default]
-            values = (*args, *rest)
+        def apply(*args: Value, **named: Value) -> Value:
+            values = filled(self.e, function, args, named, self.scope().value)
             return self.call(scope, function, values, [pos] * len(values), pos)
 
         return apply

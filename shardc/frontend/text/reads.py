@@ -27,7 +27,9 @@ def reads(body: Sequence[s.Statement]) -> list[str]:
     assigned: set[str] = set()
     for statement in body:
         names = [name for expr in expressions(statement) for name in names_in(expr)]
-        if isinstance(statement, s.For):
+        if isinstance(statement, s.Function):
+            names += free_names(statement)
+        elif isinstance(statement, s.For):
             inner = {target.name for target in statement.targets}
             names += [target.name for target in statement.carrying]
             names += [name for name in reads(statement.body) if name not in inner]
@@ -38,11 +40,19 @@ def reads(body: Sequence[s.Statement]) -> list[str]:
         found += [name for name in names if name not in assigned]
         if isinstance(statement, s.Assign):
             assigned.update(target.name for target in statement.targets)
+        elif isinstance(statement, s.Function):
+            assigned.add(statement.name)
         elif isinstance(statement, s.While):
             assigned.update(target.name for target in statement.carrying)
         elif isinstance(statement, s.For):
             assigned.update(target.name for target in (*statement.carrying, *statement.collecting))
     return found
+
+
+def free_names(function: s.Function) -> list[str]:
+    """Names that a function's body reads before it assigns them, and that are no parameters."""
+    own = {parameter.name for parameter in function.parameters}
+    return [name for name in reads(function.body) if name not in own]
 
 
 def assigned_in(body: Sequence[s.Statement]) -> dict[str, Pos]:
@@ -56,6 +66,8 @@ def assigned_in(body: Sequence[s.Statement]) -> dict[str, Pos]:
         elif isinstance(statement, s.For) and (statement.carrying or statement.collecting):
             targets = (*statement.carrying, *statement.collecting)
             found.update((target.name, target.pos) for target in targets)
+        elif isinstance(statement, s.Function):
+            found[statement.name] = statement.pos
         else:
             found.update(assigned_in(statements(statement)))
     return found

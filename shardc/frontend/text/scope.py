@@ -7,7 +7,7 @@ from math import inf, nan, pi
 from typing import TYPE_CHECKING, TypeAlias
 
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import SPELLED
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Dtype, Value
 from shardc.layout import Mesh
@@ -23,7 +23,7 @@ CONSTANTS: dict[str, Value] = {
     "inf": inf,
     "nan": nan,
     "pi": pi,
-    **{name: Dtype(name) for name in DTYPES},
+    **{spelling: Dtype(name) for spelling, name in SPELLED.items()},
 }
 """Names that mean something unless the program gives them another meaning."""
 

@@ -181,6 +181,8 @@ def _number(e: Emitter, counter: Tensor, column: Counted) -> Tensor:
 
 
 def _layer(e: Emitter, stack: Tensor, at: Tensor) -> Tensor:
+    if not stack.shape[0]:  # of a loop without turns, whose body is built for what it would yield
+        return e.splat(0, stack.type.with_shape(stack.shape[1:]))
     zero = [e.splat(0, COUNTER) for _ in stack.shape[1:]]
     layer = e.op(hlo.dynamic_slice.name, stack, at, *zero, slice_sizes=(1, *stack.shape[1:]), weak=False)
     return e.reshape(layer, stack.shape[1:])

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from shardc.frontend.text import local_functions
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated
-from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.choices import known
 from shardc.frontend.text.fitting import Misfit, as_type, fit
 from shardc.frontend.text.loops import loop
@@ -15,6 +15,7 @@ from shardc.frontend.text.open_loops import while_loop
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.shows import show
 from shardc.frontend.text.trees import names_of, tensors_of
+from shardc.frontend.text.turns import rows
 from shardc.frontend.text.typed import Typed, resolved
 from shardc.frontend.text.values import Operand, RecordValue, Tensor, Value, describe, plural
 from shardc.layout import Sharding, text_of
@@ -54,6 +55,8 @@ def execute(scope: Scope, statement: s.Statement) -> s.Return | None:
             show(scope, statement)
         case s.Docstring():
             raise scope.e.error("a text stands at the beginning of a function only", pos=statement.pos)
+        case s.Function():
+            local_functions.define(scope, statement)
         case s.Return():
             return statement
     return None
@@ -88,33 +91,36 @@ def assign(scope: Scope, statement: s.Assign) -> None:
         if any(target.name == other.name for other in targets[:i]):
             raise e.error(f"{target.name} is assigned twice here", pos=target.pos)
     value = scope.value(statement.value)
-    nested = statement.nested or tuple(range(len(targets)))
-    plain = statement.nested is None and len(targets) == 1
-    values = (value,) if plain else _unpacked(scope, value, statement, nested)
+    values = [one for pattern in statement.patterns for one in _unpacked(scope, value, statement, pattern)]
     for target, one in zip(targets, values, strict=True):
         scope.assign(target.name, _bound(scope, target, one), target.pos)
 
 
-def _unpacked(scope: Scope, value: Value, statement: s.Assign, nested: s.Nested) -> tuple[Value, ...]:
-    """The value of each target, in their order."""
-    parts = zip(_parts(scope, value, statement, len(nested)), nested, strict=True)
-    found: list[Value] = []
-    for part, inner in parts:
-        found += [part] if isinstance(inner, int) else _unpacked(scope, part, statement, inner)
-    return tuple(found)
+def _unpacked(scope: Scope, value: Value, statement: s.Assign, pattern: s.Pattern) -> list[Value]:
+    """The value of each target of a pattern, in their order."""
+    if isinstance(pattern, int):
+        return [value]
+    rest = [i for i, one in enumerate(pattern) if isinstance(one, int) and statement.targets[one].rest]
+    parts = _parts(scope, value, statement, len(pattern), bool(rest))
+    if rest:
+        first, last = rest[0], len(parts) - (len(pattern) - 1 - rest[0])
+        parts = (*parts[:first], parts[first:last], *parts[last:])
+    pairs = zip(parts, pattern, strict=True)
+    return [one for part, inner in pairs for one in _unpacked(scope, part, statement, inner)]
 
 
-def _parts(scope: Scope, value: Value, statement: s.Assign, names: int) -> tuple[Value, ...]:
+def _parts(scope: Scope, value: Value, statement: s.Assign, names: int, rest: bool) -> tuple[Value, ...]:
+    """The items of a value, one for each name; with a rest, at least as many as the other names."""
+    pos = statement.value.pos
     if isinstance(value, RecordValue):
         value = tuple(item for _, item in value.fields)
-    if isinstance(value, Tensor) and value.rank and value.shape[0] == names:
-        with scope.e.at(statement.value.pos):
-            value = tuple(index(scope.e, value, (i,)) for i in range(names))
+    if isinstance(value, Tensor) and value.rank and (rest or value.shape[0] == names):
+        value = rows(scope, value, pos)
     if not isinstance(value, tuple):
-        raise scope.e.error(f"{plural(names, 'name')} for {describe(value)}", pos=statement.value.pos)
-    if len(value) != names:
-        found = plural(len(value), "value")
-        raise scope.e.error(f"{plural(names, 'name')} for {found}", pos=statement.value.pos)
+        raise scope.e.error(f"{plural(names, 'name')} for {describe(value)}", pos=pos)
+    if len(value) < names - 1 if rest else len(value) != names:
+        star = ", one of them with a star," if rest else ""
+        raise scope.e.error(f"{plural(names, 'name')}{star} for {plural(len(value), 'value')}", pos=pos)
     return value
 
 
@@ -195,9 +201,8 @@ def results_of(
 ) -> list[Value]:
     """The returned values, as the function's result types want them, where it has any; `why` they do."""
     items = value if isinstance(value, tuple) else (value,)
-    exprs = (
-        statement.value.items if isinstance(statement.value, s.Sequence) else [statement.value] * len(items)
-    )
+    written = statement.value.items if isinstance(statement.value, s.Sequence) else ()
+    exprs = written if len(written) == len(items) else [statement.value] * len(items)  # *a is several
     if types is not None and len(items) != len(types):
         raise scope.e.error(
             f"{function.name} returns {plural(len(items), 'value')}, and its type has {len(types)}",

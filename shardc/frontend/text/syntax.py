@@ -16,6 +16,7 @@ from shardc.frontend.text.syntax_expressions import (
     Choice,
     Comprehension,
     Dots,
+    Evaluated,
     Expr,
     Index,
     Keyword,
@@ -25,16 +26,21 @@ from shardc.frontend.text.syntax_expressions import (
     Record,
     Sequence,
     Slice,
+    Starred,
     String,
     Unary,
 )
 from shardc.frontend.text.syntax_statements import (
+    RULES,
     Assert,
     Assign,
+    Decorator,
     Docstring,
     For,
+    Function,
     If,
-    Nested,
+    Parameter,
+    Pattern,
     Return,
     Show,
     Statement,
@@ -57,6 +63,7 @@ from shardc.frontend.text.syntax_types import (
 )
 
 __all__ = [
+    "RULES",
     "AnyType",
     "Assert",
     "Assign",
@@ -71,6 +78,7 @@ __all__ = [
     "DimType",
     "Docstring",
     "Dots",
+    "Evaluated",
     "Expr",
     "For",
     "Function",
@@ -82,12 +90,12 @@ __all__ = [
     "MeshDef",
     "Name",
     "NamedType",
-    "Nested",
     "Notated",
     "Number",
     "On",
     "Parameter",
     "Partial",
+    "Pattern",
     "Pos",
     "Program",
     "Record",
@@ -99,6 +107,7 @@ __all__ = [
     "Show",
     "SizeDef",
     "Slice",
+    "Starred",
     "Statement",
     "String",
     "Suffix",
@@ -158,48 +167,6 @@ class RecordDef:
     pos: Pos
     name: str
     fields: tuple[Parameter, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Decorator:
-    """`@shard_map` or `@shard_map(axes=(i,))`."""
-
-    pos: Pos
-    name: str
-    args: tuple[Expr, ...]
-    keywords: tuple[Keyword, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """`x: f32[B@data, D]` of a function, `eps=1e-5`; `named`: given by name only. Also a record's field."""
-
-    pos: Pos
-    name: str
-    type: AnyType | None
-    default: Expr | None = None
-    named: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Function:
-    """`results` is None where `->` is left out; a tuple of them is a TupleType. `decorator` says where the
-    function runs: @shard_map, @per_device.
-    """
-
-    pos: Pos
-    name: str
-    decorator: Decorator | None
-    parameters: tuple[Parameter, ...]
-    results: tuple[AnyType, ...] | None
-    body: tuple[Statement, ...]
-    doc: str | None = None
-    rules: tuple[Decorator, ...] = ()
-    """What is said of its derivative."""
-
-
-RULES = ("custom_vjp", "remat")
-"""Decorators that say something of derivatives, beside those that say where a function runs."""
 
 
 @dataclass(frozen=True, slots=True)

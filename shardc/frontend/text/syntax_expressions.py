@@ -51,6 +51,22 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
+class Starred:
+    """`*items` in a sequence or among the arguments of a call."""
+
+    pos: Pos
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """An item of a starred argument, which has its value already; no text has it."""
+
+    pos: Pos
+    value: object
+
+
+@dataclass(frozen=True, slots=True)
 class Comprehension:
     """`[item for targets in source]`."""
 
@@ -160,6 +176,8 @@ Expr: TypeAlias = (
     | String
     | Dots
     | Sequence
+    | Starred
+    | Evaluated
     | Comprehension
     | Record
     | Choice

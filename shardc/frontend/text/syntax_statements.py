@@ -6,24 +6,25 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from shardc.frontend.text.places import Pos
-from shardc.frontend.text.syntax_expressions import Call, Expr
-from shardc.frontend.text.syntax_types import Target
+from shardc.frontend.text.syntax_expressions import Call, Expr, Keyword
+from shardc.frontend.text.syntax_types import AnyType, Target
 
-Nested: TypeAlias = "tuple[int | Nested, ...]"
-"""Numbers of targets, as tuples in tuples."""
+Pattern: TypeAlias = "int | tuple[Pattern, ...]"
+"""The number of a target that takes a value, or patterns that take its items."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assign:
-    """`targets = value`; several targets unpack it.
+    """`patterns = value`: names that take the value, or unpack it.
 
-    `nested` says how: a, (b, c) = … has three targets and is (0, (1, 2)); None for targets side by side.
+    a = … has one target and the patterns (0,); a, (b, c) = … three targets and ((0, (1, 2)),); a = b = …
+    two targets and (0, 1).
     """
 
     pos: Pos
     targets: tuple[Target, ...]
     value: Expr
-    nested: Nested | None = None
+    patterns: tuple[Pattern, ...] = (0,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,4 +91,46 @@ class Show:
     call: Call
 
 
-Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring | Show
+@dataclass(frozen=True, slots=True)
+class Decorator:
+    """`@shard_map` or `@shard_map(axes=(i,))`."""
+
+    pos: Pos
+    name: str
+    args: tuple[Expr, ...]
+    keywords: tuple[Keyword, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """`x: f32[B@data, D]` of a function, `eps=1e-5`; `named`: given by name only. Also a record's field."""
+
+    pos: Pos
+    name: str
+    type: AnyType | None
+    default: Expr | None = None
+    named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Function:
+    """`results` is None where `->` is left out; a tuple of them is a TupleType. `decorator` says where the
+    function runs: @shard_map, @per_device.
+    """
+
+    pos: Pos
+    name: str
+    decorator: Decorator | None
+    parameters: tuple[Parameter, ...]
+    results: tuple[AnyType, ...] | None
+    body: tuple[Statement, ...]
+    doc: str | None = None
+    rules: tuple[Decorator, ...] = ()
+    """What is said of its derivative."""
+
+
+RULES = ("custom_vjp", "remat")
+"""Decorators that say something of derivatives, beside those that say where a function runs."""
+
+
+Statement: TypeAlias = Assign | Return | For | While | If | Assert | Docstring | Show | Function

@@ -106,8 +106,12 @@ AnyType: TypeAlias = Type | NamedType | TupleType
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """The left of an assignment; a type makes it a sharding constraint too."""
+    """The left of an assignment; a type makes it a sharding constraint too.
+
+    `rest`: `*name`, which takes what the names beside it leave.
+    """
 
     pos: Pos
     name: str
     type: AnyType | None = None
+    rest: bool = False

@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 from lark import Token
 
 from shardc.frontend.text import syntax as s
-from shardc.frontend.text.patterns import Pattern, assignment
+from shardc.frontend.text.patterns import Side, assignment, side_of
 from shardc.frontend.text.syntax import SyntaxProblem
 from shardc.frontend.text.tree_expressions import (
     Arguments,
@@ -181,18 +181,18 @@ class TreeBuilder(TypeBuilder):
     def block(self, *statements: s.Statement) -> tuple[s.Statement, ...]:
         return statements
 
-    def assign(self, *parts: Pattern | s.Expr) -> s.Assign:
-        pattern, value = parts
-        return assignment(cast("Pattern", pattern), cast(s.Expr, value))
+    def assign(self, first: Side, *values: s.Expr) -> s.Assign:
+        *between, value = values
+        return assignment((first, *map(side_of, between)), value)
 
-    def several(self, *patterns: Pattern) -> tuple[Pattern, ...]:
-        return patterns
+    def several(self, *sides: Side) -> tuple[Side, ...]:
+        return sides
 
-    def nested(self, patterns: tuple[Pattern, ...]) -> tuple[Pattern, ...]:
-        return patterns
+    def nested(self, sides: tuple[Side, ...]) -> tuple[Side, ...]:
+        return sides
 
-    def grouped(self, pattern: Pattern) -> Pattern:
-        return pattern
+    def grouped(self, side: Side) -> Side:
+        return side
 
     def store(
         self, name: Token, bracket: Token, subscripts: tuple[s.Expr | s.Slice, ...], value: s.Expr
@@ -231,6 +231,9 @@ class TreeBuilder(TypeBuilder):
 
     def target(self, name: Token, type: s.AnyType | None) -> s.Target:
         return s.Target(pos_of(name), str(name), type)
+
+    def rest_target(self, star: Token, name: Token) -> s.Target:
+        return s.Target(pos_of(star), str(name), rest=True)
 
     def return_statement(self, value: s.Expr) -> s.Return:
         return s.Return(value.pos, value)

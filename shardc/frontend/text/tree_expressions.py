@@ -94,6 +94,9 @@ class ExpressionBuilder(Transformer[Token, s.Program]):
     def bracketed(self, bracket: Token, *items: s.Expr | None) -> s.Sequence:
         return s.Sequence(pos_of(bracket), present(items))
 
+    def starred(self, star: Token, value: s.Expr) -> s.Starred:
+        return s.Starred(pos_of(star), value)
+
     def comprehension(
         self, bracket: Token, item: s.Expr, targets: tuple[s.Target, ...], source: s.Expr
     ) -> s.Comprehension:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from shardc.frontend.text import syntax as s
+from shardc.frontend.text.builtins.places import index
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import RecordValue, Value, describe, plural
+from shardc.frontend.text.values import RecordValue, Tensor, Value, describe, plural
 
 MAX_ITEMS = 1 << 16
 """How long a list may be: as many devices as a large mesh has."""
@@ -27,6 +28,34 @@ def items(scope: Scope, value: Value, pos: s.Pos) -> tuple[Value, ...]:
         hint = "range(N) counts, and tuples have items; tensors are cut by x[k]"
         raise scope.e.error(f"a list is made from a range or a tuple, not from {describe(value)}", hint, pos)
     return value
+
+
+def spread(scope: Scope, items: Sequence[s.Expr]) -> tuple[s.Expr, ...]:
+    """The items of a tuple or of a call's arguments, those of `*each` in its place."""
+    found: list[s.Expr] = []
+    for item in items:
+        if isinstance(item, s.Starred):
+            pos = item.value.pos
+            found += [s.Evaluated(pos, value) for value in _all(scope, item.value)]
+        else:
+            found.append(item)
+    return tuple(found)
+
+
+def _all(scope: Scope, source: s.Expr) -> tuple[Value, ...]:
+    if isinstance(source, s.Call) and maker(source):
+        return turns(scope, source)
+    value = scope.value(source)
+    return rows(scope, value, source.pos) if isinstance(value, Tensor) else items(scope, value, source.pos)
+
+
+def rows(scope: Scope, value: Tensor, pos: s.Pos) -> tuple[Value, ...]:
+    """The rows of a tensor; one without dimensions has none."""
+    if not value.rank or value.shape[0] > MAX_ITEMS:
+        what = f"more than {MAX_ITEMS:,} rows" if value.rank else "no rows"
+        raise scope.e.error(f"{describe(value)} has {what}", pos=pos)
+    with scope.e.at(pos):
+        return tuple(index(scope.e, value, (i,)) for i in range(value.shape[0]))
 
 
 def maker(source: s.Call) -> str | None:

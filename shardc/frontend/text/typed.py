@@ -13,7 +13,7 @@ from typing import TypeAlias
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Types, Uneven
-from shardc.frontend.text.promotion import DTYPES
+from shardc.frontend.text.promotion import DTYPES, SPELLED
 from shardc.frontend.text.values import RecordValue, Tensor, Value
 from shardc.graph.trees import Branch, Tree
 from shardc.graph.types import TensorType
@@ -74,7 +74,7 @@ def _resolved(
 
 def _no_type(name: str, records: Records) -> tuple[str, str | None]:
     """What is said of a name that is no type here."""
-    if name in DTYPES:
+    if name in SPELLED:
         return f"{name} is a dtype", f"the type of a scalar is written with brackets: {name}[]"
     if name in KNOWN:
         return f"{name} is the type of an argument known while compiling", "f32[] is a tensor"

@@ -60,6 +60,8 @@ class FunctionName:
     """What the body uses besides its arguments: the values of its names where it was written."""
     over: Callable[[tuple[Value, ...]], FunctionName] | None = None
     """The same function with other values captured."""
+    named: bool = False
+    """Whether `apply` takes arguments by name."""
 
 
 @dataclass(frozen=True, slots=True)

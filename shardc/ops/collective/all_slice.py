@@ -5,7 +5,7 @@ from __future__ import annotations
 from shardc.graph import Op
 from shardc.layout.axes import size_of
 from shardc.ops.collective.blocks import BLOCK, per_device, resizing
-from shardc.ops.definition import Spelling
+from shardc.ops.definition import KEEPS, Spelling
 from shardc.ops.result_types import resized
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import integer
@@ -33,4 +33,5 @@ all_slice = per_device(
     result=BLOCK.with_shape((2, 4)),
     dim=0,
     spelling=Spelling(called="block", variable="block"),
+    work=KEEPS,
 )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis
 from shardc.layout.sharding import KINDS
-from shardc.ops.definition import Infer, Meaning, OpDef, RuleFunction, Spelling, Syntax, Trait
+from shardc.ops.definition import FREE, Infer, Meaning, OpDef, RuleFunction, Spelling, Syntax, Trait, Work
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, pointwise
@@ -32,6 +32,7 @@ def per_device(
     traits: tuple[Trait, ...] = (),
     title: str | None = None,
     spelling: Spelling = Spelling(),
+    work: Work = FREE,
     **example: object,
 ) -> OpDef:
     """An operation of one block; a collective if it sends. `example` are the attributes of its example."""
@@ -48,6 +49,7 @@ def per_device(
             steps=steps,
             title=title,
             spelling=spelling,
+            work=work,
             example=Op(name, (BLOCK,), (BLOCK if result is None else result,), {"axes": GROUP, **example}),
         )
     )

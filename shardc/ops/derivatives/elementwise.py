@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from math import pi, sqrt
 from typing import Any
 
@@ -156,7 +157,10 @@ ELEMENTWISE: dict[OpDef, Derivative] = {
     hlo.add: linear(lambda s, ct: ct, lambda s, ct: ct),
     hlo.subtract: linear(lambda s, ct: ct, lambda s, ct: -ct),
     hlo.negate: linear(lambda s, ct: -ct),
-    hlo.multiply: bilinear(lambda s, ct: ct * s.y, lambda s, ct: s.x * ct),
+    hlo.multiply: replace(
+        bilinear(lambda s, ct: ct * s.y, lambda s, ct: s.x * ct),
+        alike=Derivative(pulls(lambda s, ct: 2.0 * ct * s.x).vjp, flows=(0,)),
+    ),
     hlo.divide: pulls(lambda s, ct: ct / s.y, lambda s, ct: -ct * (s.out / s.y)),
     hlo.convert: linear(_convert),
     hlo.reduce_precision: linear(

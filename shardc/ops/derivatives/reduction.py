@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from math import inf
 from typing import Any, cast
 
 from shardc.graph.attrs import ScatterDims
-from shardc.graph.types import TensorType
+from shardc.graph.types import TensorType, identity
 from shardc.ops import chlo, hlo
 from shardc.ops.definition import OpDef
 from shardc.ops.derivative import Cotangents, Derivative, Missing, Step
@@ -184,7 +183,7 @@ def _scattered(s: Step, cotangents: Cotangents, wanted: frozenset[int]) -> Found
         (chosen,) = select(b, x, y)
         return [b.one(hlo.select.name, chosen, x, y), b.one(hlo.select.name, chosen, own, other)]
 
-    low = s.x.filled(-inf if directions == {"GE"} else inf, scalar)
+    low = s.x.filled(float(identity("max" if directions == {"GE"} else "min", scalar.dtype)), scalar)
     found = s.x.ops(
         hlo.reduce_window,
         ct,

@@ -6,11 +6,12 @@ All have one factor per dimension. What differs is how partial results flow thro
 from __future__ import annotations
 
 from shardc.graph import Op
-from shardc.graph.types import is_complex, is_float, is_integer
+from shardc.graph.types import FP8, is_complex, is_float, is_integer
 from shardc.ops.rule import FactorRule
 from shardc.ops.rule_builder import pointwise
 
 _WIDER = {
+    **dict.fromkeys(FP8, ("bf16", "f32", "f64", "c64", "c128")),
     "bf16": ("f32", "f64", "c64", "c128"),
     "f16": ("f32", "f64", "c64", "c128"),
     "f32": ("f64", "c64", "c128"),

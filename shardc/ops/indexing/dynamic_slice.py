@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import Op
-from shardc.ops.definition import OpDef, Spelling, Syntax, Work, of
+from shardc.ops.definition import KEEPS, OpDef, Spelling, Syntax, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.indexing.indices import PLACE, ROWS, check_starts
 from shardc.ops.meanings import kernel
@@ -36,11 +36,6 @@ def _rule(op: Op) -> FactorRule:
     return builder.build(linear=[[0]], monotone=[[0]])
 
 
-def _touched(op: Op) -> int:
-    """The start indices, and the block twice: it is read and written."""
-    return sum(type.nbytes for type in op.operands[1:]) + 2 * op.results[0].nbytes
-
-
 dynamic_slice = define(
     OpDef(
         name="stablehlo.dynamic_slice",
@@ -48,7 +43,7 @@ dynamic_slice = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.dynamic_slice, "slice_sizes"),
-        work=Work(lambda op: 0, _touched),
+        work=KEEPS,
         syntax=Syntax(
             ("operand", "*start_indices"),
             attrs={"slice_sizes": "ints"},

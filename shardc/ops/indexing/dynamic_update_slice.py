@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shardc.graph import Op
-from shardc.ops.definition import OpDef, Syntax, Work, of
+from shardc.ops.definition import Moved, OpDef, Syntax, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.indexing.indices import PLACE, ROWS, check_starts
 from shardc.ops.meanings import kernel
@@ -39,9 +39,10 @@ def _rule(op: Op) -> FactorRule:
     return builder.build(linear=[[0, 1]], monotone=[[0, 1]])
 
 
-def _touched(op: Op) -> int:
-    """The start indices, and the update twice: it is read and written; the operand changes in place."""
-    return sum(type.nbytes for type in op.operands[2:]) + 2 * op.operands[1].nbytes
+def _moved(op: Op) -> Moved:
+    """The start indices and the update are read, the update is written; the operand changes in place."""
+    others = (type.nbytes for type in op.operands[1:])
+    return (0, *others), (op.operands[1].nbytes,)
 
 
 dynamic_update_slice = define(
@@ -51,7 +52,7 @@ dynamic_update_slice = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.dynamic_update_slice),
-        work=Work(lambda op: 0, _touched),
+        work=Work(lambda op: 0, _moved),
         syntax=Syntax(("operand", "update", "*start_indices"), format=f"operands attr-dict {FUNCTIONAL}"),
         example=of("stablehlo.dynamic_update_slice", [ROWS, ROWS.with_shape((2, 4)), PLACE, PLACE], ROWS),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from shardc.graph import GatherDims, Op
-from shardc.ops.definition import OpDef, Spelling, Syntax, Work, of
+from shardc.ops.definition import Moved, OpDef, Spelling, Syntax, Work, of
 from shardc.ops.indexing.indices import (
     PLACES,
     ROWS,
@@ -83,9 +83,10 @@ def _window(builder: RuleBuilder, dim: int, out: int, op: Op) -> None:
         builder.factor(size, {0: dim}, {0: out}, Kind.REPLICATE, blocked=True)
 
 
-def _touched(op: Op) -> int:
-    """The indices, and the slices twice: they are read and written. The rest of the operand stays unread."""
-    return op.operands[1].nbytes + 2 * op.results[0].nbytes
+def _moved(op: Op) -> Moved:
+    """The indices, and the slices; of the operand no more than there is, whatever comes again."""
+    operand, indices = op.operands
+    return (min(operand.nbytes, op.results[0].nbytes), indices.nbytes), (op.results[0].nbytes,)
 
 
 gather = define(
@@ -95,7 +96,7 @@ gather = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.gather, "dimension_numbers", "slice_sizes"),
-        work=Work(lambda op: 0, _touched),
+        work=Work(lambda op: 0, _moved),
         syntax=Syntax(
             ("operand", "start_indices"),
             attrs={"dimension_numbers": "gather", "slice_sizes": "ints", "indices_are_sorted": "bool?"},

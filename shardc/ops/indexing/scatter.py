@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from shardc.graph import Op, ScatterDims
-from shardc.ops.definition import OpDef, Syntax, Work, of, per_update
+from shardc.ops.definition import Moved, OpDef, Syntax, Work, of, per_update
 from shardc.ops.indexing.indices import (
     PLACES,
     ROWS,
@@ -125,11 +125,12 @@ def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     return kernels.scatter(operands, indices, updates, body, scatter_dimension_numbers=dims, kind=kind)
 
 
-def _touched(op: Op) -> int:
+def _moved(op: Op) -> Moved:
     """The indices and the updates; the places of the updates are written, and read unless overwritten."""
     count = len(op.results)
-    updates = sum(type.nbytes for type in op.operands[count + 1 :])
-    return op.operands[count].nbytes + updates * (2 if op.combiner == "set" else 3)
+    given = tuple(type.nbytes for type in op.operands)
+    places = tuple(min(sizes) for sizes in zip(given[:count], given[count + 1 :], strict=True))
+    return ((0,) * count if op.combiner == "set" else places) + given[count:], places
 
 
 scatter = define(
@@ -139,7 +140,7 @@ scatter = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=Work(per_update, _touched),
+        work=Work(per_update, _moved),
         syntax=Syntax(
             ("*inputs", "scatter_indices", "*updates"),
             ("*outputs",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, Work, of
+from shardc.ops.definition import KEEPS, OpDef, Spelling, Syntax, Trait, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -39,11 +39,6 @@ def _rule(op: Op) -> FactorRule:
     return builder.build(linear=[[0]], monotone=[[0]])
 
 
-def _touched(op: Op) -> int:
-    """Only what is kept is read."""
-    return 2 * op.results[0].nbytes
-
-
 slice_ = define(
     OpDef(
         name="stablehlo.slice",
@@ -51,7 +46,7 @@ slice_ = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.slice_, "start_indices", "limit_indices", "strides"),
-        work=Work(lambda op: 0, _touched),
+        work=KEEPS,
         traits=frozenset(
             (
                 Trait.MOVES,

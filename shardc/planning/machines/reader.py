@@ -39,6 +39,9 @@ from shardc.planning.machines.machine import KINDS, Link, Machine
 TITLES = tuple(str(definition.title) for definition in definitions() if definition.steps)
 """What collectives are called."""
 
+MOST = 1 << 31
+"""Of what is counted: devices on a link, and the like."""
+
 _NUMBER = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
@@ -117,6 +120,8 @@ class _Table:
         value = self.number(key)
         if value != int(value):
             self.fail(key, f"{self._what(key)} is a whole number, not {value}")
+        if value > MOST:
+            self.fail(key, f"{self._what(key)} is at most 2^31, not {value}")
         return int(value)
 
     def string(self, key: str) -> str:

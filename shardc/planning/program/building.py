@@ -28,25 +28,34 @@ ONE = 0
 """The column that is always 1."""
 
 
-def network(problem: Problem, every: Every, prices: Prices, limit: float = inf, most: float = inf) -> Network:
+def network(
+    problem: Problem,
+    every: Every,
+    prices: Prices,
+    limit: float = inf,
+    most: float = inf,
+    scope: list[Variable] | None = None,
+) -> Network:
     """The program for these choices; variables and loops that are not in `every` keep what they have.
 
-    Plans that cost more than `limit` ticks may be missing. Building stops soon after `most` columns.
+    It pays for the operations of `scope` (all of them) and the values that they touch. Plans that cost more
+    than `limit` ticks may be missing. Building stops soon after `most` columns.
     """
-    net = Network(problem, every, prices, limit)
+    net = Network(problem, every, prices, limit, scope or problem.variables)
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
-    variables = [*every.choices, *(variable for slot in every.layouts for variable in (slot.loop, slot.end))]
-    for value in dict.fromkeys(value for variable in variables for value in variable.touched):
+    for value in dict.fromkeys(value for variable in net.scope for value in variable.touched):
         if value not in problem.free and len(net.integral) <= most:
             _value(net, value)
+    given = [problem.own_cost(v, v.choice) for v in net.scope if v not in every.choices]
+    net.forms[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
     return net
 
 
 def again(net: Network) -> Network:
     """The program with the prices that are known now, which say other copies to be made in one."""
-    return network(net.problem, net.every, net.prices, net.limit)
+    return network(net.problem, net.every, net.prices, net.limit, scope=net.scope)
 
 
 def part(

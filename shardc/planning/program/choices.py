@@ -6,29 +6,20 @@ unevenly only where something in the program is already laid out so.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations, product
+from functools import lru_cache
 
 from shardc.analysis.manual import NO_AXES
-from shardc.forms.choice import Carried, Choice, choose
-from shardc.forms.table import forms_of
-from shardc.layout import Axis, Sharding, merge, size_of
+from shardc.forms.choice import Choice
+from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
-from shardc.ops.rule import FactorRule
-from shardc.planning.program.candidates import Wish, made, wishes
+from shardc.planning.program.candidates import made
+from shardc.planning.program.listing import TooMany, laid_out, listed, places_now
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable, kept
-from shardc.rules.assign import Assignment, project
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
 """For each value the atoms over which it could come out as a partial result, with its kind."""
-
-AtomPlace = int | None | str
-
-
-class TooMany(Exception):
-    """There are more ways to run the operations than are worth listing."""
 
 
 @dataclass(frozen=True)
@@ -39,23 +30,26 @@ class Every:
     layouts: dict[Slot, list[Sharding]]
 
 
-def every(problem: Problem, atoms: tuple[Axis, ...], most: int) -> Every:
-    """What there is to choose from. TooMany if it is more than `most` assignments."""
+def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None = None) -> Every:
+    """What there is to choose from; with `name`, where all axes but the one of that name stay where they are.
+
+    TooMany if it is more than `most` assignments.
+    """
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
-    found = _found(problem, atoms, waiting, most)
+    found = _found(problem, atoms, waiting, most, name)
     if problem.made:  # operations that stand for several may use what a later one makes
-        found = _found(problem, atoms, waiting, most)
+        found = _found(problem, atoms, waiting, most, name)
     while _carried(problem, waiting):
-        found = _found(problem, atoms, waiting, most)
+        found = _found(problem, atoms, waiting, most, name)
     for variable in reversed(problem.variables):
         if problem.open(variable) and has(variable.node.name, Trait.SOURCE):
             found[variable] = _created(problem, variable, found)
     ordered = {variable: found[variable] for variable in problem.variables if variable in found}
-    return Every(ordered, {slot: _held(problem, slot, found) for slot in problem.slots})
+    return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
 
 
 def _found(
-    problem: Problem, atoms: tuple[Axis, ...], waiting: Waiting, most: int
+    problem: Problem, atoms: tuple[Axis, ...], waiting: Waiting, most: int, name: str | None
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
@@ -63,7 +57,7 @@ def _found(
     for variable in problem.variables:
         options = [variable.choice]
         if problem.open(variable) and variable.rule is not None:
-            found[variable] = options = _all(problem, variable, atoms, waiting, most - listed)
+            found[variable] = options = _all(problem, variable, atoms, waiting, most - listed, name)
             listed += len(options)
             if listed > most:
                 raise TooMany
@@ -87,7 +81,9 @@ def _carried(problem: Problem, waiting: Waiting) -> bool:
     return more
 
 
-def _held(problem: Problem, slot: Slot, found: dict[Variable, list[Choice]]) -> list[Sharding]:
+def _held(
+    problem: Problem, slot: Slot, found: dict[Variable, list[Choice]], name: str | None
+) -> list[Sharding]:
     """The layouts in which the body could use or return what a loop carries, the current one first."""
     now = slot.layout()
     layouts = [now]
@@ -99,7 +95,10 @@ def _held(problem: Problem, slot: Slot, found: dict[Variable, list[Choice]]) -> 
         maker, index = problem.producer[returned]
         layouts += [choice.results[index] for choice in found.get(maker, [])]
     return [
-        each for each in dict.fromkeys(layouts) if not problem.expected or kept(now, each, problem.strict)
+        each
+        for each in dict.fromkeys(layouts)
+        if (not problem.expected or kept(now, each, problem.strict))
+        and (name is None or without(each, name) == without(now, name))
     ]
 
 
@@ -123,7 +122,12 @@ def _created(problem: Problem, variable: Variable, found: dict[Variable, list[Ch
 
 
 def _all(
-    problem: Problem, variable: Variable, atoms: tuple[Axis, ...], waiting: Waiting, most: int
+    problem: Problem,
+    variable: Variable,
+    atoms: tuple[Axis, ...],
+    waiting: Waiting,
+    most: int,
+    name: str | None,
 ) -> list[Choice]:
     """The distinct choices of an operation, cheapest form of equal ones, the current one first."""
     best: dict[tuple[tuple[Sharding, ...], tuple[Sharding, ...]], Choice] = {}
@@ -131,8 +135,10 @@ def _all(
     def rank(choice: Choice) -> tuple[int, int, float]:
         return (*problem.own_cost(variable, choice), -float(choice.parts))
 
-    for choice in (variable.choice, *_choices(problem, variable, atoms, waiting, most)):
+    for choice in (variable.choice, *_choices(problem, variable, atoms, waiting, most, name)):
         if choice is not variable.choice and not problem.admits(variable, choice):
+            continue
+        if name is not None and not _alike(choice, variable.choice, name):
             continue
         key = (choice.operands, choice.results)
         known = best.get(key)
@@ -141,8 +147,29 @@ def _all(
     return list(best.values())
 
 
+def _alike(choice: Choice, other: Choice, name: str) -> bool:
+    """Whether two choices are the same but for one axis."""
+    pairs = zip((*choice.operands, *choice.results), (*other.operands, *other.results), strict=True)
+    return all(without(layout, name) == without(known, name) for layout, known in pairs)
+
+
+@lru_cache(maxsize=65536)
+def without(layout: Sharding, name: str) -> tuple[tuple[Axis, ...], ...]:
+    """The axes that split each dimension, and those of partial results, but for the pieces of one axis."""
+    partial = sorted(layout.unreduced, key=str)
+    return tuple(
+        tuple(axis for axis in axes if axis.name != name)
+        for axes in (*(dim.axes for dim in layout.dims), partial)
+    )
+
+
 def _choices(
-    problem: Problem, variable: Variable, atoms: tuple[Axis, ...], waiting: Waiting, most: int
+    problem: Problem,
+    variable: Variable,
+    atoms: tuple[Axis, ...],
+    waiting: Waiting,
+    most: int,
+    name: str | None,
 ) -> list[Choice]:
     """The choices of an operation; equal questions get the same list."""
     manual = problem.manual.get(variable.node.results[0], NO_AXES)
@@ -157,108 +184,8 @@ def _choices(
         for kind, group in variable.flows
     )
     results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
-    key = (variable.signature, atoms, flows, _laid_out(problem, variable), results)
+    held = None if name is None else places_now(problem, variable, atoms, name)
+    key = (variable.signature, atoms, flows, laid_out(problem, variable), results, held)
     if key not in problem.listed:
-        problem.listed[key] = [*_listed(problem, variable, atoms, flows, results, most)]
+        problem.listed[key] = [*listed(problem, variable, atoms, flows, results, held, most)]
     return problem.listed[key]
-
-
-Flows = tuple[tuple[str, frozenset[int], tuple[bool, ...]], ...]
-"""Kinds of partial results, the operands they pass, and over which atoms they may."""
-
-
-def _listed(
-    problem: Problem,
-    variable: Variable,
-    atoms: tuple[Axis, ...],
-    flows: Flows,
-    results: tuple[Sharding, ...] | None,
-    most: int,
-) -> Iterator[Choice]:
-    rule = variable.rule
-    assert rule is not None
-    uneven = _laid_out(problem, variable)
-    usable = [_factors(variable, atom, uneven) for atom in atoms]
-    if results is not None:
-        usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
-    ways = [form.name for form in forms_of(variable.node.name)]
-    seen: dict[tuple[Assignment, Carried | None], None] = {}
-    for kind, group, through in [("sum", frozenset[int](), (False,) * len(atoms)), *flows]:
-        places = [
-            [None, *factors, *(["flow"] if flow else [])]
-            for factors, flow in zip(usable, through, strict=True)
-        ]
-        for placed in product(*places):
-            carried = merge(atom for atom, place in zip(atoms, placed, strict=True) if place == "flow")
-            if bool(carried) != bool(group):
-                continue
-            for assignment in _orders(len(rule.factors), atoms, placed):
-                if _uneven(rule, assignment, uneven):
-                    continue
-                seen[assignment, Carried(carried, group, kind) if carried else None] = None
-                if len(seen) > most:
-                    raise TooMany
-    for assignment, carried in seen:
-        for way in ways:
-            choice = _chosen(problem, variable, assignment, carried, way)
-            if choice is not None:
-                yield choice
-
-
-def _chosen(
-    problem: Problem, variable: Variable, assignment: Assignment, carried: Carried | None, way: str
-) -> Choice | None:
-    """The choice under an assignment; equal questions get the same object."""
-    assert variable.rule is not None
-    key = (variable.signature, assignment, carried, way)
-    if key not in problem.built:
-        problem.built[key] = choose(variable.op, variable.rule, assignment, problem.mesh, carried, way)
-    return problem.built[key]
-
-
-def _laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
-    """The splits that propagation gave the operation's tensors."""
-    layouts = [*map(problem.layout, (*variable.node.operands, *variable.node.results))]
-    return frozenset(wishes(problem, variable, layouts, range(len(layouts))))
-
-
-def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:
-    """The factors that an atom may split."""
-    rule, special = variable.rule, set[int]()
-    assert rule is not None
-    for form in forms_of(variable.node.name):
-        special |= form.splits(variable.op, rule)
-    known = {factor for factor, axis in uneven if axis.overlaps(atom)}
-    return [
-        index
-        for index, factor in enumerate(rule.factors)
-        if (factor.is_plain or index in special) and (factor.size % atom.size == 0 or index in known)
-    ]
-
-
-def _keeping(rule: FactorRule, results: tuple[Sharding, ...], atom: Axis, factors: list[int]) -> list[int]:
-    """Those of the factors over which an atom leaves results split as they are."""
-    found = [project(dims, layout, rule) for dims, layout in zip(rule.results, results, strict=True)]
-    if any(projection.overflow for projection in found):
-        return factors
-    held = [projection.axes for projection in found]
-    return [
-        factor
-        for factor in factors
-        if all(any(axis.contains(atom) for axis in axes.get(factor, (atom,))) for axes in held)
-    ]
-
-
-def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) -> bool:
-    """Whether an assignment splits a factor unevenly that is not split by the same axes already."""
-    return any(
-        factor.size % size_of(axes) and not all((index, axis) in known for axis in axes)
-        for index, (factor, axes) in enumerate(zip(rule.factors, assignment, strict=True))
-    )
-
-
-def _orders(count: int, atoms: tuple[Axis, ...], placed: tuple[AtomPlace, ...]) -> Iterator[Assignment]:
-    """The assignments that put atoms where `placed` says, in every order within a factor."""
-    per = [[atom for atom, place in zip(atoms, placed, strict=True) if place == f] for f in range(count)]
-    for orders in product(*map(permutations, per)):
-        yield tuple(merge(axes) for axes in orders)

@@ -1,10 +1,10 @@
 """What an operation reads from memory and writes to it, once operations are fused; by one static rule.
 
-A chain of elementwise operations, broadcasts and what makes values from nothing (iotas, constants) reads each
-of its inputs once, and writes what others use. A reduction ends a chain: it takes elements as they are made.
-A reshape of what is in memory is no work, nor is a device's own part of it, nor a transpose for a product,
-which reads in any order. What an operation's definition says that it touches (a slice, a gather, an update in
-place) is not asked here.
+A chain of operations that make elements one by one (elementwise ones, broadcasts, slices, pads, joins, and
+what makes values from nothing: iotas, constants) reads each of its inputs once, and writes what others use.
+Of an input that is only sliced, the slices are read. A reduction ends a chain, and so does an update in
+place: they take elements as they are made. A reshape of what is in memory is no work, nor a transpose for a
+product, which reads in any order.
 
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from shardc.graph import Node
-from shardc.ops import Trait, has, hlo, spmd
+from shardc.graph import Node, Op
+from shardc.ops import Trait, find, has, hlo, spmd
+from shardc.ops.definition import Moved
 
-_IN_PLACE = (hlo.reshape.name, spmd.all_slice.name)
-"""What uses their results reads them where they are."""
+_MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
+"""They make elements one by one, beside those that have a trait that says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,50 +32,81 @@ class Traffic:
     writes: tuple[int, ...]
 
 
-def traffic(nodes: Iterable[Node], users: Mapping[int, list[Node]]) -> dict[int, Traffic]:
-    """Node id -> what it reads and writes. `users` of values; those not in `nodes` read from memory."""
-    nodes = list(nodes)
-    ids = {node.id for node in nodes}
-    makers = {value: node for node in nodes for value in node.results}
+def moved(op: Op) -> Moved:
+    """The bytes that an operation alone reads of each operand, and writes of each result."""
+    definition = find(op.name)
+    if definition is not None and definition.work.moved is not None:
+        return definition.work.moved(op)
+    return tuple(type.nbytes for type in op.operands), tuple(type.nbytes for type in op.results)
+
+
+def traffic(program: Iterable[tuple[Node, Op]], users: Mapping[int, list[Node]]) -> dict[int, Traffic]:
+    """Node id -> what it reads and writes. `users` of values; those not in `program` read from memory."""
+    ops = {node.id: (node, op) for node, op in program}
+    makers = {value: node for node, _ in ops.values() for value in node.results}
     fused = {
         value
         for value, maker in makers.items()
-        if _chained(maker) and all(u.id in ids and _takes(u) for u in users.get(value, []))
+        if _chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, []))
     }
     chain = _Chains()
-    for node in nodes:
+    for node, _ in ops.values():
         for value in node.operands:
             if value in fused:
                 chain.join(node.id, makers[value].id)
-    read: set[tuple[int, int]] = set()
+    wanted: dict[tuple[int, int], list[_Read]] = {}
+    for node, op in ops.values():
+        amounts, _ = moved(op)
+        for index, (value, amount) in enumerate(zip(node.operands, amounts, strict=True)):
+            if value not in fused and amount:
+                read = _Read(node.id, index, amount, op.operands[index].nbytes)
+                wanted.setdefault((chain.find(node.id), value), []).append(read)
+    reads = {(read.node, read.index) for found in wanted.values() for read in _once(found)}
     found: dict[int, Traffic] = {}
-    for node in nodes:
-        reads: list[int] = []
-        for index, value in enumerate(node.operands):
-            key = (chain.find(node.id), value)
-            if value not in fused and key not in read:
-                read.add(key)
-                reads.append(index)
+    for node, _ in ops.values():
+        own = tuple(index for index in range(len(node.operands)) if (node.id, index) in reads)
         using = [user for value in node.results for user in users.get(value, [])]
-        found[node.id] = _of(node, tuple(reads), fused, using)
+        found[node.id] = _of(node, own, fused, using)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Bytes that an operation wants of an operand of so many."""
+
+    node: int
+    index: int
+    bytes: int
+    all: int
+
+
+def _once(found: list[_Read]) -> list[_Read]:
+    """Of what a chain reads of one input, as many, the largest first, as are no more than all of it."""
+    left, taken = found[0].all, list[_Read]()
+    for read in sorted(found, key=lambda read: -read.bytes):
+        if 2 * left >= read.bytes:  # most of it is not read yet
+            taken.append(read)
+            left -= read.bytes
+    return taken
 
 
 def _of(node: Node, reads: tuple[int, ...], fused: set[int], users: list[Node]) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
     turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
-    where_it_is = node.name in _IN_PLACE or (turned and reads)
+    where_it_is = node.name == hlo.reshape.name or (turned and reads)
     return Traffic((), ()) if where_it_is and writes else Traffic(reads, writes)
 
 
 def _chained(node: Node) -> bool:
     """Whether what an operation makes can be made again wherever it is used."""
-    made = node.name == spmd.to_partial.name or has(node.name, Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW)
-    return made and len(node.results) == 1
+    traits = (Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW, Trait.MOVES)
+    return (node.name in _MADE or has(node.name, *traits)) and len(node.results) == 1
 
 
-def _takes(node: Node) -> bool:
-    """Whether an operation can take elements as they are made."""
+def _takes(node: Node, value: int) -> bool:
+    """Whether an operation can take the elements of an operand as they are made."""
+    if node.name == hlo.dynamic_update_slice.name:
+        return value != node.operands[0]
     return _chained(node) or node.name == hlo.reduce.name
 
 

@@ -13,9 +13,10 @@ from dataclasses import replace
 
 from shardc.layout import LayoutError
 from shardc.planning.program.building import part
-from shardc.planning.program.choices import Every, TooMany, every
+from shardc.planning.program.choices import Every, every
 from shardc.planning.program.exact import atoms_of_program
 from shardc.planning.program.highs import minimum
+from shardc.planning.program.listing import TooMany
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof, Variable

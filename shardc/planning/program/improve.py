@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
+from shardc.planning.program.by_axis import by_axis
 from shardc.planning.program.candidates import build, wishes
 from shardc.planning.program.data_first import data_first
 from shardc.planning.program.descent import follow, settle
@@ -60,11 +61,13 @@ def search(problem: Problem) -> None:
         problem.modest = problem.modest or problem.total()
     own = _SavedChoices(problem)
     if not perfect(problem):
-        with _frugal(problem):
-            settle(problem)
+        by_axis(problem)
+        settle(problem)
         if not problem.takes(problem.total()):
             problem.refuse(problem.total())
             own.restore()
+            with _frugal(problem):
+                settle(problem)
     # where something is sent, a few elements of work are no reason to leave propagation's layouts
     told = 2 if own.cost[1] else 4
     if not problem.rates.free and problem.total()[:told] >= own.cost[:told]:

@@ -49,6 +49,7 @@ class Network:
     every: Every
     prices: Prices
     limit: float = inf
+    scope: list[Variable] = field(default_factory=list[Variable])
     outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
     chosen: dict[Variable, list[int]] = field(default_factory=dict[Variable, list[int]])
     carried: dict[int, Columns] = field(default_factory=dict[int, Columns])

@@ -10,7 +10,7 @@ The shares are the same in all plans.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
 
@@ -21,7 +21,7 @@ from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import Trait, find, has, spmd
 from shardc.planning.machines import Exchange, Machine, link_of, seconds
-from shardc.planning.program.fusion import Traffic
+from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.steps import FREE
@@ -33,30 +33,30 @@ GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; no
 
 @dataclass(frozen=True, slots=True)
 class OpWork:
-    """One run of an operation, undivided: its arithmetic, for which rate, and what memory it uses.
-
-    `touched` are bytes where the operation's definition says; else those of `traffic`.
-    """
+    """One run of an operation, undivided: its arithmetic, for which rate, and what memory it uses."""
 
     op: Op
     operations: int
     dtype: str
-    touched: int | None
     traffic: Traffic
 
     def bytes(self) -> int:
         """What it reads and writes."""
-        if self.touched is not None:
-            return self.touched
-        read = sum(self.op.operands[i].nbytes for i in self.traffic.reads)
-        return read + sum(self.op.results[i].nbytes for i in self.traffic.writes)
+        return self._bytes(self.op)
 
-    def bytes_of(self, choice: Choice) -> float:
+    def bytes_of(self, choice: Choice) -> int:
         """The same of one device: of its blocks."""
-        if self.touched is not None:
-            return self.touched / float(choice.parts)
-        read = sum(block_bytes(self.op.operands[i], choice.operands[i]) for i in self.traffic.reads)
-        return read + sum(block_bytes(self.op.results[i], choice.results[i]) for i in self.traffic.writes)
+        return self._bytes(
+            replace(
+                self.op,
+                operands=tuple(map(_block, self.op.operands, choice.operands)),
+                results=tuple(map(_block, self.op.results, choice.results)),
+            )
+        )
+
+    def _bytes(self, op: Op) -> int:
+        read, written = moved(op)
+        return sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
 
 
 def op_work(op: Op, traffic: Traffic) -> OpWork | None:
@@ -65,8 +65,7 @@ def op_work(op: Op, traffic: Traffic) -> OpWork | None:
     if definition is None:
         return None
     dtype = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else "other"
-    touched = definition.work.touched
-    return OpWork(op, definition.work.operations(op), dtype, touched(op) if touched else None, traffic)
+    return OpWork(op, definition.work.operations(op), dtype, traffic)
 
 
 class Rates:
@@ -222,3 +221,8 @@ def _different(layout: Sharding) -> int:
 def block_bytes(type: TensorType, layout: Sharding) -> int:
     """Bytes of a device's block."""
     return type.numpy.itemsize * prod(layout.local_shape(type.shape))
+
+
+def _block(type: TensorType, layout: Sharding) -> TensorType:
+    """The type of a device's block."""
+    return type.with_shape(layout.local_shape(type.shape))

@@ -72,9 +72,9 @@ def _mark_free(problem: Problem) -> None:
 
 def count_work(problem: Problem) -> None:
     """What the operations take that run in one way or another; what is made from constants is cheap."""
-    nodes = [variable.node for variable in problem.variables]
+    program = [(variable.node, variable.op) for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
-    found = traffic(nodes, users)
+    found = traffic(program, users)
     for variable in problem.variables:
         if problem.open(variable):
             variable.work = problem.rates.work_of(variable.op, found[variable.node.id])

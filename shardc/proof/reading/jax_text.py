@@ -22,7 +22,7 @@ from shardc.diagnostics import ShardcError, register_source
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
-from shardc.graph.trees import arguments_of
+from shardc.graph.trees import arguments_of, without_dicts
 from shardc.proof.reading.own_blocks import own_blocks
 from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused
@@ -37,7 +37,8 @@ _NOT_TRACED = {"emulate_devices", "main_local"}
 """Functions beside the program: they start devices, and move what processes hold."""
 
 _BUILTINS = {
-    name: getattr(builtins, name) for name in ("complex", "float", "len", "range", "zip", "RuntimeError")
+    name: getattr(builtins, name)
+    for name in ("complex", "float", "len", "range", "tuple", "zip", "RuntimeError")
 }
 _BUILTINS["__import__"] = builtins.__import__  # for JAX's own, first imports; no text can name it
 _FILES = frozenset({"fromfile", "load", "save", "savez"})
@@ -77,9 +78,11 @@ def read_back(text: str, whole: Graph) -> Graph:
         raise Beyond("JAX is not installed, and texts of this target") from None
     tree = ast.parse(text)
     wide = any(isinstance(node, ast.Expr) and ast.unparse(node) == _WIDE for node in tree.body)
-    types = whole.types(whole.main.body.args)
+    types, interface = whole.types(whole.main.body.args), whole.main.interface
+    if any(isinstance(node, ast.FunctionDef) and node.name == "main_local" for node in tree.body):
+        interface = without_dicts(interface)
     with jax.enable_x64(wide):
-        given = arguments_of(whole.main.interface, [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
+        given = arguments_of(interface, [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
         lowered = _lowered(_functions(tree), given, records_of(tree.body))
     register_source(FILE, text)
     try:

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 from types import SimpleNamespace
 from typing import Any
 
-from shardc.graph import ConvDims, DotDims, GatherDims, Graph, ScatterDims, walk
-from shardc.graph.trees import arguments_of, flattened
+from shardc.graph import DTYPES, ConvDims, DotDims, GatherDims, Graph, ScatterDims, is_builtin, walk
+from shardc.graph.trees import Interface, arguments_of, flattened
 from shardc.layout import LayoutError
 from shardc.ops import ShapeError, hlo
 from shardc.proof.reading.control import as_calls, calls
@@ -28,7 +28,7 @@ from shardc.runtime.mesh import Mesh, P
 
 Names = dict[str, Any]
 
-_BUILTINS = {"range": range, "complex": complex, "float": float}
+_BUILTINS = {"range": range, "complex": complex, "float": float, "tuple": tuple}
 
 
 def read_back(text: str, whole: Graph) -> Graph:
@@ -43,26 +43,31 @@ def read_back(text: str, whole: Graph) -> Graph:
         return {"Mesh": Mesh, "P": P, "emulate": emulation(recorder, results), **records_of(body)}
 
     body = ast.parse(text).body
-    return read_functions([n for n in body if isinstance(n, ast.FunctionDef)], names, whole)
+    functions = [node for node in body if isinstance(node, ast.FunctionDef)]
+    return read_functions(functions, names, whole, whole.main.interface)
 
 
 def read_functions(
-    found: Sequence[ast.FunctionDef], names: Callable[[Recorder, Names], Names], whole: Graph
+    found: Sequence[ast.FunctionDef],
+    names: Callable[[Recorder, Names], Names],
+    whole: Graph,
+    interface: Interface | None,
 ) -> Graph:
     """The program of a text's functions, one of which is `main`. names: what stands for the rest of the text,
-    from the names that there are when it runs.
+    from the names that there are when it runs. interface: how `main` takes and gives its arrays.
 
     Raises as `read_back` does.
     """
     functions = list(map(as_calls, found))
     module = ast.fix_missing_locations(ast.Module([*functions], []))
-    interface = whole.main.body
     recorder = Recorder(_has_roots(whole))
     namespace: Names = {
         "__builtins__": _BUILTINS,
         "np": NumpyNames(recorder),
         "ops": KernelNames(recorder),
-        "ml_dtypes": SimpleNamespace(bfloat16=DType(recorder, "bf16")),
+        "ml_dtypes": SimpleNamespace(
+            **{kind.name: DType(recorder, name) for name, (_, kind) in DTYPES.items() if not is_builtin(name)}
+        ),
         "base64": base64,
         **{record.__name__: record for record in (ConvDims, DotDims, GatherDims, ScatterDims)},
         **calls(recorder),
@@ -70,12 +75,12 @@ def read_functions(
     namespace.update(names(recorder, namespace))
 
     def main(_: object, *values: int) -> list[int]:
-        given = arguments_of(whole.main.interface, [Recorded(recorder, value) for value in values])
+        given = arguments_of(interface, [Recorded(recorder, value) for value in values])
         return [array.value for array in flattened(namespace["main"](*given))]
 
     try:
         exec(compile(module, "emitted text", "exec"), namespace)
-        recorder.builder.function("main", whole.types(interface.args), main)
+        recorder.builder.function("main", whole.types(whole.main.body.args), main)
     except LayoutError as error:
         raise Refused(str(error)) from error
     except ShapeError as error:

@@ -37,8 +37,8 @@ func.func @collectives(%a: tensor<8x8xf32>) {
   %0 = sdy.all_gather [{"x"}, {}] %a out_sharding=<@pod, [{}, {}]> : tensor<8x8xf32>
   // CHECK: sdy.all_slice [{"x":(1)2}, {}] %a out_sharding=<@pod, [{"x":(1)2}, {}]> : tensor<8x8xf32>
   %1 = sdy.all_slice [{"x":(1)2}, {}] %a out_sharding=<@pod, [{"x":(1)2}, {}]> : tensor<8x8xf32>
-  // CHECK: sdy.all_to_all [{"x"}: 0->1, {"y"}: 1->0] %a out_sharding=<@pod, [{"y"}, {"x"}]> : tensor<8x8xf32>
-  %2 = sdy.all_to_all [{"x"}: 0->1, {"y"}: 1->0] %a out_sharding=<@pod, [{"y"}, {"x"}]> : tensor<8x8xf32>
+  // CHECK: sdy.all_to_all [{"x"}: 0->1] %a out_sharding=<@pod, [{}, {"x"}]> : tensor<8x8xf32>
+  %2 = sdy.all_to_all [{"x"}: 0->1] %a out_sharding=<@pod, [{}, {"x"}]> : tensor<8x8xf32>
   // CHECK: sdy.collective_permute %a out_sharding=<@pod, [{}, {"y"}]> : tensor<8x8xf32>
   %3 = sdy.collective_permute %a out_sharding=<@pod, [{}, {"y"}]> : tensor<8x8xf32>
   // CHECK: sdy.all_reduce {"x", "y"} %a out_sharding=<@pod, [{}, {}]> : tensor<8x8xf32>

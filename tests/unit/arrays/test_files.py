@@ -13,6 +13,7 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
+from safetensors import deserialize
 from safetensors.numpy import load_file, save_file
 
 from shardc.arrays import Placed, load, open_checkpoint, save
@@ -92,6 +93,22 @@ def test_memory_of_a_process_that_loads(tmp_path: Path, spec: str):
     words = [sys.executable, "-c", MEMORY, str(tmp_path / "w.safetensors"), spec]
     peak = int(subprocess.run(words, capture_output=True, text=True, check=True).stdout)
     assert size // 4 <= peak <= size // 4 + (64 << 20)
+
+
+def test_floats_of_eight_bits_are_the_package_s(tmp_path: Path):
+    """Which calls them by its own names: F8_E4M3 has no infinities."""
+    for dtype, called in (
+        (ml_dtypes.float8_e4m3fn, "F8_E4M3"),
+        (ml_dtypes.float8_e5m2, "F8_E5M2"),
+        (ml_dtypes.float8_e8m0fnu, "F8_E8M0"),
+    ):
+        array = np.arange(256, dtype=np.uint8).view(dtype).reshape(16, 16)
+        layout = Placed(TensorType(array.shape, SHORT[array.dtype]))
+        save(str(tmp_path / "w.safetensors"), {"w": {0: array}}, {"w": layout})
+        ((name, said),) = deserialize((tmp_path / "w.safetensors").read_bytes())
+        assert (name, said["dtype"], bytes(said["data"])) == ("w", called, array.tobytes())
+        (back,) = load(str(tmp_path / "w.safetensors"), {"w": layout})["w"].values()
+        np.testing.assert_array_equal(back.view(np.uint8), array.view(np.uint8))
 
 
 def test_round_trip_with_the_package(tmp_path: Path):

@@ -171,10 +171,11 @@ def test_an_altered_file_names_the_array(tmp_path: Path, target: str) -> None:
 
 
 def test_numpys_files_have_their_limits(tmp_path: Path) -> None:
-    half = {"w": Placed(TensorType((2,), "bf16"))}
-    block = {"w": {0: np.zeros(2, half["w"].type.numpy)}}
-    with pytest.raises(ShardcError, match="NumPy's files have no dtype bfloat16, which w has"):
-        save(str(tmp_path / "out.npz"), block, half)
+    for dtype in ("bf16", "f8e5m2"):
+        narrow = {"w": Placed(TensorType((2,), dtype))}
+        name = narrow["w"].type.numpy
+        with pytest.raises(ShardcError, match=f"NumPy's files have no dtype {name}, which w has"):
+            save(str(tmp_path / "out.npz"), {"w": {0: np.zeros(2, name)}}, narrow)
     two = {name: Placed(TensorType((2,), "f32")) for name in "wb"}
     with pytest.raises(ShardcError, match=r"x.npy holds one array, which is called x, and there is w, b"):
         save(str(tmp_path / "x.npy"), {name: {0: np.zeros(2, np.float32)} for name in "wb"}, two)

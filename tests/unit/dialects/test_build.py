@@ -84,11 +84,14 @@ CASES = {
         [T((8, 4), "f32")],
         {"gathering_axes": ((Axis("x", 2, 2),), ()), "out_sharding": Sharding(MESH, (Dim(), Dim((Y,))))},
     ),
-    "sdy.all_to_all": ([T((8, 4), "f32")], {"params": (((X,), 0, 1),), "out_sharding": ROWS}),
+    "sdy.all_to_all": (
+        [T((8, 4), "f32")],
+        {"params": (((X,), 0, 1),), "out_sharding": Sharding(MESH, (Dim(), Dim((X,))))},
+    ),
     "sdy.all_reduce": (
         [T((8, 4), "f32")],
         {
-            "reduction_axes": (X, Y),
+            "reduction_axes": (Y,),
             "out_sharding": Sharding(MESH, (Dim(), Dim()), unreduced=(X,), kind="max"),
         },
     ),

@@ -25,6 +25,50 @@ CASES: dict[str, tuple[str, Callable[[], tuple[object, ...]]]] = {
         "def main(x: f32[3, 4], y: f32[3, 4]):\n    return f(x), f(y, 3), f(x, add=y), f(x, k=y)\n",
         lambda: (X * 2 + 1.5, Y * 3 + 1.5, X * 2 + Y, X * Y + 1.5),
     ),
+    "names in a row": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    a = b = x + 1\n    c, d = e = (x, y)\n"
+        "    (f, *g), h = *i, j = (x, y, a), b\n    b += 1\n"
+        "    return a, b, c + d, e[1], f, g[1] * h, i[0][1] + j\n",
+        lambda: (X + 1, X + 2, X + Y, Y, X, (X + 1) ** 2, Y + X + 1),
+    ),
+    "stars": (
+        "def f(a, b, c):\n    return a - b * c\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    *b, d = x.shape\n    first, *rest = x\n    p = [y, 2]\n"
+        "    return f(x, *p), zeros((*b, d, *range(2, 4))), first + rest[1], stack([*x, *y]), *p\n",
+        lambda: (
+            X - Y * 2,
+            np.zeros((3, 4, 2, 3), np.float32),
+            X[0] + X[2],
+            np.concatenate([X, Y]),
+            Y,
+            np.int32(2),
+        ),
+    ),
+    "functions inside functions": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    k = 2\n"
+        '    def f(a: f32[*B, N], by=3.0, *, add: float = 0) -> f32[*B, N]:\n        """Inside."""\n'
+        "        def g(b: f32[N]):\n            return b * k + add\n"
+        "        return a * by + g(y[0])\n"
+        "    k = 5\n    twice = lambda h, a: h(h(a))\n"
+        "    return f(x), f(by=x, a=y, add=1), twice(f, x[1]), vmap(f)(x)\n",
+        lambda: (
+            X * 3 + Y[0] * 2,
+            X * Y + Y[0] * 2 + 1,
+            (X[1] * 3 + Y[0] * 2) * 3 + Y[0] * 2,
+            X * 3 + Y[0] * 2,
+        ),
+    ),
+    "a function inside a loop": (
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    h = y\n"
+        "    for i, row in enumerate(x) carrying h collecting n:\n"
+        "        def step(a):\n            return a + row * i\n"
+        "        n = h = step(h)\n    return h, n, grad(lambda a: sum(h * a))(x)\n",
+        lambda: (
+            Y + X[1] + 2 * X[2],
+            np.stack([Y, Y + X[1], Y + X[1] + 2 * X[2]]),
+            Y + X[1] + 2 * X[2],
+        ),
+    ),
     "texts and branches": (
         "def act(x, kind='relu'):\n"
         "    if kind == 'relu':\n        return maximum(x, 0)\n"

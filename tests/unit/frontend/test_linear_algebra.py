@@ -26,6 +26,7 @@ NAMES: dict[str, Any] = {
     "jnp": jnp,
     "sin": jnp.sin,
     "sum": jnp.sum,
+    "expm": jax.scipy.linalg.expm,
     "triangular_solve": lambda a, b, **how: jax.lax.linalg.triangular_solve(
         a, jnp.broadcast_to(b, (*a.shape[:-2], *b.shape[-2:])), **how
     ),
@@ -57,6 +58,11 @@ jnp.linalg.svd(a)[0]
 triangular_solve(a, b, left_side=True, lower=True)
 triangular_solve(a, b, left_side=True, transpose_a=True)
 solve_triangular(a, b, trans=1, lower=True)
+jnp.linalg.pinv(t)
+jnp.linalg.pinv(t.swapaxes(-1, -2))
+jnp.linalg.pinv(t @ jnp.ones((3, 3)), rtol=1e-4)
+expm(0.5 * a)
+expm(0.05 * a)
 """.strip().splitlines()
 ARGS = {"a": A, "s": S, "t": T, "b": B}
 TYPES = {name: f"f32[{', '.join(map(str, array.shape))}]" for name, array in ARGS.items()}
@@ -115,6 +121,29 @@ def test_what_jax_prints_and_forward_mode():
     close(results(text, *ARGS.values())[0], expected)
 
 
+def test_least_squares():
+    """Of full rank with a gradient, and of less."""
+    text = program("(lstsq(t[0], t[1]), lstsq(t[0] @ ones((3, 3)), t[1, :, 0], rcond=1e-4))", TYPES)
+    flat = jnp.asarray(T[0] @ np.ones((3, 3), np.float32))
+    expected = *linalg.lstsq(T[0], T[1]), *linalg.lstsq(flat, T[1][:, 0], rcond=1e-4)
+    for mine, theirs in zip(results(text, *ARGS.values()), expected, strict=True):
+        close(mine, theirs)
+    text = program("grad(lambda t: sum(sin(lstsq(t[0], t[1])[0])))(t)", TYPES)
+    expected = jax.grad(lambda t: jnp.sum(jnp.sin(linalg.lstsq(t[0], t[1])[0])))(jnp.asarray(T))
+    close(results(text, *ARGS.values())[0], expected)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_eigenvalues_of_any_matrices(target: Any):
+    """a v = v w, each device for its own matrices; eigvals has the same w."""
+    text = program("(*eig(a), eigvals(a))", TYPES | {"a": "f32[8@i, 4, 4]"}, "mesh pod[i=4]\n")
+    assert not shardc.cost(text).collectives
+    values, vectors, same = map(np.asarray, shardc.compile(text, target=target).main(*ARGS.values()))
+    assert values.dtype == vectors.dtype == np.complex64
+    close(A @ vectors, vectors * values[:, None])
+    close(np.sort_complex(np.round(same, 3)), np.sort_complex(np.round(linalg.eigvals(A), 3)))
+
+
 def test_a_vector_and_no_matrix():
     text = program("(solve(a[0], b[0, :, 0]), solve(a, b[0]), det(3 * eye(2)))", TYPES)
     one, many, nine = results(text, *ARGS.values())
@@ -131,6 +160,9 @@ def test_a_vector_and_no_matrix():
         ("solve(a, t)", "the sizes differ"),
         ("inv(astype(a, bf16))", "LAPACK has no bf16"),
         ('eigh(s, UPLO="X")', 'UPLO is "L" or "U"'),
+        ("expm(t)", r"expm of f32\[8, 6, 3\]"),
+        ("lstsq(t, t)", "it takes a matrix, and a vector of its rows or several"),
+        ("grad(lambda a: sum(real(eigvals(a))))(a)", "no derivative"),
         ("grad(lambda t: sum(svd(t)[0]))(t)", "of full_matrices=False"),
         ("grad(lambda t: sum(qr(t)[0]))(swapaxes(t, 1, 2))", r"qr of f32\[8, 3, 6\] has no derivative"),
     ],

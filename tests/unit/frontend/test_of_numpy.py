@@ -76,6 +76,12 @@ standardize(x)
 average(x, axis=0)
 moveaxis(x[None], 0, -1)
 cross(x[:, :3], x[:, 3:])
+copysign(x, n)
+gcd(i, 6)
+isin(i, array([1, 2]))
+select([x > 1, x > 0], [x, x * 2], -1)
+interp(x, array([-1.0, 0.0, 0.5]), array([3.0, 1.0, 1.5]))
+put_along_axis(x, argmax(x, axis=1, keepdims=True), 9.0, 1)
 """.strip().splitlines()
 
 

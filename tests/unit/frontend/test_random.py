@@ -19,6 +19,7 @@ from tests.tolerance import assert_near
 random = jax.random
 LOGITS = np.log(np.array([[0.1, 0.2, 0.7], [0.5, 0.25, 0.25]], np.float32))
 P = np.array([0.1, 0.5, 0.9], np.float32)
+COLUMN = np.array([[0], [3], [-7]])
 
 
 def results(text: str, *args: Any) -> list[Any]:
@@ -49,6 +50,22 @@ CASES: list[tuple[str, Any]] = [
     ("fold_in(k, 7)", lambda k: random.key_data(random.fold_in(k, 7))),
     ("normal(split(k, 3)[1], (4,))", lambda k: random.normal(random.split(k, 3)[1], (4,))),
     ("jax.random.normal(k, (4,))", lambda k: random.normal(k, (4,))),
+    ("gumbel(k, (5, 2))", lambda k: random.gumbel(k, (5, 2))),
+    ("exponential(k, (5, 2), bf16)", lambda k: random.exponential(k, (5, 2), jnp.bfloat16)),
+    ("randint(k, (50,), 0, 100)", lambda k: random.randint(k, (50,), 0, 100)),
+    ("randint(k, (3, 20), -7, array([0, 3, -7])[:, None])", lambda k: random.randint(k, (3, 20), -7, COLUMN)),
+    ("randint(k, (50,), 0, 256, u8)", lambda k: random.randint(k, (50,), 0, 256, jnp.uint8)),
+    ("randint(k, (50,), -1000, 99, i16)", lambda k: random.randint(k, (50,), -1000, 99, jnp.int16)),
+    ("permutation(k, 100)", lambda k: random.permutation(k, 100)),
+    ("permutation(k, logits, axis=1)", lambda k: random.permutation(k, LOGITS, axis=1)),
+    ("permutation(k, logits, 1, True)", lambda k: random.permutation(k, LOGITS, 1, True)),
+    ("choice(k, 9)", lambda k: random.choice(k, 9)),
+    ("choice(k, 9, (4, 5))", lambda k: random.choice(k, 9, (4, 5))),
+    ("choice(k, 9, (2, 3), replace=False)", lambda k: random.choice(k, 9, (2, 3), replace=False)),
+    ("choice(k, logits, (4,), axis=1)", lambda k: random.choice(k, LOGITS, (4,), axis=1)),
+    ("choice(k, p, (2,), False)", lambda k: random.choice(k, P, (2,), False)),
+    ("choice(k, 3, (40,), p=p)", lambda k: random.choice(k, 3, (40,), p=P)),
+    ("choice(k, p, (2,), False, p)", lambda k: random.choice(k, P, (2,), False, P)),
 ]
 
 

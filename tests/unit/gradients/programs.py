@@ -197,6 +197,11 @@ def loss(x: f32[4, 8], w: f32[8, 8]) -> f32[]:
     h = astype(x, bf16) @ astype(w, bf16)
     return sum(astype(h, f32) * x)
 
+### eight_bits 0,1,2
+def loss(x: f8e4m3fn[4, 8], w: f8e5m2[8, 8], v: f32[4, 8]) -> f32[]:
+    h = matmul(x, w, preferred_element_type=f32) * v
+    return sum(astype(astype(h, f8e4m3) * 0.5, f32) * v) + astype(max(x * x), f32)
+
 ### cross_entropy 0,1
 def loss(x: f32[6, 4], w: f32[4, 9]) -> f32[]:
     logits = x @ w

@@ -14,6 +14,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from shardc.ops import hlo
 from tests.tolerance import assert_near
 
 X = np.linspace(-1, 1, 8, dtype=np.float32)
@@ -349,3 +350,13 @@ def main(w: f32[3], x: f32[12@data, 3]):
 """
     source = shardc.compile(text, prove=True).source
     assert "/ 12.0" in source and "0.08333" not in source
+
+
+def test_the_derivative_of_a_square_is_one_term():
+    """2 x ct, where x * y has two terms, in the backward pass and along tangents."""
+    for square in ("x * x", "x ** 2", "square(x)"):
+        for form in (f"grad(lambda x: sum(({square}) * y))(x)", f"jvp(lambda x: {square}, (x,), (y,))[1]"):
+            text = f"def main(x: f32[8], y: f32[8]):\n    return {form}\n"
+            nodes = snapshot(read(text, "test.shard")).graph.main.body.nodes
+            assert not any(node.name == hlo.add.name for node in nodes), text
+            close(results(text, X, Y)[0], 2 * X * Y)

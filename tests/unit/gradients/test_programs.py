@@ -47,4 +47,5 @@ def test_gradient(program: Written):
     interface = snapshot(read(program.text, "program.shard", {}, "loss")).graph.main.interface
     expected = jax.grad(emitted.main, program.argnums)(*arguments_of(interface, args))
     for one, other in zip(found, jax.tree.leaves(expected), strict=True):
-        assert_near(one, other, terms=4096, dtype="bf16" if "bf16" in text else "f32")
+        narrowest = next((dtype for dtype in ("f8e4m3", "bf16") if dtype in text), "f32")
+        assert_near(one, other, terms=4096, dtype=narrowest)

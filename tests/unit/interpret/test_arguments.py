@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-import io
+from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
 
+from shardc.cli.arrays import read_arrays, write_arrays
 from shardc.graph import TensorType
 from shardc.interpret.arguments import saved_as
 
 
-@pytest.mark.parametrize("dtype", ["bf16", "f32", "i8", "bool"])
-def test_what_was_saved_comes_back(dtype: str) -> None:
+@pytest.mark.parametrize("dtype", ["bf16", "f8e4m3fn", "f8e5m2", "f32", "i8", "bool"])
+def test_what_was_saved_comes_back(dtype: str, tmp_path: Path) -> None:
     type = TensorType((2, 3), dtype)
     array = np.arange(6).reshape(2, 3).astype(type.numpy)
-    file = io.BytesIO()
-    np.savez(file, x=array)
-    file.seek(0)
-    found = saved_as(np.load(file)["x"], type)
-    assert found.dtype == type.numpy
-    assert np.array_equal(found, array)
+    np.savez(tmp_path / "numpy.npz", x=array)
+    write_arrays(str(tmp_path / "own.npz"), {"x": array})
+    for name in ("numpy.npz", "own.npz"):
+        found = saved_as(read_arrays(str(tmp_path / name))["x"], type)
+        assert found.dtype == type.numpy
+        assert np.array_equal(found, array)
 
 
 def test_bytes_of_another_size_stay() -> None:

@@ -68,7 +68,7 @@ def test_a_training_step(training):
             name: leaf.sharding.spec for name, leaf in params.items()
         }
         got, want = got[:2], want[:2]
-    assert "params_w1" in compiled.lower(params, state, x, y).source
+    assert 'params["w1"]' in compiled.lower(params, state, x, y).source
 
 
 @pytest.mark.parametrize("form", ["call", "decorator", "with arguments"])
@@ -128,6 +128,18 @@ def test_donated_arguments_are_gone(pod, draw):
     x, y = pod.put(draw(8, 4), "data"), pod.put(draw(8, 4), "data")
     same(compiled(x, y), draw(8, 4) * 2)
     assert x.is_deleted() and not y.is_deleted()
+
+
+def test_without_jit_it_is_the_function(pod, draw):
+    seen: list[bool] = []
+
+    def function(x, n=2):
+        seen.append(isinstance(x, jax.core.Tracer))
+        return x * n
+
+    with jax.disable_jit():
+        same(shardc.jit(function, static_argnums=1)(draw(8, 4)), draw(8, 4) * 2)
+    assert seen == [False]
 
 
 def test_keys_typed_and_raw(pod, draw):

@@ -81,3 +81,17 @@ def main(
     )
     assert problem.proof is not None and problem.proof.ticks == 1216
     assert problem.total()[:2] == (1280, 8)
+
+
+def test_what_annotations_alone_ask_for_is_in_the_bound():
+    """An argument goes from rows to columns by annotation, whatever is chosen; then it is summed."""
+    problem = planned(
+        """
+mesh m[x=4]
+
+def main(a: f32[16@x, 16]) -> f32[16, 1]:
+    b: f32[16, 16@x] = a
+    return sum(b, axis=1, keepdims=True)
+"""
+    )
+    assert problem.proof is not None and problem.proof.ticks == problem.total()[0] == 192 + 96

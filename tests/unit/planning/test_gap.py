@@ -8,7 +8,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
-from shardc.planning.program import exact, gap, highs, plan_program
+from shardc.planning.program import exact, gap, plan_program, solve
 
 MLP = """
 mesh pod[data=2, model=4]
@@ -33,7 +33,7 @@ def planned():
 def test_one_linear_program(monkeypatch):
     """Where the integer program is too large, the linear one may still be exact."""
     monkeypatch.setattr(exact, "SMALL", 0)
-    monkeypatch.setattr(highs, "COLUMNS", 0)
+    monkeypatch.setattr(solve, "SMALL", 0)
     problem = planned()
     assert problem.proof is not None
     assert problem.total()[0] == problem.proof.ticks == LEAST

@@ -9,14 +9,14 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.show import plan_text
-from shardc.frontend.read import read
-from shardc.graph import Node
-from shardc.ops import hlo
+from shardc.frontend.read import read as read_program
+from shardc.graph import Node, Op, TensorType
+from shardc.ops import hlo, op_of
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import Plan, plan_program
-from shardc.planning.program.fusion import traffic
+from shardc.planning.program.fusion import moved, traffic
 
 PAIRS = """
 mesh m[x=8]
@@ -30,7 +30,7 @@ def main(p: f32[{n}@x]) -> f32[{n}@x]:
 
 def planned(text: str, machine: str) -> Plan:
     with collecting():
-        module = read(text, Options(file="prog.shard"))
+        module = read_program(text, Options(file="prog.shard"))
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices", "reduce-in-shape"):
             PASSES[name]()().apply(make_context(), module)
@@ -68,21 +68,49 @@ def test_the_bound_meets_the_plan() -> None:
     assert proof.ticks == time.communication_fs + time.repeated_fs
 
 
-def test_a_chain_is_not_in_memory() -> None:
-    nodes = [
-        Node(0, hlo.broadcast_in_dim.name, (0,), (1,), {}),
-        Node(1, hlo.tanh.name, (1,), (2,), {}),
-        Node(2, hlo.add.name, (2, 0), (3,), {}),
-        Node(3, hlo.reduce.name, (3, 9), (4,), {}),
-        Node(4, hlo.dot_general.name, (4, 4), (5,), {}),
-    ]
+@pytest.mark.parametrize(
+    ("body", "read", "written"),
+    [
+        (
+            "z = sum(tanh(x[:, 0]) + x, axis=0)\n    return z @ z",
+            ["add", "dot_general"],
+            ["reduce", "dot_general"],
+        ),
+        ("return concatenate([x[1:], x[:1]]) + pad(x[1:], ((1, 0), (0, 0))) * x", ["multiply"], ["add"]),
+        ("a, b = split(x, 2)\n    return tanh(a) + b", ["slice", "slice"], ["add"]),
+        ("return tanh(x[:8]) @ y", ["slice", "dot_general", "dot_general"], ["tanh", "dot_general"]),
+        ("return dynamic_update_slice(x, tanh(y[:8]), (0, 0))", ["slice"], ["dynamic_update_slice"]),
+        (
+            "return dynamic_update_slice(zeros((64, 64)), tanh(y[:8]), (0, 0))",
+            ["slice"],
+            ["constant", "dynamic_update_slice"],
+        ),
+    ],
+)
+def test_a_chain_is_not_in_memory(body: str, read: list[str], written: list[str]) -> None:
+    """Names of the operations that read an operand, for each, and that write their result."""
+    with collecting():
+        text = f"def main(x: f32[64, 64], y: f32[64, 64]):\n    {body}"
+        graph = snapshot(read_program(text, Options(file="prog.shard"))).graph
     users: dict[int, list[Node]] = {}
-    for node in nodes:
+    for node in graph.main.body.nodes:
         for value in node.operands:
             users.setdefault(value, []).append(node)
-    found = traffic(nodes, users)
-    assert [found[i].reads for i in range(5)] == [(0,), (), (), (1,), (0,)]
-    assert [found[i].writes for i in range(5)] == [(), (), (), (0,), (0,)]
+    nodes = graph.main.body.nodes[:-1]
+    found = traffic(((node, op_of(graph, node)) for node in nodes), users)
+    named = [(node.name.partition(".")[2], found[node.id]) for node in nodes]
+    assert [name for name, of in named for _ in of.reads] == read
+    assert [name for name, of in named for _ in of.writes] == written
+
+
+def test_rows_that_come_again_are_read_once() -> None:
+    """A table of 16 rows is smaller than 4096 rows of it, taken or added."""
+    table, rows = TensorType((16, 64), "f32"), TensorType((4096, 64), "f32")
+    places = TensorType((4096, 1), "i32")
+    taken = Op(hlo.gather.name, (table, places), (rows,), {})
+    added = Op(hlo.scatter.name, (table, places, rows), (table,), {}, "add")
+    assert moved(taken) == ((table.nbytes, places.nbytes), (rows.nbytes,))
+    assert moved(added) == ((table.nbytes, places.nbytes, rows.nbytes), (table.nbytes,))
 
 
 THREE_USES = """

@@ -10,9 +10,16 @@ import pytest
 from shardc import compilation
 from shardc.cli import actions
 from shardc.cli.shardc import main
-from shardc.graph import Graph, Node, Region
-from shardc.ops import spmd
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.graph import Graph, Node, Region, walk
+from shardc.ops import hlo, spmd
+from shardc.passes.pipeline import run_to
 from shardc.proof import default
+from shardc.proof import prove as proving
+from shardc.proof.effort import effort
+from shardc.proof.prove import Verdict, prove
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16@model], w: f32[16@model, 32]) -> f32[8@data, 32]:
@@ -92,7 +99,59 @@ def _by_maximum(node: Node) -> Node:
 
 
 def test_a_program_of_very_many_operations_is_not_looked_at() -> None:
-    assert default.too_many(default.LIMIT // default.OPERATION) is None
-    said = default.too_many(default.LIMIT // default.OPERATION + 1)
+    assert default.too_many(default.LIMIT // default.FOUND) is None
+    said = default.too_many(default.LIMIT // default.FOUND + 1)
     assert said is not None
-    assert said.startswith("not proved: its work is that of 4,195,000 elements or more, and up to 4,194,304 ")
+    assert said.startswith("not proved: its work is that of 4,194,400 elements or more, and up to 4,194,304 ")
+
+
+def _layers(count: int) -> tuple[Graph, Graph]:
+    """Both programs of so many equal layers, written out."""
+    lines = "".join(
+        f"    x = x + tanh(x @ w{n} @ v{n}) * mean(x, axis=-1, keepdims=True)\n" for n in range(count)
+    )
+    arguments = ", ".join(f"w{n}: f32[16, 64@m], v{n}: f32[64@m, 16]" for n in range(count))
+    text = f"mesh pod[d=2, m=2]\ndef f(x: f32[8@d, 16], {arguments}):\n{lines}    return x\n"
+    module = read(text, "test.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    return whole, snapshot(module).graph
+
+
+def test_the_work_of_equal_layers_counts_once() -> None:
+    """What is enough for 12 layers is nearly enough for 24, but for the layers that are not equal."""
+    few, many = _layers(12), _layers(24)
+    most = sum(map(effort, few))
+    assert sum(map(effort, many)) > 1.9 * most
+    assert default.verdict(*many, "--no-prove", most).startswith("proved")
+    assert default.verdict(*many, "--no-prove", most // 4).startswith("not proved: its work is that of")
+
+
+TURNS = """mesh m[x=2]
+def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
+    for i in range(3) carrying x:
+        x = tanh(x) + 1.0
+    return x
+"""
+
+
+def test_the_work_of_all_draws_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault by which a loop does not end is no reason to go on for long."""
+    module = read(TURNS, "test.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    local = snapshot(module).graph
+    loop = next(node for node in walk(local.main.body) if node.name == hlo.while_.name)
+    condition = loop.regions[0].nodes
+    place = next(n for n, node in enumerate(condition) if node.name == hlo.compare.name)
+    condition[place] = replace(
+        condition[place],
+        attrs={**condition[place].attrs, "comparison_direction": "GE"},
+        operands=condition[place].operands[:1] * 2,
+    )
+    proof = prove(whole, local, most=10_000_000)
+    assert proof.verdict is Verdict.NOT_PROVED and "turns of the loop" in proof.reason
+    monkeypatch.setattr(proving, "SHORT_TIMES", 1)
+    proof = prove(whole, local, most=1_000_000)
+    assert proof.verdict is Verdict.NOT_PROVED
+    assert proof.reason == "draws of more than 1,000,000 elements in all are beyond the proof"

@@ -55,12 +55,6 @@ mesh m[x=4]
 def f(x: f32[30@x, 128]) -> f32[128]:
     return max(x, 0) + sum(x, 0)
 """
-COMPLEX = """
-func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {
-  %0 = stablehlo.multiply %x, %x : tensor<4xcomplex<f32>>
-  return %0 : tensor<4xcomplex<f32>>
-}
-"""
 PROGRAMS = {"mlp": MLP, "norm": NORM, "cumulative": CUMULATIVE, "take": TAKE, "uneven": UNEVEN}
 
 
@@ -179,13 +173,6 @@ def test_the_law_of_exp_is_known() -> None:
     _, local, _ = _compiled(NORM.replace("exp(x)", "exp(x - max(x, 1, keepdims=True))"))
     proof = prove(whole, local)
     assert proof.verdict is Verdict.PROVED and proof.law, proof.reason
-
-
-def test_complex_numbers_are_beyond() -> None:
-    graph = snapshot(read_mlir(COMPLEX, "complex.mlir")).graph
-    proof = prove(graph, graph)
-    assert proof.verdict is Verdict.NOT_PROVED
-    assert lines(proof) == ["not proved: numbers of type c64 are beyond the proof"]
 
 
 def test_decisions_and_sampled_arguments_are_named() -> None:

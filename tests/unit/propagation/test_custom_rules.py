@@ -26,7 +26,26 @@ def test_many_factors() -> None:
     assert len(rule.factors) == 20 and rule.operands == (tuple((i,) for i in range(20)),)
 
 
-@pytest.mark.parametrize("text", ["", "[i]->[i]", "([i])->([i]) {j=4}", "([i])->([i]) {i=4} what={i}"])
+NONSENSE = (
+    "",
+    "[i]->[i]",
+    "([i])->([i]) {j=4}",
+    "([i])->([i]) {i=4} what={i}",
+    "([i])->([i]) {i=4} reduction={j}",
+    "([i])->([i]) {i=4} blocked_propagation={z_3}",
+    "([i])->([i]) {i=4} need_replication={i} permutation={i}",
+    "([i])->([i]) {i=4} permutation={i, i}",
+    "([i])->([i]) {i=4} permutation={i} permutation={i}",
+    "([i])->([i]) {i=4, i=2}",
+    "([i])->([i]) {i=4, j=2}",
+    "([i])->([i]) {i=0}",
+    "([, i])->([i]) {i=4}",
+    "([i])->([i]) {i=4}, customm",
+    "([i]->([i]) {i=4}, custom",
+)
+
+
+@pytest.mark.parametrize("text", NONSENSE)
 def test_nonsense(text: str) -> None:
     with pytest.raises(ValueError, match="is no sharding rule"):
         parse_rule(text)

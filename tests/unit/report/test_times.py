@@ -186,7 +186,7 @@ def test_totals() -> None:
     """One gather of w; a product; and a chain that reads the product and x and writes the result."""
     found, _ = priced(PRODUCT, "h100-infiniband")
     gather = 3 * 2_000 + 3 * 256 * 1024 * 4 / 450
-    product, block, weights = 2 * 1024**3 / 6.7e13 * 1e9, 1024 * 1024 * 4, 1024 * 1024 * 4
+    product, block, weights = 2 * 1024**3 / 4.94e14 * 1e9, 1024 * 1024 * 4, 1024 * 1024 * 4
     chain = 3 * 1024 * 1024 / 6.7e13 * 1e9 + 3 * block / 3350
     assert found.communication_ns == pytest.approx(gather, abs=1)
     assert found.matmul_ns == pytest.approx(product, abs=1)

@@ -9,17 +9,15 @@ from shardc.backend.numpy.allocation.calls import BUFFER, Allocation, Evaluation
 from shardc.backend.numpy.allocation.storage import View, fresh, runs_evenly
 from shardc.backend.python import idiom
 from shardc.backend.python.products import is_einsum, subscripts
-from shardc.graph import ConvDims, DotDims
+from shardc.graph import ConvDims, DotDims, is_narrow
 from shardc.ops import hlo
-
-NARROW = ("bf16", "f16")
 
 
 @allocates(hlo.dot_general, idiom.einsum)
 def product(it: Evaluation) -> Allocation:
-    """16-bit floats are multiplied as f32; einsum copies parts of operands that lie in another order."""
+    """Narrow floats are multiplied as f32; einsum copies parts of operands that lie in another order."""
     view = row_major(it).view
-    if it.dtype in NARROW:
+    if is_narrow(it.dtype):
         product, wide = 4 * prod(it.shape), sum(4 * it.elements(i) for i in range(2))
         freed = sum(it.bytes_of(i) for i in range(2) if it.temporary[i])
         return Allocation(view, max(product, wide + product - it.nbytes - freed))

@@ -7,7 +7,7 @@ from math import pi
 from shardc.frontend.text.builtins.elementwise import float_together
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Number, Operand, Tensor
-from shardc.graph.types import is_complex
+from shardc.graph.types import is_complex, is_narrow
 from shardc.ops import chlo, hlo
 
 
@@ -18,7 +18,7 @@ def complex_(e: Emitter, x: Operand, y: Operand = 0.0) -> Tensor | complex:
     left, right = float_together(e, x, y)
     if is_complex(left.dtype):
         raise e.error(f"complex takes real parts, not {left.type}", "x + y * 1j adds complex numbers")
-    if left.dtype in ("bf16", "f16"):
+    if is_narrow(left.dtype):
         left, right = e.cast(left, "f32"), e.cast(right, "f32")
     return e.op(hlo.complex_.name, left, right)
 

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter, dtype_of
-from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.values import Dtype, Number, Operand, Scalar, Tensor, Value
 from shardc.graph.types import TensorType, is_integer
 from shardc.ops import hlo
@@ -127,7 +126,7 @@ def array(e: Emitter, values: Value, dtype: Dtype | None = None) -> Tensor:
     scalars = [item for item in numbers if isinstance(item, Number)]
     if len(scalars) < len(numbers):
         raise e.error("an array is made of numbers", "stack((x, y)) joins tensors")
-    common = dtype.name if dtype else promote(tuple(map(dtype_of, scalars)))[0] if scalars else "f32"
+    common = dtype.name if dtype else e.common(*scalars)[0] if scalars else "f32"
     return e.constant(scalars, TensorType(tuple(shape), common))
 
 

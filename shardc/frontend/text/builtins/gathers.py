@@ -5,7 +5,7 @@ from __future__ import annotations
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.builtins.indexing import wrapped
 from shardc.frontend.text.builtins.reductions import axis_of, combiner
-from shardc.frontend.text.emitter import Emitter
+from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Dtype, Operand, Tensor, shape_text
 from shardc.graph.attrs import GatherDims, ScatterDims
 from shardc.graph.types import TensorType, is_integer
@@ -97,6 +97,48 @@ def scatter_add(e: Emitter, x: Tensor, indices: Tensor, updates: Operand, axis: 
             unique_indices=False,
         )
     return result
+
+
+def put_along_axis(
+    e: Emitter, arr: Tensor, indices: Tensor, values: Operand, axis: int | None, inplace: bool = False
+) -> Tensor:
+    """arr with values written where take_along_axis would read; values out of range are dropped."""
+    if inplace:
+        raise e.error("put_along_axis: nothing is changed in place", "x = put_along_axis(x, ids, v, axis)")
+    x = e.reshape(arr, (arr.type.size,)) if axis is None else arr
+    dim = axis_of(e, 0 if axis is None else axis, x.rank)
+    common = tuple(n for i, n in enumerate(indices.shape) if i != dim)
+    if indices.rank != x.rank or common != tuple(n for i, n in enumerate(x.shape) if i != dim):
+        raise e.error(
+            f"indices of shape {shape_text(indices.shape)} do not fit {x.type}",
+            f"all dimensions but {dim} are equal",
+        )
+    others = tuple(i for i in range(x.rank) if i != dim)
+    update = e.broadcast_to(e.tensor(values, x.dtype), indices.shape)
+    with e.group("scatter"):
+        places = wrapped(e, _indices(e, "put_along_axis", indices), x.shape[dim])
+        (result,) = e.ops(
+            hlo.scatter.name,
+            x,
+            e.reshape(places, (*places.shape, 1)),
+            update,
+            regions=[second(x.dtype)],
+            weak=x.weak,
+            scatter_dimension_numbers=ScatterDims((), (dim,), others, others, (dim,), x.rank),
+            indices_are_sorted=False,
+            unique_indices=False,
+        )
+    return e.reshape(result, arr.shape)
+
+
+def second(dtype: str) -> NewRegion:
+    """A body that takes what is written, of what is there and that."""
+    scalar = TensorType((), dtype)
+
+    def body(old: Tensor, new: Tensor) -> list[Tensor]:
+        return [new]
+
+    return (scalar, scalar), body
 
 
 def dynamic_slice(

@@ -30,7 +30,7 @@ _LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 """What LAPACK's routines for a dtype begin with."""
 
 
-def _matrices(e: Emitter, name: str, a: Operand, square: bool = True) -> Tensor:
+def matrices(e: Emitter, name: str, a: Operand, square: bool = True) -> Tensor:
     """Matrices of floats; an error for what is none."""
     x = e.inexact(a)
     if x.rank < 2 or (square and x.shape[-1] != x.shape[-2]):
@@ -41,7 +41,7 @@ def _matrices(e: Emitter, name: str, a: Operand, square: bool = True) -> Tensor:
     return x
 
 
-def _lapack(
+def lapack(
     e: Emitter, routine: str, operands: list[Tensor], results: list[TensorType], **options: int
 ) -> list[Tensor]:
     """A call of a LAPACK routine, under the name that JAX calls it by."""
@@ -52,28 +52,30 @@ def _lapack(
     )
 
 
-def _info(x: Tensor) -> TensorType:
+def info_of(x: Tensor) -> TensorType:
+    """The type of what LAPACK says of each matrix."""
     return TensorType(x.shape[:-2], "i32")
 
 
-def _succeeded(e: Emitter, info: Tensor, x: Tensor) -> Tensor:
+def succeeded(e: Emitter, info: Tensor, x: Tensor) -> Tensor:
     """x where LAPACK succeeded, elsewhere NaN."""
     good = comparison(e, info, e.splat(0, info.type), "EQ")
     good = e.broadcast_in_dim(good, x.shape, range(info.rank))
     return e.op(hlo.select.name, good, x, e.splat(float("nan"), x.type))
 
 
-def _adjoint(e: Emitter, x: Tensor) -> Tensor:
+def adjoint(e: Emitter, x: Tensor) -> Tensor:
+    """The conjugate of matrices, transposed."""
     return conj(e, swapaxes(e, x, -1, -2)) if is_complex(x.dtype) else swapaxes(e, x, -1, -2)
 
 
 def _symmetrized(e: Emitter, x: Tensor) -> Tensor:
-    return BINARY["/"](e, add(e, x, _adjoint(e, x)), 2)
+    return BINARY["/"](e, add(e, x, adjoint(e, x)), 2)
 
 
 def cholesky(e: Emitter, a: Operand, upper: bool = False, symmetrize_input: bool = True) -> Tensor:
     """The factor L of a = L L^H, of matrices made symmetric first; NaN where there is none."""
-    x = _matrices(e, "cholesky", a)
+    x = matrices(e, "cholesky", a)
     x = _symmetrized(e, x) if symmetrize_input else x
     factor = e.op(hlo.cholesky.name, x, lower=not upper)
     return triu(e, factor) if upper else tril(e, factor)
@@ -91,7 +93,7 @@ def triangular_solve(
 ) -> Tensor:
     """x with op(a) x = b (left_side) or x op(a) = b, of a triangle of a, as in jax.lax.linalg."""
     left, right = (e.inexact(one) for one in same_dtype(e, a, b))
-    _matrices(e, "triangular_solve", left)
+    matrices(e, "triangular_solve", left)
     vectors = right.rank == left.rank - 1 and left_side
     right = e.reshape(right, (*right.shape, 1)) if vectors else right
     if right.rank < 2 or right.shape[-2 if left_side else -1] != left.shape[-1]:
@@ -130,14 +132,14 @@ def solve_triangular(
 def _lu(e: Emitter, x: Tensor) -> tuple[Tensor, Tensor]:
     """L and U in one matrix, and the rows that were exchanged, counted from 1."""
     pivots = TensorType((*x.shape[:-2], min(x.shape[-2:])), "i32")
-    factors, pivots, _ = _lapack(e, "getrf", [x], [x.type, pivots, _info(x)])
+    factors, pivots, _ = lapack(e, "getrf", [x], [x.type, pivots, info_of(x)])
     return factors, pivots
 
 
 def solve(e: Emitter, a: Operand, b: Operand) -> Tensor:
     """x with a x = b, of a vector b or of matrices, by LU."""
     left, right = (e.inexact(one) for one in same_dtype(e, a, b))
-    left = _matrices(e, "solve", left)
+    left = matrices(e, "solve", left)
     vector = right.rank == 1
     right = e.reshape(right, (*right.shape, 1)) if vector else right
     if right.rank < 2 or right.shape[-2] != left.shape[-1]:
@@ -156,7 +158,7 @@ def solve(e: Emitter, a: Operand, b: Operand) -> Tensor:
 
 def inv(e: Emitter, a: Operand) -> Tensor:
     """The inverse."""
-    x = _matrices(e, "inv", a)
+    x = matrices(e, "inv", a)
     return solve(e, x, e.broadcast_to(eye(e, x.shape[-1], None, Dtype(x.dtype)), x.shape))
 
 
@@ -169,7 +171,7 @@ def _parity(e: Emitter, pivots: Tensor) -> Tensor:
 
 def det(e: Emitter, a: Operand) -> Tensor:
     """The determinant, by LU."""
-    factors, pivots = _lu(e, _matrices(e, "det", a))
+    factors, pivots = _lu(e, matrices(e, "det", a))
     product = prod(e, diagonal(e, factors, 0, -2, -1), -1, False)
     odd = _parity(e, pivots)
     return multiply(e, product, e.cast(add(e, multiply(e, odd, -2), 1), product.dtype))
@@ -177,7 +179,7 @@ def det(e: Emitter, a: Operand) -> Tensor:
 
 def slogdet(e: Emitter, a: Operand) -> tuple[Tensor, ...]:
     """The sign of the determinant, and the logarithm of its size."""
-    factors, pivots = _lu(e, _matrices(e, "slogdet", a))
+    factors, pivots = _lu(e, matrices(e, "slogdet", a))
     found = diagonal(e, factors, 0, -2, -1)
     odd = e.cast(add(e, multiply(e, _parity(e, pivots), -2), 1), found.dtype)
     sign = multiply(e, prod(e, e.op(hlo.sign.name, found), -1, False), odd)
@@ -186,15 +188,15 @@ def slogdet(e: Emitter, a: Operand) -> tuple[Tensor, ...]:
 
 def eigh(e: Emitter, a: Operand, UPLO: str = "L", symmetrize_input: bool = True) -> tuple[Tensor, ...]:
     """Eigenvalues, ascending, and eigenvectors of symmetric matrices."""
-    x = _matrices(e, "eigh", a)
+    x = matrices(e, "eigh", a)
     x = _symmetrized(e, x) if symmetrize_input else x
     if UPLO not in ("L", "U"):
         raise e.error(f'eigh: UPLO is "L" or "U", not "{UPLO}"')
     real = {"c64": "f32", "c128": "f64"}.get(x.dtype, x.dtype)
     values = TensorType(x.shape[:-1], real)
     name = "heevd" if is_complex(x.dtype) else "syevd"
-    vectors, values, info = _lapack(e, name, [x], [x.type, values, _info(x)], mode=ord("V"), uplo=ord(UPLO))
-    return _succeeded(e, info, values), _succeeded(e, info, vectors)
+    vectors, values, info = lapack(e, name, [x], [x.type, values, info_of(x)], mode=ord("V"), uplo=ord(UPLO))
+    return succeeded(e, info, values), succeeded(e, info, vectors)
 
 
 def eigvalsh(e: Emitter, a: Operand, UPLO: str = "L") -> Tensor:
@@ -204,7 +206,7 @@ def eigvalsh(e: Emitter, a: Operand, UPLO: str = "L") -> Tensor:
 
 def qr(e: Emitter, a: Operand) -> Value:
     """Q with orthonormal columns and R, upper triangular, of a = Q R: the reduced form."""
-    x = _matrices(e, "qr", a, square=False)
+    x = matrices(e, "qr", a, square=False)
     size = min(x.shape[-2:])
     shapes = (*x.shape[:-2], x.shape[-2], size), (*x.shape[:-2], size, x.shape[-1])
     symbol = e.helper("qr", [x.type], partial(_qr, e))
@@ -229,25 +231,25 @@ def qr(e: Emitter, a: Operand) -> Value:
 
 def _qr(e: Emitter, x: Tensor) -> list[Tensor]:
     size = min(x.shape[-2:])
-    packed, scales = _lapack(e, "geqrf", [x], [x.type, TensorType((*x.shape[:-2], size), x.dtype)])
+    packed, scales = lapack(e, "geqrf", [x], [x.type, TensorType((*x.shape[:-2], size), x.dtype)])
     name = "ungqr" if is_complex(x.dtype) else "orgqr"
     first = slice_dim(e, packed, x.rank - 1, 0, size)
-    (q,) = _lapack(e, name, [first, scales], [first.type])
+    (q,) = lapack(e, name, [first, scales], [first.type])
     return [q, triu(e, slice_dim(e, packed, x.rank - 2, 0, size))]
 
 
 def _qr_backward(e: Emitter, saved: list[Tensor], ct: list[Tensor]) -> Tensor:
     """(ct_Q + Q copyltu(R ct_R^H - ct_Q^H Q)) R^-H, where copyltu repeats the lower triangle above."""
     (q, r), (ct_q, ct_r) = saved, ct
-    both = subtract(e, matmul(e, r, _adjoint(e, ct_r)), matmul(e, _adjoint(e, ct_q), q))
-    symmetric = add(e, tril(e, both), _adjoint(e, tril(e, both, -1)))
+    both = subtract(e, matmul(e, r, adjoint(e, ct_r)), matmul(e, adjoint(e, ct_q), q))
+    symmetric = add(e, tril(e, both), adjoint(e, tril(e, both, -1)))
     whole = add(e, ct_q, matmul(e, q, symmetric))
     return triangular_solve(e, r, whole, transpose_a=True, conjugate_a=True)
 
 
 def svd(e: Emitter, a: Operand, full_matrices: bool = True, compute_uv: bool = True) -> Value:
     """u, the singular values, descending, and the adjoint of v; or the singular values alone."""
-    x = _matrices(e, "svd", a, square=False)
+    x = matrices(e, "svd", a, square=False)
     rows, columns = x.shape[-2:]
     size, whole = min(rows, columns), full_matrices or not compute_uv
     real = {"c64": "f32", "c128": "f64"}.get(x.dtype, x.dtype)
@@ -255,7 +257,7 @@ def svd(e: Emitter, a: Operand, full_matrices: bool = True, compute_uv: bool = T
     u, v = (x.type.with_shape((*x.shape[:-2], *shape)) for shape in shapes)
     values = TensorType((*x.shape[:-2], size), real)
     mode = ord("N") if not compute_uv else ord("A") if full_matrices and rows != columns else ord("S")
-    _, values, u, v, info = _lapack(e, "gesdd", [x], [x.type, values, u, v, _info(x)], mode=mode)
+    _, values, u, v, info = lapack(e, "gesdd", [x], [x.type, values, u, v, info_of(x)], mode=mode)
     if not compute_uv:
-        return _succeeded(e, info, values)
-    return _succeeded(e, info, u), _succeeded(e, info, values), _succeeded(e, info, v)
+        return succeeded(e, info, values)
+    return succeeded(e, info, u), succeeded(e, info, values), succeeded(e, info, v)

@@ -7,16 +7,15 @@ from collections.abc import Sequence
 from shardc.frontend.text.builtins.equation import label, parse_equation
 from shardc.frontend.text.builtins.reductions import reduce
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.promotion import promote
-from shardc.frontend.text.values import Operand, Tensor, shape_text
+from shardc.frontend.text.values import Dtype, Operand, Tensor, shape_text
 from shardc.graph.attrs import LETTERS, DotDims
 from shardc.graph.types import TensorType
 from shardc.ops import hlo
 
 
-def matmul(e: Emitter, x: Operand, y: Operand) -> Tensor:
+def matmul(e: Emitter, x: Operand, y: Operand, preferred_element_type: Dtype | None = None) -> Tensor:
     """NumPy's matmul: the last dimension of x with the last but one of y, leading dimensions broadcast."""
-    left, right = same_dtype(e, x, y)
+    left, right, dtype = _factors(e, x, y, preferred_element_type)
     if left.rank == 0 or right.rank == 0:
         raise e.error("@ takes tensors with at least one dimension", "* multiplies by a number")
     rows = left.shape[-1]
@@ -26,16 +25,16 @@ def matmul(e: Emitter, x: Operand, y: Operand) -> Tensor:
     batch_left, batch_right = left.shape[:-2], right.shape[:-2]
     if not batch_right or not batch_left:
         return dot_general(
-            e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), batch_right
+            e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), dtype, batch_right
         )
     batch = e.broadcast_shape(batch_left, batch_right)
     if batch_left != batch_right:
-        return _matmul_broadcast(e, left, right, batch)
+        return _matmul_broadcast(e, left, right, batch, dtype)
     dims = tuple(range(len(batch)))
-    return dot_general(e, left, right, DotDims(dims, dims, (left.rank - 1,), (right.rank - 2,)))
+    return dot_general(e, left, right, DotDims(dims, dims, (left.rank - 1,), (right.rank - 2,)), dtype)
 
 
-def _matmul_broadcast(e: Emitter, left: Tensor, right: Tensor, batch: tuple[int, ...]) -> Tensor:
+def _matmul_broadcast(e: Emitter, left: Tensor, right: Tensor, batch: tuple[int, ...], dtype: str) -> Tensor:
     """matmul whose leading dimensions differ: dimensions that only one side has are no batch dimensions."""
     letters = "abcdefghijklmnopqrstuvw"[: len(batch)]
     sides: list[tuple[Tensor, str]] = []
@@ -45,17 +44,17 @@ def _matmul_broadcast(e: Emitter, left: Tensor, right: Tensor, batch: tuple[int,
         shape = tuple(tensor.shape[i] for i in kept) + tensor.shape[-2:]
         sides.append((e.reshape(tensor, shape), "".join(letters[i + offset] for i in kept) + ends))
     (left, left_names), (right, right_names) = sides
-    return contract(e, left, left_names, right, right_names, letters + "xz")
+    return contract(e, left, left_names, right, right_names, letters + "xz", dtype)
 
 
-def dot(e: Emitter, x: Operand, y: Operand) -> Tensor:
+def dot(e: Emitter, x: Operand, y: Operand, preferred_element_type: Dtype | None = None) -> Tensor:
     """NumPy's dot: matmul up to two dimensions; otherwise the last of x with the last but one of y."""
-    left, right = same_dtype(e, x, y)
+    left, right, dtype = _factors(e, x, y, preferred_element_type)
     if left.rank == 0 or right.rank == 0:
-        return e.op(hlo.multiply.name, *e.together(left, right))
+        return e.op(hlo.multiply.name, *e.together(e.cast(left, dtype), e.cast(right, dtype)))
     if left.shape[-1] != right.shape[max(right.rank - 2, 0)]:
-        return matmul(e, left, right)  # reports the sizes
-    return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)))
+        return matmul(e, left, right, Dtype(dtype))  # reports the sizes
+    return dot_general(e, left, right, DotDims((), (), (left.rank - 1,), (max(right.rank - 2, 0),)), dtype)
 
 
 def outer(e: Emitter, x: Operand, y: Operand) -> Tensor:
@@ -69,34 +68,41 @@ def outer(e: Emitter, x: Operand, y: Operand) -> Tensor:
     )
 
 
-def einsum(e: Emitter, equation: str, *operands: Operand) -> Tensor:
+def einsum(
+    e: Emitter, equation: str, *operands: Operand, preferred_element_type: Dtype | None = None
+) -> Tensor:
     """NumPy's einsum. Operands are contracted from left to right; no letter twice in one operand."""
     ranks = [operand.rank if isinstance(operand, Tensor) else 0 for operand in operands]
     inputs, output = parse_equation(e, equation, ranks)
-    dtype, weak = promote(tuple((t.dtype, t.weak) for t in map(e.tensor, operands)))
-    tensors = [e.cast(e.tensor(operand), dtype, weak) for operand in operands]
+    tensors = [e.tensor(operand) for operand in operands]
+    if preferred_element_type is None:
+        dtype, weak = e.common(*tensors)
+        tensors = [e.cast(tensor, dtype, weak) for tensor in tensors]
+    else:
+        dtype = preferred_element_type.name
     _check_sizes(e, inputs, tensors)
     names, result = inputs[0], tensors[0]
     for index in range(1, len(tensors)):
         later = set(output).union(*inputs[index + 1 :])
-        names, result = _sum_out(e, result, names, later | set(inputs[index]))
-        other_names, other = _sum_out(e, tensors[index], inputs[index], later | set(names))
+        names, result = _sum_out(e, result, names, later | set(inputs[index]), dtype)
+        other_names, other = _sum_out(e, tensors[index], inputs[index], later | set(names), dtype)
         kept = [n for n in dict.fromkeys(names + other_names) if n in later]
         both = "".join(n for n in kept if n in names and n in other_names)
         order = both + "".join(n for n in kept if n not in both)
         if index == len(tensors) - 1:
             order = output
-        result, names = contract(e, result, names, other, other_names, order, are_letters=True), order
-    names, result = _sum_out(e, result, names, set(output))
-    return transposed(e, result, names, output)
+        result = contract(e, result, names, other, other_names, order, dtype, are_letters=True)
+        names = order
+    names, result = _sum_out(e, result, names, set(output), dtype)
+    return e.cast(transposed(e, result, names, output), dtype, result.weak)
 
 
-def _sum_out(e: Emitter, tensor: Tensor, names: str, kept: set[str]) -> tuple[str, Tensor]:
-    """Sum over the dimensions that nobody else has."""
+def _sum_out(e: Emitter, tensor: Tensor, names: str, kept: set[str], dtype: str) -> tuple[str, Tensor]:
+    """Sum over the dimensions that nobody else has, in a dtype."""
     alone = tuple(i for i, name in enumerate(names) if name not in kept)
     if not alone:
         return names, tensor
-    return "".join(n for n in names if n in kept), reduce(e, "sum", tensor, alone)
+    return "".join(n for n in names if n in kept), reduce(e, "sum", e.cast(tensor, dtype, tensor.weak), alone)
 
 
 def contract(
@@ -106,11 +112,13 @@ def contract(
     right: Tensor,
     right_names: str,
     output: str,
+    dtype: str | None = None,
     are_letters: bool = False,
 ) -> Tensor:
     """Multiply, summing over the names that `output` lacks; both operands have those.
 
-    `are_letters` says that the names are the source's, but for the digits that `...` stands for.
+    `dtype` is the result's, the left operand's if None. `are_letters` says that the names are the source's,
+    but for the digits that `...` stands for.
     """
     shared = [name for name in left_names if name in right_names]
     batch = [name for name in shared if name in output]
@@ -127,7 +135,7 @@ def contract(
         + "".join(n for n in right_names if n not in shared)
     )
     with e.tagged({LETTERS: f"{left_names},{right_names}"} if are_letters and names.isalpha() else {}):
-        product = dot_general(e, left, right, dims)
+        product = dot_general(e, left, right, dims, dtype)
     return transposed(e, product, names, output)
 
 
@@ -139,16 +147,24 @@ def transposed(e: Emitter, tensor: Tensor, names: str, output: str) -> Tensor:
 
 
 def dot_general(
-    e: Emitter, left: Tensor, right: Tensor, dims: DotDims, batch_first: Sequence[int] = ()
+    e: Emitter,
+    left: Tensor,
+    right: Tensor,
+    dims: DotDims,
+    dtype: str | None = None,
+    batch_first: Sequence[int] = (),
 ) -> Tensor:
-    """One dot_general. With `batch_first` the free leading dimensions of the right move to the front."""
+    """One dot_general; `dtype` is the result's, the left operand's if None.
+
+    With `batch_first` the free leading dimensions of the right move to the front.
+    """
     result = e.op(
         hlo.dot_general.name,
         left,
         right,
         dot_dimension_numbers=dims,
         precision_config=("DEFAULT", "DEFAULT"),
-        result=TensorType(_dot_shape(left, right, dims), left.dtype),
+        result=TensorType(_dot_shape(left, right, dims), dtype or left.dtype),
     )
     if not batch_first or left.rank < 2:
         return result
@@ -167,10 +183,20 @@ def _dot_shape(left: Tensor, right: Tensor, dims: DotDims) -> tuple[int, ...]:
     )
 
 
+def _factors(
+    e: Emitter, x: Operand, y: Operand, preferred_element_type: Dtype | None
+) -> tuple[Tensor, Tensor, str]:
+    """Operands of a product, and its dtype: as they are where the program says it, else the common one."""
+    if preferred_element_type is not None:
+        return e.tensor(x), e.tensor(y), preferred_element_type.name
+    left, right = same_dtype(e, x, y)
+    return left, right, left.dtype
+
+
 def same_dtype(e: Emitter, x: Operand, y: Operand) -> tuple[Tensor, Tensor]:
     """Both operands in their common dtype, shapes as they are."""
     left, right = e.tensor(x), e.tensor(y)
-    dtype, weak = promote(((left.dtype, left.weak), (right.dtype, right.weak)))
+    dtype, weak = e.common(left, right)
     if dtype == "bool":
         raise e.error("bools cannot be multiplied and summed", "astype(x, i32) counts them")
     return e.cast(left, dtype, weak), e.cast(right, dtype, weak)

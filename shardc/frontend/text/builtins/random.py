@@ -109,11 +109,26 @@ def categorical(
     type = logits.type.with_shape((*whole[:more], *logits.shape))
     if not is_float(type.dtype):
         raise e.error(f"categorical: the logits are {logits.type}, and should be floats")
-    drawn = _uniform(e, "categorical", key, type, _TINY[type.dtype], 1.0)
+    total = e.op(hlo.add.name, _gumbel(e, "categorical", key, type), e.broadcast_to(logits, type.shape))
+    return argmax(e, total, dim + more, False)
+
+
+def gumbel(e: Emitter, key: Tensor, shape: tuple[int, ...] = (), dtype: Dtype | None = None) -> Tensor:
+    """-log(-log(u)) of uniform numbers u."""
+    return _gumbel(e, "gumbel", key, _float(e, "gumbel", shape, dtype))
+
+
+def _gumbel(e: Emitter, name: str, key: Tensor, type: TensorType) -> Tensor:
+    drawn = _uniform(e, name, key, type, _TINY[type.dtype], 1.0)
     for _ in range(2):
         drawn = e.op(hlo.negate.name, e.op(hlo.log.name, drawn))
-    total = e.op(hlo.add.name, drawn, e.broadcast_to(logits, type.shape))
-    return argmax(e, total, dim + more, False)
+    return drawn
+
+
+def exponential(e: Emitter, key: Tensor, shape: tuple[int, ...] = (), dtype: Dtype | None = None) -> Tensor:
+    """Of mean 1: -log(1 - u) of uniform numbers u."""
+    drawn = _uniform(e, "exponential", key, _float(e, "exponential", shape, dtype), 0.0, 1.0)
+    return e.op(hlo.negate.name, e.op(hlo.log_plus_one.name, e.op(hlo.negate.name, drawn)))
 
 
 def dropout(e: Emitter, key: Tensor, x: Tensor, rate: Scalar) -> Tensor:
@@ -144,19 +159,10 @@ def _check_key(e: Emitter, name: str, key: Tensor) -> None:
 
 def _uniform(e: Emitter, name: str, key: Tensor, type: TensorType, low: float, high: float) -> Tensor:
     """Random bits as the mantissa of numbers from 1 to 2."""
-    _check_key(e, name, key)
-    e.check_size(type)
     bits, mantissa = _BITS[type.dtype]
     own = bits if mantissa >= 8 else 8
-    first, second = _threefry(e, key, *_counters(e, type.shape))
     word = f"u{bits}"
-    if bits == 64:
-        wide = e.cast(first, word), e.cast(second, word)
-        shifted = _with(e, hlo.shift_left, wide[0], 32)
-        drawn = e.op(hlo.or_.name, shifted, wide[1])
-    else:
-        drawn = e.op(hlo.xor.name, first, second)
-        drawn = e.cast(e.cast(drawn, f"u{own}"), word)
+    drawn = e.cast(random_bits(e, name, key, own, type.shape), word)
     drawn = _with(e, hlo.shift_right_logical, drawn, own - mantissa)
     one = int(np.array(1, type.numpy).view(TensorType((), word).numpy))
     drawn = _with(e, hlo.or_, drawn, one)
@@ -168,6 +174,17 @@ def _uniform(e: Emitter, name: str, key: Tensor, type: TensorType, low: float, h
         floats = e.op(hlo.multiply.name, floats, e.splat(span, type))
         floats = e.op(hlo.add.name, floats, least)
     return e.op(hlo.maximum.name, least, floats)
+
+
+def random_bits(e: Emitter, name: str, key: Tensor, bits: int, shape: tuple[int, ...]) -> Tensor:
+    """Words of 8, 16, 32 or 64 random bits."""
+    _check_key(e, name, key)
+    e.check_size(TensorType(shape, f"u{bits}"))
+    first, second = _threefry(e, key, *_counters(e, shape))
+    if bits < 64:
+        return e.cast(e.op(hlo.xor.name, first, second), f"u{bits}")
+    high, low = e.cast(first, "u64"), e.cast(second, "u64")
+    return e.op(hlo.or_.name, _with(e, hlo.shift_left, high, 32), low)
 
 
 def _with(e: Emitter, op: OpDef, x: Tensor, number: int) -> Tensor:

@@ -7,7 +7,6 @@ from dataclasses import fields
 
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text.emitter import Emitter, NewRegion
-from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.trees import tensors_of
 from shardc.frontend.text.values import Fields, FunctionName, Number, Operand, Tensor, Value
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
@@ -73,8 +72,8 @@ def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:
         if not isinstance(operand, Operand):
             raise e.error(f"the operands of {name} are tensors, and the attributes stand last")
         numbers.append(operand)
-    given = tuple((t.dtype, t.weak) for t in numbers if isinstance(t, Tensor))
-    dtype = promote(given)[0] if given else None
+    given = [t for t in numbers if isinstance(t, Tensor)]
+    dtype = e.common(*given)[0] if given else None
     return [t if isinstance(t, Tensor) else e.tensor(t, dtype) for t in numbers]
 
 

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from math import inf
 from math import prod as product
-
-import numpy as np
 
 from shardc.frontend.text.builtins.elementwise import comparison, no_order, truth
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Dims, Scalar, Tensor
-from shardc.graph.types import TensorType, is_complex, is_float
+from shardc.graph.types import TensorType, is_complex, is_float, is_narrow
+from shardc.graph.types import identity as neutral
 from shardc.ops import chlo, hlo
 
 _OPS = {
@@ -31,12 +29,7 @@ def identity(kind: str, dtype: str) -> Scalar:
         return 0
     if kind in ("prod", "and"):
         return 1
-    if is_float(dtype):
-        return -inf if kind == "max" else inf
-    if dtype == "bool":
-        return kind == "min"
-    info = np.iinfo(TensorType((), dtype).numpy)
-    return int(info.min if kind == "max" else info.max)
+    return neutral(kind, dtype).item()
 
 
 def combined_by(kind: str) -> str:
@@ -102,7 +95,7 @@ def axis_of(e: Emitter, axis: int, rank: int) -> int:
 
 def wide(e: Emitter, tensor: Tensor) -> Tensor:
     """What sums and products are computed in: f32 for shorter floats, i32 for shorter integers and bool."""
-    if tensor.dtype in ("bf16", "f16"):
+    if is_narrow(tensor.dtype):
         return e.cast(tensor, "f32")
     if tensor.dtype in ("bool", "i8", "i16"):
         return e.cast(tensor, "i32")

@@ -7,7 +7,6 @@ from math import prod
 
 from shardc.frontend.text.builtins.reductions import axes_of, axis_of
 from shardc.frontend.text.emitter import Emitter
-from shardc.frontend.text.promotion import promote
 from shardc.frontend.text.turns import MAX_ITEMS
 from shardc.frontend.text.values import Dims, Operand, Tensor, Value, shape_text
 from shardc.graph.types import TensorType
@@ -165,7 +164,7 @@ def _one_dtype(e: Emitter, name: str, arrays: tuple[Operand, ...]) -> list[Tenso
     if not arrays:
         raise e.error(f"{name} of nothing")
     tensors = [e.tensor(array) for array in arrays]
-    dtype, weak = promote(tuple((tensor.dtype, tensor.weak) for tensor in tensors))
+    dtype, weak = e.common(*tensors)
     return [e.cast(tensor, dtype, weak) for tensor in tensors]
 
 

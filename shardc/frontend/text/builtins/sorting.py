@@ -16,7 +16,7 @@ def sort(e: Emitter, x: Tensor, axis: int | None = -1, descending: bool = False)
     """Ascending and stable; NaN last. axis=None sorts x flattened."""
     if axis is None:
         x, axis = e.reshape(x, (x.type.size,)), 0
-    (result,) = _sort(e, "sort", [x], axis_of(e, axis, x.rank), descending)
+    (result,) = sort_by(e, "sort", [x], axis_of(e, axis, x.rank), descending)
     return result
 
 
@@ -27,10 +27,10 @@ def argsort(e: Emitter, x: Tensor, axis: int | None = -1, descending: bool = Fal
     dim = axis_of(e, axis, x.rank)
     with e.group("argsort"):
         index = e.op(hlo.iota.name, result=x.type.with_dtype("i32"), iota_dimension=dim)
-        return _sort(e, "argsort", [x, index], dim, descending)[1]
+        return sort_by(e, "argsort", [x, index], dim, descending)[1]
 
 
-def _sort(e: Emitter, name: str, tensors: list[Tensor], dim: int, descending: bool) -> list[Tensor]:
+def sort_by(e: Emitter, name: str, tensors: list[Tensor], dim: int, descending: bool = False) -> list[Tensor]:
     """Sort by the first tensor."""
     types = [TensorType((), tensor.dtype) for tensor in tensors for _ in range(2)]
 

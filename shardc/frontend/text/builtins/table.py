@@ -17,6 +17,7 @@ from shardc.frontend.text.builtins import (
     complex_numbers,
     control,
     convolution,
+    counted,
     creation,
     diagonals,
     elementwise,
@@ -29,6 +30,7 @@ from shardc.frontend.text.builtins import (
     pooling,
     products,
     random,
+    random_choices,
     raw,
     reductions,
     running,
@@ -173,7 +175,10 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     # choices and loops
     "associative_scan": scans.associative_scan,
     "cond": control.cond,
+    "fori_loop": counted.fori_loop,
+    "scan": counted.scan,
     "switch": control.switch,
+    "tree_map": counted.tree_map,
     "while_loop": control.while_loop,
     # derivatives
     "grad": gradients.grad,
@@ -188,10 +193,15 @@ _WRITTEN: dict[str, Callable[..., Any]] = {
     # random numbers
     "bernoulli": random.bernoulli,
     "categorical": random.categorical,
+    "choice": random_choices.choice,
     "dropout": random.dropout,
+    "exponential": random.exponential,
     "fold_in": random.fold_in,
+    "gumbel": random.gumbel,
     "key": random.key,
     "normal": random.normal,
+    "permutation": random_choices.permutation,
+    "randint": random_choices.randint,
     "uniform": random.uniform,
     # creation and dtypes
     "arange": creation.arange,

@@ -7,10 +7,11 @@ drops what is out of range. Both have local forms where dimensions are split.
 from __future__ import annotations
 
 from shardc.diagnostics import listed
+from shardc.frontend.text.builtins.gathers import second
 from shardc.frontend.text.builtins.indexing import Range, Subscript, basic, bounds, checked_position, filled
 from shardc.frontend.text.builtins.places import Places, checked_value, columns, index, window, with_tensors
 from shardc.frontend.text.builtins.reductions import combiner
-from shardc.frontend.text.emitter import Emitter, NewRegion
+from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Operand, Tensor
 from shardc.graph.attrs import ScatterDims
 from shardc.graph.types import TensorType, is_complex, is_float
@@ -92,7 +93,7 @@ def _scatter(e: Emitter, x: Tensor, items: list[Subscript], op: OpDef | None, wr
             x,
             columns(e, places),
             block,
-            regions=[_second(x.dtype) if op is None else combiner(e, op.name, x.dtype)],
+            regions=[second(x.dtype) if op is None else combiner(e, op.name, x.dtype)],
             weak=x.weak,
             scatter_dimension_numbers=ScatterDims(
                 tuple(range(batch, block.rank)), chosen.dims, (), (), chosen.dims, batch
@@ -101,13 +102,3 @@ def _scatter(e: Emitter, x: Tensor, items: list[Subscript], op: OpDef | None, wr
             unique_indices=False,
         )
     return result
-
-
-def _second(dtype: str) -> NewRegion:
-    """A body that takes what is written."""
-    scalar = TensorType((), dtype)
-
-    def body(old: Tensor, new: Tensor) -> list[Tensor]:
-        return [new]
-
-    return (scalar, scalar), body

@@ -1,0 +1,149 @@
+"""Programs of model_programs.py on one accelerator: modelled time of a shipped machine, and the measured one.
+
+    python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
+
+Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
+for a mesh of one device is timed (the quickest of twenty runs); with the sizes of the suite, and products in
+full precision, its results are compared with those of the NumPy program that shardc emits. There is nothing
+to send: what is checked is work, the half of the model that processes on a CPU say nothing about.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+from bench.model_accuracy import local, modelled
+from bench.model_child import block, loaded
+from bench.model_programs import SCALED, scaled
+from bench.page import publish
+from bench.ruler import programs
+from bench.suites import lowered
+from shardc.compilation import emit
+from shardc.planning.machines import load
+
+RUNS = 20
+LARGE = 256
+CHOSEN = (
+    "mlp_fwd_dp",
+    "mlp_train_dp",
+    "mlp_train_fsdp",
+    "tfm_fwd_tp",
+    "tfm_train_tp",
+    "xent_vocab_gather",
+    "moe_ep_fwd",
+    "transpose_add",
+    "scan_mlp_tp_fwd",
+    "grad_accum_dp",
+    "zero1_adam",
+    "gpt_adam_dp_tp",
+)
+"""The programs that are run where none is named."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """A program: seconds modelled, of products and in all, and measured; and how far off its results are."""
+
+    name: str
+    products: float
+    modelled: float
+    measured: float
+    off: float
+
+
+def built(suite: str, name: str, sizes: Mapping[int, int], machine: str, folder: Path, target: str) -> Any:
+    """The emitted program as a module, arguments for it, and the graph."""
+    module = import_module(suite)
+    program = scaled(module.PROGRAMS[name], sizes, 1)
+    graph = local(lowered(module, program), machine)
+    path = folder / f"{name}_{target}.py"
+    path.write_text(emit(graph, target), encoding="utf-8")
+    arguments: list[Any] = []
+    programs.tree_args(lambda arg: arguments.append(block(arg.shape, arg.dtype)), program.args)
+    return loaded(path), arguments, graph
+
+
+def quickest(run: Callable[[], object]) -> float:
+    """Seconds of the quickest run."""
+    jax.block_until_ready(run())
+    found: list[float] = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        jax.block_until_ready(run())
+        found.append(time.perf_counter() - start)
+    return min(found)
+
+
+def off(have: object, want: object) -> float:
+    """The largest difference of any result, over the largest number of that result."""
+    found = 0.0
+    for a, b in zip(jax.tree.leaves(have), jax.tree.leaves(want), strict=True):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        assert a.shape == b.shape
+        found = max(found, float(np.max(np.abs(a - b)) / max(float(np.max(np.abs(b))), 1e-30)))
+    return found
+
+
+def tried(number: int, machine: str, times: int, folder: Path) -> Found:
+    """One program of SCALED."""
+    suite, name, sizes = SCALED[number]
+    module, arguments, _ = built(suite, name, {}, machine, folder, "jax")
+    expected, _, _ = built(suite, name, {}, machine, folder, "numpy")
+    with jax.default_matmul_precision("highest"):
+        wrong = off(module.main(*arguments), expected.main(*arguments))
+    larger = {size: large * (times if large >= LARGE else 1) for size, large in sizes.items()}
+    module, arguments, graph = built(suite, name, larger, machine, folder, "jax")
+    placed = jax.device_put(arguments)
+    sends, products, rest = modelled(graph, load(machine))
+    assert sends == 0
+    return Found(name, products, products + rest, quickest(lambda: module.main(*placed)), wrong)
+
+
+def lines(found: Sequence[Found], machine: str) -> list[str]:
+    """The page's table."""
+    errors = [abs(each.modelled / each.measured - 1) for each in found]
+    head = [
+        f"On {jax.devices()[0].device_kind}, JAX {jax.__version__}, modelled as {machine}: median error "
+        f"{statistics.median(errors):.0%}; results off by {max(each.off for each in found):.1e} at most.",
+        "",
+        "| program | measured ms | modelled ms | products | off by | results off by |",
+        "| --- | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    return head + [
+        f"| {f.name} | {f.measured * 1e3:.2f} | {f.modelled * 1e3:.2f} | {f.products * 1e3:.2f} | "
+        f"{f.modelled / f.measured - 1:+.0%} | {f.off:.0e} |"
+        for f in found
+    ]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("programs", nargs="*", metavar="PROGRAM")
+    parser.add_argument("--machine", default="h100-infiniband")
+    parser.add_argument("--times", type=int, default=4)
+    parser.add_argument("-o", dest="output", type=Path, metavar="FILE")
+    given = parser.parse_args()
+    found: list[Found] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number, (_, name, _) in enumerate(SCALED):
+            if name in (given.programs or CHOSEN):
+                found.append(tried(number, given.machine, given.times, Path(folder)))
+                print(found[-1], flush=True)
+    publish("The model of time on one accelerator", __doc__, lines(found, given.machine), given.output)
+
+
+if __name__ == "__main__":
+    main()

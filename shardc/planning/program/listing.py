@@ -1,0 +1,146 @@
+"""The assignments that an operation may run under, as choices: each axis on each factor that it may split."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import permutations, product
+
+from shardc.forms.choice import Carried, Choice, choose
+from shardc.forms.table import forms_of
+from shardc.layout import Axis, Sharding, merge, size_of
+from shardc.ops.rule import FactorRule
+from shardc.planning.program.candidates import Wish, wishes
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Variable
+from shardc.rules.assign import Assignment, project
+
+AtomPlace = int | None | str
+"""A factor that an atom splits, None where it holds copies, or "flow" where partial results flow through."""
+
+Held = tuple[tuple[AtomPlace, ...] | None, ...]
+"""For each atom where it is now and has to stay; None for one that may go anywhere."""
+
+Flows = tuple[tuple[str, frozenset[int], tuple[bool, ...]], ...]
+"""Kinds of partial results, the operands they pass, and over which atoms they may."""
+
+
+class TooMany(Exception):
+    """There are more ways to run the operations than are worth listing."""
+
+
+def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], name: str) -> Held:
+    """Where an operation's current choice has the atoms, but for those of one axis."""
+    layouts = (*variable.choice.operands, *variable.choice.results)
+    splits = wishes(problem, variable, layouts, range(len(layouts)))
+    waits = [axis for layout in variable.choice.operands for axis in layout.unreduced]
+    return tuple(
+        None
+        if atom.name == name
+        else (
+            *dict.fromkeys(factor for factor, axis in splits if axis.overlaps(atom)),
+            *(["flow"] if any(axis.overlaps(atom) for axis in waits) else []),
+        )
+        for atom in atoms
+    )
+
+
+def listed(
+    problem: Problem,
+    variable: Variable,
+    atoms: tuple[Axis, ...],
+    flows: Flows,
+    results: tuple[Sharding, ...] | None,
+    held: Held | None,
+    most: int,
+) -> Iterator[Choice]:
+    rule = variable.rule
+    assert rule is not None
+    uneven = laid_out(problem, variable)
+    usable = [_factors(variable, atom, uneven) for atom in atoms]
+    if results is not None:
+        usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
+    ways = [form.name for form in forms_of(variable.node.name)]
+    seen: dict[tuple[Assignment, Carried | None], None] = {}
+    for kind, group, through in [("sum", frozenset[int](), (False,) * len(atoms)), *flows]:
+        places = [
+            [
+                place
+                for place in (None, *factors, *(["flow"] if flow else []))
+                if stays is None or place in (stays or (None,))
+            ]
+            for factors, flow, stays in zip(usable, through, held or (None,) * len(atoms), strict=True)
+        ]
+        for placed in product(*places):
+            carried = merge(atom for atom, place in zip(atoms, placed, strict=True) if place == "flow")
+            if bool(carried) != bool(group):
+                continue
+            for assignment in _orders(len(rule.factors), atoms, placed):
+                if _uneven(rule, assignment, uneven):
+                    continue
+                seen[assignment, Carried(carried, group, kind) if carried else None] = None
+                if len(seen) > most:
+                    raise TooMany
+    for assignment, carried in seen:
+        for way in ways:
+            choice = _chosen(problem, variable, assignment, carried, way)
+            if choice is not None:
+                yield choice
+
+
+def _chosen(
+    problem: Problem, variable: Variable, assignment: Assignment, carried: Carried | None, way: str
+) -> Choice | None:
+    """The choice under an assignment; equal questions get the same object."""
+    assert variable.rule is not None
+    key = (variable.signature, assignment, carried, way)
+    if key not in problem.built:
+        problem.built[key] = choose(variable.op, variable.rule, assignment, problem.mesh, carried, way)
+    return problem.built[key]
+
+
+def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
+    """The splits that propagation gave the operation's tensors."""
+    layouts = [*map(problem.layout, (*variable.node.operands, *variable.node.results))]
+    return frozenset(wishes(problem, variable, layouts, range(len(layouts))))
+
+
+def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:
+    """The factors that an atom may split."""
+    rule, special = variable.rule, set[int]()
+    assert rule is not None
+    for form in forms_of(variable.node.name):
+        special |= form.splits(variable.op, rule)
+    known = {factor for factor, axis in uneven if axis.overlaps(atom)}
+    return [
+        index
+        for index, factor in enumerate(rule.factors)
+        if (factor.is_plain or index in special) and (factor.size % atom.size == 0 or index in known)
+    ]
+
+
+def _keeping(rule: FactorRule, results: tuple[Sharding, ...], atom: Axis, factors: list[int]) -> list[int]:
+    """Those of the factors over which an atom leaves results split as they are."""
+    found = [project(dims, layout, rule) for dims, layout in zip(rule.results, results, strict=True)]
+    if any(projection.overflow for projection in found):
+        return factors
+    held = [projection.axes for projection in found]
+    return [
+        factor
+        for factor in factors
+        if all(any(axis.contains(atom) for axis in axes.get(factor, (atom,))) for axes in held)
+    ]
+
+
+def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) -> bool:
+    """Whether an assignment splits a factor unevenly that is not split by the same axes already."""
+    return any(
+        factor.size % size_of(axes) and not all((index, axis) in known for axis in axes)
+        for index, (factor, axes) in enumerate(zip(rule.factors, assignment, strict=True))
+    )
+
+
+def _orders(count: int, atoms: tuple[Axis, ...], placed: tuple[AtomPlace, ...]) -> Iterator[Assignment]:
+    """The assignments that put atoms where `placed` says, in every order within a factor."""
+    per = [[atom for atom, place in zip(atoms, placed, strict=True) if place == f] for f in range(count)]
+    for orders in product(*map(permutations, per)):
+        yield tuple(merge(axes) for axes in orders)

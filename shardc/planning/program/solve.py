@@ -1,0 +1,143 @@
+"""Taking the best plan that a program of the planning problem (network.py) has.
+
+Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
+solution, those that it uses are priced exactly, and the program is solved again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import inf
+
+import numpy as np
+
+from shardc.forms.choice import Choice
+from shardc.layout import Sharding
+from shardc.planning.program.building import again
+from shardc.planning.program.highs import COLUMNS, Row, Vector, minimum
+from shardc.planning.program.network import Network
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Slot, Total, Variable
+
+SMALL = 4_000  # columns of an integer program that is always solved: half a second
+RELAXED = 40_000  # of all the linear programs that are solved for one: a second or two
+TIES = 1_000  # of one in which what equally quick plans take is compared: real sizes have few of them
+SWEEPS = 4  # over the operations, to choose among plans of equal cost
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """How every operation runs, and the layout of what loops carry."""
+
+    choices: dict[Variable, Choice]
+    layouts: dict[Slot, Sharding]
+
+    def take(self, problem: Problem) -> None:
+        """Make it the problem's plan."""
+        for slot, layout in self.layouts.items():
+            problem.carry(slot, layout)
+        for variable, choice in self.choices.items():
+            variable.choice = choice
+
+
+@dataclass(frozen=True)
+class Optimum:
+    """Ticks that no plan of a program is below, and whether the program was solved and not only bounded.
+
+    `solved` are the columns of all the linear programs that this took together.
+    """
+
+    ticks: int
+    net: Network
+    whole: bool
+    solved: int
+
+
+def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: bool = True) -> Optimum | None:
+    """Take the plan of the fewest ticks, then collectives, of those of at most `few` collectives, if it is
+    cheaper than the one at hand.
+
+    Of equally good choices those at hand. A large program is not solved whole if there is nothing to gain.
+    None if there is no solution in linear programs of `work` columns together. With `ties`, of equally quick
+    plans the one of least effort is looked for.
+    """
+    problem, kept = net.problem, taken(net)
+    before = best = problem.cost(net.scope)
+    plan, bound, whole, solved = kept, 0, False, 0
+    enough = before[0] if len(net.integral) > SMALL else inf
+    most = SMALL if problem.expected else COLUMNS
+    while len(net.integral) <= work - solved:
+        solved += len(net.integral)
+        moved, count = net.costs()
+        rows = [*net.rows, *([] if few == inf else [_at_most(count, few)])]
+        least = minimum(moved, rows, net.integral, enough=enough, most=most)
+        if least is None:
+            break
+        bound, whole = max(bound, least.whole_bound), least.whole
+        columns = least.columns
+        equal = [columns]
+        if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
+            near = [_at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
+            wanted = count if problem.rates.free else net.effort()
+            fewest = minimum(wanted, [*rows, *near], net.integral, columns)
+            columns = fewest.columns if fewest else columns
+            equal = [columns] if problem.rates.free else [*equal, columns]
+        for each in equal:
+            found = _apply(net, each, kept)
+            if found < best and found[1] <= few:
+                best, plan = found, taken(net)
+        cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= count @ columns)
+        if cheapest or bound >= enough or not net.settle(columns):
+            break
+        net = again(net)
+    plan.take(problem)
+    return Optimum(bound, net, whole, solved) if bound or whole else None
+
+
+def taken(net: Network) -> Chosen:
+    """The plan at hand."""
+    return Chosen({v: v.choice for v in net.options}, {slot: slot.layout() for slot in net.every.layouts})
+
+
+def _chosen(net: Network, columns: Vector) -> Chosen:
+    layouts = net.layouts(columns)
+    return Chosen(net.choices(columns), {slot: layouts[slot.args[0]] for slot in net.every.layouts})
+
+
+def _at_most(costs: Vector, limit: float) -> Row:
+    return [(int(column), float(costs[column])) for column in np.flatnonzero(costs)], -inf, limit
+
+
+def _apply(net: Network, columns: Vector, kept: Chosen) -> Total:
+    """Take a plan, and of equally good choices those that were `kept`, then those of less work."""
+    problem = net.problem
+    _chosen(net, columns).take(problem)
+    for _ in range(SWEEPS):
+        changed = [
+            variable
+            for variable, options in net.options.items()
+            if _settle(problem, variable, [kept.choices[variable], *options])
+        ]
+        if not changed:
+            break
+    return problem.cost(net.scope)
+
+
+def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool:
+    """Give an operation its best choice with no more bytes and no more collectives; whether that changed it.
+
+    Only choices are tried for which no copy need be made that is not there.
+    """
+    node, now = variable.node, variable.choice
+    had = [{*problem.needs(v), problem.given(v)} for v in node.operands]
+    made = [{*problem.needs(v), problem.given(v)} for v in node.results]
+    best, least = now, problem.cost([variable])
+    start = least
+    for choice in options:
+        if all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results])):
+            variable.choice = choice
+            cost = problem.cost([variable])
+            if cost[0] <= start[0] and cost[1] <= start[1] and cost < least:
+                best, least = choice, cost
+    variable.choice = best
+    return best is not now

@@ -1,0 +1,83 @@
+"""Programs that are too large to be solved whole are improved one mesh axis after the other."""
+
+import pytest
+
+from shardc.diagnostics import collecting
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.layout import Axis, Dim, Mesh, Sharding
+from shardc.passes.pipeline import PASSES, run_to
+from shardc.planning.machines import load
+from shardc.planning.program import by_axis, exact, plan_program
+from shardc.planning.program.choices import without
+
+# the loop is cheaper where rows are exchanged for columns over y before and after it
+LOOP = """
+mesh m[x=2, y=4]
+
+def main(x: f32[16@(x, y), 32]) -> f32[16@(x, y), 32]:
+    h = x
+    for i in range(6) carrying h:
+        h = h - sum(h, axis=0, keepdims=True)
+    return h
+"""
+
+STEP = """
+mesh m[x=2, y=4]
+
+def main(a: f32[64@x, 64], w: f32[64, 128@y], v: f32[128@y, 64]) -> (f32[64@x, 64], f32[128@y]):
+    h = tanh(a @ w)
+    return h @ v, sum(h, axis=0)
+"""
+
+
+def planned(text):
+    with collecting():
+        module = read(text, "prog.shard", {}, None)
+        run_to(make_context(), module, "sharded")
+        for name in ("require-rules", "join-slices"):
+            PASSES[name]()().apply(make_context(), module)
+        return plan_program(snapshot(module).graph, machine=load("bytes")).problem
+
+
+@pytest.fixture
+def too_large(monkeypatch):
+    """No program is solved whole in all layouts."""
+    solved = exact.whole
+    monkeypatch.setattr(exact, "whole", lambda p, *rest: solved(p, *rest) if p.expected else None)
+
+
+@pytest.mark.parametrize("text", [LOOP, STEP], ids=["a loop", "a layer"])
+def test_as_good_as_the_whole_program(text, monkeypatch, request):
+    best = planned(text)
+    assert best.proof is not None and best.proof.ticks == best.total()[0]
+    request.getfixturevalue("too_large")
+    problem = planned(text)
+    assert problem.proof is None
+    assert problem.total()[:2] == best.total()[:2]
+
+
+def test_an_axis_at_a_time_is_what_finds_it(too_large, monkeypatch):
+    """Without it the loop reduces in each turn."""
+    found = planned(LOOP).total()[0]
+    monkeypatch.setattr(by_axis, "WORK", 0)
+    assert planned(LOOP).total()[0] > found
+
+
+@pytest.mark.parametrize("run", [1, 8, 60])
+def test_in_runs(too_large, monkeypatch, run):
+    """Runs of few operations find no better plan, and one that is right."""
+    least = planned(STEP).total()[0]
+    monkeypatch.setattr(by_axis, "RUN", run)
+    assert planned(STEP).total()[0] >= least
+
+
+def test_without_an_axis():
+    mesh = Mesh("m", (("x", 2), ("y", 4)))
+    x, y = mesh.axis("x"), mesh.axis("y")
+    low = Axis("y", 2, 1)
+    rows = Sharding(mesh, (Dim((x, y)), Dim()))
+    assert without(rows, "y") == without(Sharding(mesh, (Dim((low, x)), Dim((Axis("y", 2, 2),)))), "y")
+    assert without(rows, "y") != without(Sharding(mesh, (Dim(), Dim((x,)))), "y")
+    assert without(rows, "x") != without(Sharding(mesh, (Dim(),) * 2, unreduced=(y,)), "x")
