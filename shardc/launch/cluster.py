@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 
+from shardc.diagnostics import ShardcError
+
 _SIGNS = {
     "SLURM_STEP_ID": "Slurm",
     "SLURM_STEP_NODELIST": "Slurm",  # what JAX looks for
@@ -14,6 +16,21 @@ _SIGNS = {
     "TPU_WORKER_HOSTNAMES": "a TPU pod",
     "JOB_COMPLETION_INDEX": "a job of Kubernetes",
 }
+
+
+_PLACES = {"num_processes": "JAX_NUM_PROCESSES", "process_id": "JAX_PROCESS_ID"}
+"""Arguments of jax.distributed.initialize that JAX reads from no variable."""
+
+
+def own_place(environment: Mapping[str, str] = os.environ) -> dict[str, int]:
+    """What the variables of a coordinator say of this process. ShardcError for what is no number."""
+    found: dict[str, int] = {}
+    for argument, variable in _PLACES.items():
+        if text := environment.get(variable):
+            if not text.isdecimal():
+                raise ShardcError(f"{variable} is a number, not {text!r}")
+            found[argument] = int(text)
+    return found
 
 
 def starter(environment: Mapping[str, str] = os.environ) -> str | None:

@@ -20,6 +20,7 @@ from shardc.arrays import Group, Placed, save
 from shardc.arrays.loading import Blocks
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
+from shardc.launch.cluster import own_place
 from shardc.launch.mpi_process import arguments, show_lines
 from shardc.launch.program import (
     arguments_of,
@@ -36,6 +37,7 @@ SLOWEST_START = 600
 """Seconds until all processes have to be there: a busy machine starts them slowly, and who fails is seen."""
 
 _DEVICES = "--devices says how many each process has of its CPU"
+_PLACES = "who the others are say JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -44,8 +46,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     show_lines()
     given = arguments(argv)
-    _join(jax, given)
     try:
+        _join(jax, given)
         sys.argv = [given.program, *given.rest]
         if has_main_local(given.program):
             _run(jax, load_program(given.program), given)
@@ -72,7 +74,10 @@ def _leave() -> None:
 def _join(jax: Any, given: argparse.Namespace) -> None:
     """Before anything else of JAX: who the others are."""
     if given.coordinator is None:
-        jax.distributed.initialize()
+        try:
+            jax.distributed.initialize(**own_place())
+        except ValueError as error:  # it does not know of all that it needs
+            raise ShardcError(str(error), hint=_PLACES) from error
         return
     jax.distributed.initialize(
         given.coordinator,

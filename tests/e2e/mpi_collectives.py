@@ -24,7 +24,7 @@ SIZES = {"data": 2, "model": 4}
 AXES = ("data", "model", ("data", "model"), ("model", "data"))
 ORDERS = (None, [3, 1, 4, 7, 5, 0, 2, 6])
 SHAPES = ((8, 16, 3), (16, 8), (8, 0), ())
-DTYPES = (np.float32, ml_dtypes.bfloat16, np.bool_, np.int8, np.complex64)
+DTYPES = (np.float32, ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn, np.bool_, np.int8, np.complex64)
 LAYOUTS = (np.copy, np.asfortranarray, lambda x: np.repeat(x, 2, 0)[::2])
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -327,6 +328,40 @@ def test_under_slurm_the_same_command_is_one_of_many(program: Path, words: list[
     assert [task.returncode != 0 for task in tasks] == ["error" in said[0]] * 2, texts
     assert any(all(line in text for line in said) for text in texts)  # JAX ends who is late with the first
     assert not any("Traceback" in text for text in texts), texts
+
+
+@pytest.mark.parametrize(
+    ("variables", "code", "said"),
+    [
+        ({"JAX_NUM_PROCESSES": "2", "JAX_PROCESS_ID": "{task}"}, 0, "f32[10, 12] on 2 processes x 2 devices"),
+        ({"JAX_NUM_PROCESSES": "two"}, 1, "shardc: error: JAX_NUM_PROCESSES is a number, not 'two'"),
+        ({}, 1, "note: who the others are say JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"),
+    ],
+)
+def test_with_a_coordinator_the_same_command_is_one_of_many(
+    program: Path, variables: dict[str, str], code: int, said: str
+):
+    pytest.importorskip("jax")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    tasks = [
+        subprocess.Popen(
+            [sys.executable, "-m", "shardc.cli.shardc", "run", str(program), "--devices", "2"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={
+                **os.environ,
+                "JAX_COORDINATOR_ADDRESS": address,
+                **{name: value.format(task=task) for name, value in variables.items()},
+            },
+        )
+        for task in range(2)
+    ]
+    texts = [ended(task) for task in tasks]
+    assert [task.returncode for task in tasks] == [code, code], texts
+    assert said in texts[0] and not any("Traceback" in text for text in texts), texts
 
 
 def test_an_emitted_jax_script_runs_as_it_is(program: Path, tmp_path: Path):
