@@ -60,15 +60,16 @@ def _slice_sizes(site: Site) -> dict[str, Any]:
 
 
 def _convolution(site: Site) -> dict[str, Any]:
-    """A device with a part of the groups runs that many groups."""
+    """A device with a part of the groups runs that many groups; one with a part of a group runs one."""
     dims = cast(ConvDims, site.op.attrs["dimension_numbers"])
     features = _parts(site, 0, dims.input_feature), _parts(site, 1, dims.kernel_output_feature)
     groups = cast(int, site.op.attrs["feature_group_count"])
     batches = cast(int, site.op.attrs["batch_group_count"])
     if groups > 1 and features[0] > 1:
-        return {"feature_group_count": groups // features[0]}
-    if batches > 1 and _parts(site, 0, dims.input_batch) > 1:
-        return {"batch_group_count": batches // _parts(site, 0, dims.input_batch)}
+        return {"feature_group_count": max(1, groups // features[0])}
+    parts = _parts(site, 0, dims.input_batch)
+    if batches > 1 and parts > 1:
+        return {"batch_group_count": max(1, batches // parts)}
     return {}
 
 

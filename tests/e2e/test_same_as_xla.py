@@ -243,3 +243,43 @@ def test_random_bits_from_a_state_that_jax_has_not() -> None:
             np.testing.assert_array_equal(got, wanted)
     with pytest.raises(ShardcError, match=r"from a state of u64\[2\] or u32\[4\], not of u64\[3\]"):
         by_shardc(text, [state], "jax")
+
+
+GROUPED = {
+    "batch groups": (
+        "8x6x6x3",
+        "3x3x3x4",
+        "4x6x6x4",
+        "batch_group_count = 2",
+        '[{"a", "b", "c"}, {}, {}, {}]',
+    ),
+    "feature groups": (
+        "2x6x6x8",
+        "3x3x4x4",
+        "2x6x6x4",
+        "feature_group_count = 2",
+        '[{}, {}, {}, {"a", "b", "c"}]',
+    ),
+}
+
+
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+@pytest.mark.parametrize("name", GROUPED)
+def test_parts_of_groups_of_a_convolution(name: str, target: str) -> None:
+    """More devices than groups: each has a part of one group."""
+    lhs, kernel, result, groups, sharding = GROUPED[name]
+    counts = {"batch_group_count": 1, "feature_group_count": 1, groups.split(" = ")[0]: int(groups[-1])}
+    text = f"""sdy.mesh @m = <["a"=2, "b"=2, "c"=2]>
+func.func @main(%x: tensor<{lhs}xf32> {{sdy.sharding = #sdy.sharding<@m, {sharding}>}},
+    %k: tensor<{kernel}xf32>) -> (tensor<{result}xf32>) {{
+  %0 = stablehlo.convolution(%x, %k) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f],
+    window = {{stride = [1, 1], pad = [[1, 1], [1, 1]]}}
+    {{{", ".join(f"{key} = {count} : i64" for key, count in counts.items())}}}
+    : (tensor<{lhs}xf32>, tensor<{kernel}xf32>) -> tensor<{result}xf32>
+  return %0 : tensor<{result}xf32>
+}}
+"""
+    random = np.random.default_rng(0)
+    arrays = [random.random([*map(int, shape.split("x"))], np.float32) for shape in (lhs, kernel)]
+    (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
+    assert_near(got, wanted)

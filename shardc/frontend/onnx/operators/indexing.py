@@ -25,7 +25,7 @@ from shardc.frontend.onnx.operators.maths import (
 from shardc.frontend.onnx.values import Array
 from shardc.frontend.text.builtins.gathers import take, take_along_axis
 from shardc.frontend.text.builtins.indexing import wrapped
-from shardc.frontend.text.builtins.sorting import _sort  # pyright: ignore[reportPrivateUsage]
+from shardc.frontend.text.builtins.sorting import sort_by
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.values import Tensor
 from shardc.graph.attrs import GatherDims, ScatterDims
@@ -156,7 +156,7 @@ def _top_k(n: Node) -> list[Tensor]:
     count = n.int("k") if n.version < 10 else n.numbers(1)[0]
     dim = axis(n.int("axis", -1), x.rank)
     index = iota(e, x.shape, dim)
-    values, places = _sort(e, "top_k", [x, index], dim, bool(n.int("largest", 1)))
+    values, places = sort_by(e, "top_k", [x, index], dim, bool(n.int("largest", 1)))
     return [slice_(e, values, dim, 0, count), e.cast(slice_(e, places, dim, 0, count), "i64")]
 
 
