@@ -20,13 +20,22 @@ Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def sparse(entries: Sequence[float], places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Any:
-    """A matrix that holds `entries` at `places`, (row, column); those at one place are added."""
-    where = tuple(zip(*places, strict=True)) if places else ((), ())
-    return importlib.import_module("scipy.sparse").csr_array((entries, where), shape=shape)
+def sparse(
+    entries: Sequence[float], rows: Sequence[int], columns: Sequence[int], shape: tuple[int, int]
+) -> Any:
+    """A matrix that holds each of `entries` in its row and column; those at one place are added."""
+    where = np.array(rows, dtype=np.int32), np.array(columns, dtype=np.int32)
+    array = np.array(entries, dtype=np.float64)
+    return importlib.import_module("scipy.sparse").csr_array((array, where), shape=shape)
 
 
 SMALL = 600_000  # edges seen from all starts together: a quarter of a second, what importing scipy takes
+
+
+class Seen:
+    """What this process has looked at without scipy: once it is much, scipy takes less, also to import."""
+
+    edges = 0
 
 
 def dijkstra(size: int, edges: Mapping[tuple[int, int], float], starts: Sequence[int], count: int) -> Matrix:
@@ -35,8 +44,9 @@ def dijkstra(size: int, edges: Mapping[tuple[int, int], float], starts: Sequence
     Edges are lengths above 0, by the nodes from and to. The two ways agree to the last bit where sums of
     lengths are exact.
     """
-    if len(starts) * len(edges) > SMALL:
-        graph = sparse([*edges.values()], [*edges], (size, size))
+    Seen.edges += len(starts) * len(edges)
+    if Seen.edges > SMALL:
+        graph = sparse([*edges.values()], [a for a, _ in edges], [b for _, b in edges], (size, size))
         paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=starts)
         return np.asarray(paths, dtype=np.float64)[:, :count]
     after: list[list[tuple[int, float]]] = [[] for _ in range(size)]

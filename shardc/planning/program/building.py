@@ -18,7 +18,7 @@ from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
-from shardc.planning.program.network import Arc, Columns, Network, Produced, Terms
+from shardc.planning.program.network import Arc, Columns, Network, Produced
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
@@ -49,7 +49,7 @@ def network(
         if value not in problem.free and len(net.integral) <= most:
             _value(net, value)
     given = [problem.own_cost(v, v.choice) for v in net.scope if v not in every.choices]
-    net.forms[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
+    net.ticks[ONE], net.count[ONE] = sum(ticks for ticks, _ in given), sum(count for _, count in given)
     return net
 
 
@@ -80,21 +80,17 @@ def part(
 
 def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
     """The column that is 1, and those of the operations."""
-    net.row([(net.column(), 1)], 1, 1)
+    net.row([net.column()], [], 1, 1)
     for variable, choices in options.items():
-        columns = [net.column(integral=True) for _ in choices]
+        columns = [net.column(True, *net.problem.own_cost(variable, choice)) for choice in choices]
         net.chosen[variable] = columns
-        net.row([(column, 1) for column in columns], 1, 1)
-        for column, choice in zip(columns, choices, strict=True):
-            cost = net.problem.own_cost(variable, choice)
-            if any(cost):
-                net.forms[column] = cost
+        net.row(columns, [], 1, 1)
 
 
 def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
     """What a loop carries has one layout: before, at the start and end of the body, and after."""
     held: Columns = {layout: [net.column(integral=True)] for layout in layouts}
-    net.row([(column, 1) for (column,) in held.values()], 1, 1)
+    net.row([column for (column,) in held.values()], [], 1, 1)
     net.tied[slot.loop, slot.index] = net.tied[slot.end, slot.index] = held
     net.carried.update(dict.fromkeys(slot.args, held))
 
@@ -148,12 +144,8 @@ def _any(net: Network, layouts: Iterable[Sharding]) -> Columns:
     if len(distinct) == 1:
         return {distinct[0]: [ONE]}
     found: Columns = {layout: [net.column()] for layout in distinct}
-    net.row([(column, 1) for (column,) in found.values()], 1, 1)
+    net.row([column for (column,) in found.values()], [], 1, 1)
     return found
-
-
-def _sum(columns: Sequence[int], factor: float = 1) -> Terms:
-    return [(column, factor) for column in columns]
 
 
 def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> None:
@@ -164,9 +156,8 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
                 _pay(net, (made, source, target), need[target] if len(given) == 1 else given[source])
         return
     places = list(dict.fromkeys([*given, *need]))
-    ways = {arc: net.column() for arc in _direct(net, made, places, len(places))}
-    net.arcs.update((column, (made, *arc)) for arc, column in ways.items())
-    _conserve(net, ways, places, given, need)
+    arcs = _direct(net, made, places, len(places))
+    _conserve(net, arcs, [net.copy((made, *arc)) for arc in arcs], places, given, need)
 
 
 def _direct(
@@ -178,17 +169,15 @@ def _direct(
     These are looked for among what is cheaper, or stands later in a list, so that none is left out for
     another that is left out for it.
     """
-    key = (made.type, made.manual, middle, *places)
-    if key not in net.prices.direct:
-        pairs = [(source, target) for source in places for target in places if source != target]
+    known = net.prices.direct.setdefault((made.type, made.manual), {})
+    key = (middle, *places)
+    if key not in known:
         size = len(places)
-        ticks, count = np.zeros((2, size * size))
-        others = np.flatnonzero(~np.eye(size, dtype=bool).ravel())
-        ticks[others], count[others] = np.array([net.price((made, *pair)) for pair in pairs]).T
+        ticks, count = net.prices.table(made.type, places, made.manual)
         rank = np.empty(size * size, dtype=np.int64)
-        rank[np.lexsort((count, ticks))] = np.arange(size * size)
-        ticks, count, rank = (each.reshape(size, size) for each in (ticks, count, rank))
-        kept: list[tuple[Sharding, Sharding]] = []
+        rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
+        rank = rank.reshape(size, size)
+        kept: list[tuple[Sharding, Sharding, float]] = []
         for start in range(size):
             # by middle and end: whether the way over the middle costs no more, in parts that rank lower
             over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
@@ -196,58 +185,59 @@ def _direct(
             over &= rank[start, :, None] < rank[start]
             over[start] = over[middle:] = False
             np.fill_diagonal(over, False)
+            left = ~over.any(axis=0)
+            left[start] = False
             kept += [
-                (places[start], places[end]) for end in range(size) if end != start and not over[:, end].any()
+                (places[start], places[end], float(ticks[start, end]))
+                for end in np.flatnonzero(left).tolist()
             ]
-        net.prices.direct[key] = kept
-    return [arc for arc in net.prices.direct[key] if net.arc((made, *arc))]
+        known[key] = kept
+    return [(source, target) for source, target, cost in known[key] if made.trips * cost <= net.limit]
 
 
 def _conserve(
     net: Network,
-    flow: dict[tuple[Sharding, Sharding], int],
+    arcs: list[tuple[Sharding, Sharding]],
+    flow: Sequence[int],
     places: list[Sharding],
     given: Columns,
     need: Columns,
 ) -> None:
     """What comes to a place goes on, from the given layout to the needed one."""
-    terms: dict[Sharding, Terms] = {
-        place: [*_sum(given.get(place, [])), *_sum(need.get(place, []), -1)] for place in places
-    }
-    for (source, target), column in flow.items():
-        terms[source].append((column, -1))
-        terms[target].append((column, 1))
-    for place in places:
-        net.row(terms[place], 0, 0)
+    first = net.rows.open(len(places), 0, 0)
+    at = {place: first + number for number, place in enumerate(places)}
+    for place, columns in given.items():
+        net.rows.put([at[place]] * len(columns), columns, 1)
+    for place, columns in need.items():
+        net.rows.put([at[place]] * len(columns), columns, -1)
+    net.rows.put([at[source] for source, _ in arcs], flow, -1)
+    net.rows.put([at[target] for _, target in arcs], flow, 1)
 
 
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
     """An arc that is used exactly if one of the columns is 1."""
     if arc[1] != arc[2]:
-        column = net.column()
-        net.arcs[column] = arc
-        net.row([(column, 1), *_sum(columns, -1)], 0, 0)
+        net.row([net.copy(arc)], columns, 0, 0)
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
     """Several users: flows over copies that are made once."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
     places = list(dict.fromkeys([*wanted, *given]))
-    copies: dict[tuple[Sharding, Sharding], int] = {}
+    arcs = [arc for arc in _direct(net, made, places, len(wanted)) if arc[1] in wanted]
+    copies = [net.copy((made, *arc), integral=True) for arc in arcs]
     into: dict[Sharding, list[int]] = {target: [] for target in wanted}
     out: dict[Sharding, list[int]] = {target: [] for target in places}
-    for source, target in _direct(net, made, places, len(wanted)):
-        if target in wanted:
-            column = copies[source, target] = net.column(integral=True)
-            net.arcs[column] = (made, source, target)
-            into[target].append(column)
-            out[source].append(column)
-    for target, arcs in into.items():
+    for (source, target), column in zip(arcs, copies, strict=True):
+        into[target].append(column)
+        out[source].append(column)
+    for target, coming in into.items():
         users = [column for need in needs for column in need.get(target, [])]
-        net.row([*_sum(arcs), *_sum([*users, *out[target]], -1)], -inf, 0)
-        net.row([*_sum(arcs), *_sum(given.get(target, []))], -inf, 1)
+        net.row(coming, [*users, *out[target]], -inf, 0)
+        net.row([*coming, *given.get(target, [])], [], -inf, 1)
     for need in needs:
-        flows = {arc: net.column() for arc in copies}
-        for arc, column in flows.items():
-            net.row([(column, 1), (copies[arc], -1)], -inf, 0)
-        _conserve(net, flows, places, given, need)
+        flows = [net.column() for _ in arcs]
+        first = net.rows.open(len(arcs), -inf, 0)
+        net.rows.put(range(first, first + len(arcs)), flows, 1)
+        net.rows.put(range(first, first + len(arcs)), copies, -1)
+        _conserve(net, arcs, flows, places, given, need)

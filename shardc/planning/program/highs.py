@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import ceil, inf
 from typing import Any
 
@@ -14,6 +14,39 @@ from shardc.planning.solvers import Vector, milp, sparse
 
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
+
+
+@dataclass
+class Rows:
+    """Sums of columns between two bounds: factors, with the row and the column of each."""
+
+    at: list[int] = field(default_factory=list[int])
+    columns: list[int] = field(default_factory=list[int])
+    factors: list[float] = field(default_factory=list[float])
+    low: list[float] = field(default_factory=list[float])
+    high: list[float] = field(default_factory=list[float])
+
+    def open(self, count: int, low: float, high: float) -> int:
+        """New rows with nothing in them yet; the number of the first."""
+        self.low += [low] * count
+        self.high += [high] * count
+        return len(self.low) - count
+
+    def put(self, at: Sequence[int], columns: Sequence[int], factor: float) -> None:
+        """One factor in several places."""
+        self.at += at
+        self.columns += columns
+        self.factors += [factor] * len(columns)
+
+    def and_also(self, *more: Row) -> Rows:
+        """These rows and others."""
+        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high])
+        for terms, low, high in more:
+            at = both.open(1, low, high)
+            for column, factor in terms:
+                both.put([at], [column], factor)
+        return both
+
 
 COLUMNS = 10_000  # of an integer program that is solved: a second
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
@@ -44,7 +77,7 @@ class Solved:
 
 def minimum(
     costs: Vector,
-    rows: Sequence[Row],
+    rows: Rows,
     integral: Sequence[bool],
     known: Vector | None = None,
     enough: float = inf,
@@ -56,7 +89,8 @@ def minimum(
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, and in programs of more than `most` columns.
     """
-    matrix, low, high = _matrix(rows, len(costs))
+    low, high = np.array(rows.low), np.array(rows.high)
+    matrix = sparse(rows.factors, rows.at, rows.columns, (len(low), len(costs)))
     spend(matrix.nnz)
     scale = float(costs.max()) or 1.0
 
@@ -89,13 +123,6 @@ def minimum(
     columns: Vector = np.asarray(result.x)
     bound = 0.0 if result.mip_dual_bound is None else float(result.mip_dual_bound) * scale / 1000
     return Solved(columns, float(costs @ columns), bound)
-
-
-def _matrix(rows: Sequence[Row], width: int) -> tuple[Any, Vector, Vector]:
-    places = [(number, column) for number, (terms, _, _) in enumerate(rows) for column, _ in terms]
-    factors = [factor for terms, _, _ in rows for _, factor in terms]
-    low, high = (np.array([row[side] for row in rows]) for side in (1, 2))
-    return sparse(factors, places, (len(rows), width)), low, high
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

@@ -2,8 +2,9 @@
 
 The first integer program has few ways to run an operation, since results stay as propagation lays them out
 or are partial sums of that: it is solved for programs of a thousand operations. From its plan the second one
-goes on, of all layouts, or single operations where that is too large. Where the plan is not proved best, the
-first is solved again from what propagation would find if data came before state (data_first.py).
+goes on, of all layouts, or of one mesh axis after the other where that is too large (by_axis.py). Where the
+plan is not proved best, the first is solved again from what propagation would find if data came before state
+(data_first.py).
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def _improve(problem: Problem) -> None:
 
 
 def search(problem: Problem) -> None:
-    """The best plan in propagation's own layouts, then the best one, or one that single operations find.
+    """The best plan in propagation's own layouts, then the best one, or one found axis by axis.
 
     Where work is free, others with more collectives are compared with what single operations find.
     """

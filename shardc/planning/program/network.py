@@ -6,6 +6,7 @@ carry, and for copies of values (building.py).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
@@ -17,13 +18,10 @@ from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
-from shardc.planning.program.highs import Row, Vector
+from shardc.planning.program.highs import Rows, Vector
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
-
-Terms = list[tuple[int, float]]
-"""Columns with their factors."""
 
 Columns = dict[Sharding, list[int]]
 """For each layout the columns, one of which is 1 if it is taken; the column ONE for a fixed layout."""
@@ -56,37 +54,39 @@ class Network:
     tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
     integral: list[bool] = field(default_factory=list[bool])
     arcs: dict[int, Arc] = field(default_factory=dict[int, Arc])
-    forms: dict[int, tuple[int, int]] = field(default_factory=dict[int, "tuple[int, int]"])
-    rows: list[Row] = field(default_factory=list[Row])
+    rows: Rows = field(default_factory=Rows)
+    ticks: list[float] = field(default_factory=list[float])
+    count: list[int] = field(default_factory=list[int])
 
     @property
     def options(self) -> dict[Variable, list[Choice]]:
         return self.every.choices
 
-    def column(self, integral: bool = False) -> int:
+    def column(self, integral: bool = False, ticks: float = 0, count: int = 0) -> int:
+        """A new column, with its cost."""
         self.integral.append(integral)
+        self.ticks.append(ticks)
+        self.count.append(count)
         return len(self.integral) - 1
 
-    def row(self, terms: Terms, low: float, high: float) -> None:
-        self.rows.append((terms, low, high))
+    def row(self, columns: Sequence[int], less: Sequence[int], low: float, high: float) -> None:
+        """The sum of some columns, less that of others, is between two bounds."""
+        at = self.rows.open(1, low, high)
+        self.rows.put([at] * len(columns), columns, 1)
+        self.rows.put([at] * len(less), less, -1)
 
-    def arc(self, arc: Arc) -> bool:
-        """Whether a copy may be made: not if it alone would cost more than the limit."""
-        return arc[1] == arc[2] or arc[0].trips * self.price(arc)[0] <= self.limit
-
-    def price(self, arc: Arc) -> tuple[float, int]:
+    def copy(self, arc: Arc, integral: bool = False) -> int:
+        """A column for a copy."""
         made, source, target = arc
-        return self.prices(made.type, source, target, made.manual)
+        ticks, count = self.prices(made.type, source, target, made.manual)
+        column = self.column(integral, made.trips * ticks, made.trips * count)
+        self.arcs[column] = arc
+        return column
 
     def costs(self) -> tuple[Vector, Vector]:
-        """Ticks and collectives of every column."""
-        ticks, count = np.zeros(len(self.integral)), np.zeros(len(self.integral))
-        for column, cost in self.forms.items():
-            ticks[column], count[column] = cost
-        for column, arc in self.arcs.items():
-            cost = self.price(arc)
-            ticks[column], count[column] = arc[0].trips * cost[0], arc[0].trips * cost[1]
-        return ticks + self.problem.toll * count, count
+        """Ticks and collectives of every column, as prices were when it was made."""
+        count = np.array(self.count, dtype=np.float64)
+        return np.array(self.ticks, dtype=np.float64) + self.problem.toll * count, count
 
     def effort(self) -> Vector:
         """Of every column what tells equally quick plans apart: collectives, then steps, then elements of
@@ -96,7 +96,7 @@ class Network:
             work[places] = [variable.trips * work_of(variable, choice) for choice in self.options[variable]]
         steps, count = np.zeros(len(self.integral)), self.costs()[1]
         for column, arc in self.arcs.items():
-            steps[column] = arc[0].trips * max(1, self.price(arc)[1])
+            steps[column] = max(arc[0].trips, self.count[column])
         step = 1 + work.sum()
         return work + step * (steps + (1 + steps.sum()) * count)
 

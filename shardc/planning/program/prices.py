@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.distances import AxisAtoms, distances
+from shardc.planning.solvers import Matrix
 
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
 
@@ -18,18 +21,35 @@ class Prices:
         self.atoms, self.rates = atoms, rates
         self.known: dict[Key, tuple[float, int]] = {}
         self.exact: set[Key] = set()
-        self.direct: dict[object, list[tuple[Sharding, Sharding]]] = {}
-        """Copies that are not made in two steps as well (network.py), while prices stay."""
+        self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
+        self.direct: dict[
+            tuple[TensorType, AxisNames], dict[object, list[tuple[Sharding, Sharding, float]]]
+        ] = {}
+        """Copies that are not made in two steps as well (building.py), with ticks, while prices stay."""
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
     ) -> tuple[float, int]:
         """The best that is known: a lower bound of the ticks, or exact."""
-        key = (type, source, target, manual)
+        key, (per_byte, each) = (type, source, target, manual), self.rates.least
         if key not in self.known:
-            found = distances(self.atoms, type.rank).least(type, source, target)
-            self.known[key] = self.rates.at_least(*found), found[1]
+            bytes, count = distances(self.atoms, type.rank).least(type, source, target)
+            self.known[key] = per_byte * bytes + each * count, count
         return self.known[key]
+
+    def table(
+        self, type: TensorType, places: Sequence[Sharding], manual: AxisNames = NO_AXES
+    ) -> tuple[Matrix, Matrix]:
+        """The same from each of some layouts to each."""
+        bytes, count = distances(self.atoms, type.rank).table(type, places)
+        per_byte, each = self.rates.least
+        ticks = per_byte * bytes + each * count
+        at = {place: number for number, place in enumerate(places)}
+        for key in self.settled.get((type, manual), ()):
+            if key[1] in at and key[2] in at:
+                where = at[key[1]], at[key[2]]
+                ticks[where], count[where] = self.known[key]
+        return ticks, count
 
     def settle(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
@@ -42,5 +62,6 @@ class Prices:
         before, steps = self(type, source, target, manual)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), manual)
         self.known[key] = (float(ticks), collectives)
-        self.direct.clear()
+        self.settled.setdefault((type, manual), []).append(key)
+        self.direct.pop((type, manual), None)
         return abs(before - ticks) > 1e-6 * ticks or steps != collectives

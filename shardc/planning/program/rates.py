@@ -81,7 +81,8 @@ class Rates:
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
         self._times: dict[tuple[object, ...], int] = {}
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
-        self._least = self._fastest()
+        self.least = self._fastest()
+        """Ticks of a byte and of a collective that none takes less than."""
 
     def copies(
         self, type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames
@@ -105,13 +106,6 @@ class Rates:
                 ticks += self._step(type, before, step)
                 before = step.result
         return ticks
-
-    def at_least(self, bytes: float, collectives: int) -> float:
-        """Ticks that no such collectives take less than."""
-        if self.free:
-            return self.byte * bytes
-        per_byte, latency = self._least
-        return per_byte * bytes + (latency + START) * collectives
 
     def form(self, choice: Choice) -> int:
         """Ticks of what a local form itself sends: at worst over links that span the mesh."""
@@ -174,10 +168,12 @@ class Rates:
 
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
+        if self.free:
+            return self.byte, 0.0
         ways = max(1, len(self.mesh.axes))
         rates = [link.best[0] * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
         latency = min(0.0 if link.kind == "torus" else link.best[1] for link in self.machine.links)
-        return self.byte or self.tick / max(rates), self.tick * latency
+        return self.byte or self.tick / max(rates), self.tick * latency + START
 
 
 OPS = {

@@ -69,7 +69,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     while len(net.integral) <= work - solved:
         solved += len(net.integral)
         moved, count = net.costs()
-        rows = [*net.rows, *([] if few == inf else [_at_most(count, few)])]
+        rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
         least = minimum(moved, rows, net.integral, enough=enough, most=most)
         if least is None:
             break
@@ -77,9 +77,9 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         columns = least.columns
         equal = [columns]
         if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
-            near = [_at_most(moved, least.value + 1e-6 * least.value + 1e-3)]
+            near = _at_most(moved, least.value + 1e-6 * least.value + 1e-3)
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, [*rows, *near], net.integral, columns)
+            fewest = minimum(wanted, rows.and_also(near), net.integral, columns)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:

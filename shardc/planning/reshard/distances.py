@@ -51,6 +51,16 @@ class Distances:
         place = self._number(source), self._number(target)
         return float(parts[place]) * type.size * type.numpy.itemsize, int(steps[place])
 
+    def table(self, type: TensorType, places: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
+        """The same from each of some layouts to each."""
+        numbers = [self._number(place) for place in places]
+        partial = np.array([bool(place.unreduced) for place in places])
+        parts, steps = (
+            np.where(partial, second[np.ix_(numbers, numbers)], first[np.ix_(numbers, numbers)])
+            for first, second in zip(*self.tables, strict=True)
+        )
+        return parts * type.size * type.numpy.itemsize, steps
+
     def _number(self, sharding: Sharding) -> int:
         known = self.numbers.get(sharding)
         if known is None:
