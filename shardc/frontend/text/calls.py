@@ -6,7 +6,7 @@ from dataclasses import replace
 from inspect import Parameter
 from typing import NamedTuple, cast
 
-from shardc.diagnostics import did_you_mean, listed
+from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
 from shardc.frontend.text.builtins.updates import update
@@ -24,6 +24,7 @@ from shardc.frontend.text.parameters import (
     signature,
 )
 from shardc.frontend.text.promotion import DTYPES, SPELLED
+from shardc.frontend.text.records import construct, record_of
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.turns import spread
 from shardc.frontend.text.values import (
@@ -31,11 +32,9 @@ from shardc.frontend.text.values import (
     FunctionName,
     Number,
     Operand,
-    RecordValue,
     Tensor,
     Value,
     describe,
-    plural,
 )
 from shardc.graph.types import TensorType
 
@@ -44,6 +43,8 @@ def call(scope: Scope, expr: s.Call) -> Value:
     """The value of a call. Raises ShardcError at the argument or name that is wrong."""
     function = expr.function
     expr = replace(expr, args=spread(scope, expr.args))
+    if found := record_of(scope, function):
+        return construct(scope, *found, expr)
     if isinstance(function, s.Attribute):
         imported = scope.imported(function)
         if imported is None:
@@ -62,8 +63,6 @@ def call(scope: Scope, expr: s.Call) -> Value:
         return _call_value(scope, name, scope.names[name], expr)
     if name in scope.program.functions:
         return _call_function(scope, name, expr)
-    if name in scope.program.records:
-        return _construct(scope, scope.program.records[name], expr)
     if name in SPELLED:
         return _scalar(scope, SPELLED[name], expr)
     if name in scope.lost:
@@ -226,22 +225,3 @@ def _arguments(scope: Scope, function: s.Function, expr: s.Call) -> _Given:
     given = matched(scope.e, function, expr.args, named, expr.function.pos)
     defaults = {p.name: p.default for p in function.parameters if p.default is not None}
     return _Given(given, {**defaults, **given})
-
-
-def _construct(scope: Scope, record: s.RecordDef, expr: s.Call) -> RecordValue:
-    """Layer(wq=…, wk=…): a record of these values."""
-    names = [field.name for field in record.fields]
-    if len(expr.args) > len(names):
-        raise scope.e.error(f"{record.name} has {plural(len(names), 'field')}", pos=expr.pos)
-    given: dict[str, s.Expr] = dict(zip(names, expr.args, strict=False))
-    for keyword in expr.keywords:
-        if keyword.name not in names:
-            hint = listed(keyword.name, names, "its fields are")
-            raise scope.e.error(f"{record.name} has no field {keyword.name}", hint, keyword.pos)
-        if keyword.name in given:
-            raise scope.e.error(f"{record.name}: {keyword.name} is given twice", pos=keyword.pos)
-        given[keyword.name] = keyword.value
-    missing = [name for name in names if name not in given]
-    if missing:
-        raise scope.e.error(f"{record.name} is made without {', '.join(missing)}", pos=expr.pos)
-    return RecordValue(record.name, tuple((name, scope.value(given[name])) for name in names))

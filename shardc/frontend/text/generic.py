@@ -58,13 +58,20 @@ def _names(expr: s.Expr | s.Slice, sizes: Mapping[str, object]) -> bool:
 
 
 class Binder:
-    """Learns from one argument what the names in its parameter's type mean."""
+    """Learns from one argument what the names in its parameter's type mean, or from a field's value."""
 
     def __init__(
-        self, types: Types, records: Records, bound: Bound, name: str, place: s.Pos, of: str
+        self,
+        types: Types,
+        records: Records,
+        bound: Bound,
+        name: str,
+        place: s.Pos,
+        of: str,
+        noun: str = "argument",
     ) -> None:
         self.types, self.records, self.bound = types, records, bound
-        self.name, self.place, self.of = name, place, of
+        self.name, self.place, self.of, self.noun = name, place, of, noun
 
     def bind(self, written: s.AnyType, value: Value) -> None:
         """Bind what is free in the type. Raises ShardcError for a tensor of another rank."""
@@ -91,7 +98,7 @@ class Binder:
             raise types.e.error("a type has one *name", pos=written.dims[rests[1]].pos)
         many = len(shape) - (len(written.dims) - 1) if rests else 0
         if many < 0 or (not rests and len(shape) != len(written.dims)):
-            what = f"argument {self.name} is {value.type}, and should be {type_text(written)}"
+            what = f"{self.noun} {self.name} is {value.type}, and should be {type_text(written)}"
             raise types.e.error(what, self.of, self.place)
         at = 0
         for dim in written.dims:
