@@ -28,16 +28,15 @@ from shardc.semantics.blocks import BlockError, BrokenPromise, assemble, cut
 from shardc.semantics.lapack import is_known, options_of
 
 ONE_DEVICE = Place(Mesh("one device", ()), (0,))
-_NONE = Hooks()
 
 
 class Lockstep:
     """Runs regions of `graph` on the devices of `place`, as `hooks` say."""
 
-    def __init__(self, graph: Graph, place: Place = ONE_DEVICE, hooks: Hooks = _NONE) -> None:
+    def __init__(self, graph: Graph, place: Place = ONE_DEVICE, hooks: Hooks[Lockstep] | None = None) -> None:
         self.graph = graph
         self.place = place
-        self.hooks = hooks
+        self.hooks = Hooks[Lockstep]() if hooks is None else hooks
         self._awake: list[bool] | None = None  # which positions are in the branch or loop; all, if None
         self._copies: dict[int, tuple[Axis, ...]] | None = None
         self._ops: dict[int, Op] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import Generic, Protocol, TypeVar
 
 from shardc.graph import Node, Op
 from shardc.interpret.collectives import Blocks
@@ -13,8 +13,8 @@ from shardc.ops import meaning
 from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array
 
-if TYPE_CHECKING:
-    from shardc.interpret.devices import Lockstep
+Machine = TypeVar("Machine")
+"""What executes the graph: devices.py's Lockstep."""
 
 Trace = Callable[[Node, list[Blocks]], None]
 """Called after every node with the blocks of its results."""
@@ -25,8 +25,8 @@ Show = Callable[[Node, Blocks, Sequence[int], Callable[[int], bool]], None]
 Env = dict[int, Blocks]
 """Blocks by value."""
 
-Loop = Callable[["Lockstep", Node, list[Blocks], Env], list[Blocks] | None]
-"""Runs a loop or a call in another way; None leaves it to Lockstep."""
+Loop = Callable[[Machine, Node, list[Blocks], Env], list[Blocks] | None]
+"""Runs a loop or a call in another way; None leaves it to the machine."""
 
 Together = Callable[[Op, Sequence[Sequence[Array]]], Sequence[Sequence[Array]] | None]
 """Computes an operation on the operands of several devices at once; None: they are done one by one."""
@@ -40,7 +40,7 @@ class Ends(Protocol):
 
 
 @dataclass(frozen=True)
-class Hooks:
+class Hooks(Generic[Machine]):
     """`check` demands that devices agree where a manual computation's out_shardings say they hold copies.
 
     `meanings` says what operations compute, by name; `loop` may run loops and calls in its own way, and
@@ -51,7 +51,7 @@ class Hooks:
     check: bool = True
     trace: Trace | None = None
     meanings: Callable[[str], Meaning | None] = meaning
-    loop: Loop | None = None
+    loop: Loop[Machine] | None = None
     show: Show | None = None
     together: Together | None = None
     ends: Ends | None = None
