@@ -40,6 +40,7 @@ sweep: .venv/.dev        ## the slow tests: random programs against oracles, all
 
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner; wrong programs found
 	$(BIN)/python -m bench.results --shardc $(BIN)/shardc
+	rm -rf .mutation
 	$(BIN)/python -m bench.mutation
 	$(BIN)/python -m bench.bounds
 	$(BIN)/python -m bench.propagation

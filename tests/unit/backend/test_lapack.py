@@ -57,7 +57,7 @@ def test_a_batch_that_is_split(name: str, dtype: Any) -> None:
         program = api.compile(text, language="mlir", target=target)
         assert "all_" not in program.source and "ffi_call" not in program.source
         for got, right in zip(jax.tree.leaves(program.main(x)), want, strict=True):
-            np.testing.assert_allclose(got, right, rtol=2e-4, atol=2e-4)
+            assert_near(got, right, terms=4**3 * 16)
 
 
 def test_the_eigenvalues_that_schur_forms_come_with() -> None:

@@ -17,6 +17,7 @@ from shardc.frontend.read import read
 from shardc.launch.program import arguments_of, inputs_of, load_program, placed
 from shardc.options import Options
 from shardc.runtime.trees import leaves
+from tests.tolerance import assert_near
 
 NESTED = (Path(__file__).parents[2] / "e2e/programs/nested_records.shard").read_text()
 PLAIN = """
@@ -45,8 +46,8 @@ def test_main_takes_records_and_tuples_and_lists(text: str, target: str):
     for given in ((up, down, scale), [up, down, scale], layer(up, down, scale)):
         made = program.main(x, given)
         assert isinstance(made, layer) and made._fields == ("up", "max", "x")
-        np.testing.assert_allclose(made.up, up * 2, rtol=1e-6)
-        np.testing.assert_allclose(made.max, (x @ up).sum(axis=0), rtol=1e-5)
+        assert_near(made.up, up * 2)
+        assert_near(made.max, (x @ up).sum(axis=0))
     with pytest.raises(TypeError):
         program.main(x, (up, down))
     with pytest.raises(TypeError):

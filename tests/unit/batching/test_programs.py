@@ -12,6 +12,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
 jnp = jax.numpy
@@ -22,7 +23,7 @@ def results(text: str, *args: np.ndarray) -> list[np.ndarray]:
 
 
 def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=2e-6)
+    assert_near(found, expected, terms=64, dtype="f32")
 
 
 def normal(*shape: int) -> np.ndarray:

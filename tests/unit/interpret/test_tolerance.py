@@ -11,6 +11,7 @@ from shardc.interpret.run import run
 from shardc.interpret.tolerance import UNIT, bound
 from shardc.interpret.wide import run_wide, widened
 from shardc.ops import Trait, definitions
+from tests.tolerance import assert_near
 
 
 @pytest.mark.parametrize("terms", [1, 16, 256, 4096])
@@ -50,7 +51,7 @@ def test_operations_in_f64(op: Op) -> None:
     arrays = [_small(rng, type) for type in op.operands]
     for wide, own in zip(run_wide(graph, arrays), run(graph, arrays), strict=True):
         assert wide.dtype == widened(own).dtype
-        np.testing.assert_allclose(wide, widened(own), rtol=2e-5, atol=2e-5)
+        assert_near(wide, widened(own), terms=64, dtype="f32")
 
 
 def _small(rng: np.random.Generator, type: TensorType) -> np.ndarray:
