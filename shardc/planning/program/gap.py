@@ -22,7 +22,8 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof, Variable
 
 ASSIGNMENTS = 10_000  # ways to run all the operations together
-WINDOW = 1_500  # ways to run the operations of one window, about
+WINDOW = 600  # ways to run the operations of one window, about
+WORK = 200_000  # columns of all windows together: some seconds; those after count nothing
 
 
 def proof(problem: Problem) -> Proof | None:
@@ -34,13 +35,17 @@ def proof(problem: Problem) -> Proof | None:
         choices = every(problem, atoms, ASSIGNMENTS)
     except (TooMany, LayoutError):
         return None
-    windows, prices, ticks = list(_windows(choices)), Prices(finer, problem.rates), 0
+    windows, prices = list(_windows(choices)), Prices(finer, problem.rates)
+    ticks = solved = columns = 0
     for window, values in zip(windows, _payers(problem, windows), strict=True):
+        if columns > WORK:
+            break
         inside = Every({variable: choices.choices[variable] for variable in window}, choices.layouts)
         net = part(problem, inside, choices.choices, values, prices)
-        solved = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
-        ticks += solved.whole_bound if solved else 0
-    return Proof(min(ticks, problem.total()[0]), _method(len(windows)))
+        found = minimum(net.costs()[0], net.rows, [False] * len(net.integral))
+        ticks += found.whole_bound if found else 0
+        solved, columns = solved + 1, columns + len(net.integral)
+    return Proof(min(ticks, problem.total()[0]), _method(solved))
 
 
 def _method(count: int) -> str:

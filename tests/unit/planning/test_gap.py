@@ -51,6 +51,19 @@ def test_parts(monkeypatch, window):
     assert window < 10_000 or found.ticks == LEAST
 
 
+def test_work_is_bounded(monkeypatch):
+    """The first window alone is looked at, and the bound is less."""
+    monkeypatch.setattr(exact, "RELAXED", 0)
+    monkeypatch.setattr(gap, "WINDOW", 1)
+    problem = planned()
+    all_of_them = gap.proof(problem)
+    monkeypatch.setattr(gap, "WORK", 0)
+    first = gap.proof(problem)
+    assert all_of_them is not None and first is not None
+    assert first.ticks <= all_of_them.ticks <= LEAST
+    assert first.method == "linear program" != all_of_them.method
+
+
 def test_nothing_is_known_of_what_is_too_large(monkeypatch):
     monkeypatch.setattr(exact, "ASSIGNMENTS", 1)
     monkeypatch.setattr(gap, "ASSIGNMENTS", 1)
