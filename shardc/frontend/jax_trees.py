@@ -108,7 +108,7 @@ class _Classes:
     names: dict[_Parts, str] = field(default_factory=dict["_Parts", str])
 
     def named(self, fields: tuple[str, ...], items: tuple[Tree, ...], place: str) -> str:
-        words = re.sub(r"[^A-Za-z0-9]+", "_", place).strip("_").split("_")
+        words = [word for word in re.split(r"[^A-Za-z0-9]+", place) if not word.isdigit()]
         wish = "".join(word[:1].upper() + word[1:] for word in words) or "Record"
         known = set(self.names.values())
         number = next(n for n in range(len(known) + 1) if f"{wish}{n or ''}" not in known)

@@ -98,6 +98,12 @@ def test_records_of_one_name_and_other_parts_are_two_classes():
     assert "    nu: jax.Array\n" in source and "    nu: dict[str, jax.Array]\n" in source
 
 
+def test_a_record_in_a_tuple_is_called_after_the_tuple():
+    found = interface(lambda opt: opt, {"o": [Moments(array(1), array(2)), Moments(array(1), [array(2)])]})
+    (of_list,) = found.parameters[0][1].items
+    assert [item.record for item in of_list.items] == ["O", "O1"]
+
+
 def test_functions_of_tensors_have_none():
     assert interface(lambda x, y: (x, y), array(1), array(2)) is None
     assert interface(lambda x: [x], array(1)) is None
