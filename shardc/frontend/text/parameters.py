@@ -9,7 +9,7 @@ from functools import cache
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.promotion import DTYPES
-from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, Value, describe
+from shardc.frontend.text.values import Dtype, FunctionName, Operand, Placed, RecordValue, Value, describe
 
 MESH_AXES = "MeshAxes"
 """The kind of an argument that is an axis or a tuple of them, of per-device code; it is never evaluated."""
@@ -75,7 +75,9 @@ def convert(e: Emitter, name: str, parameter: inspect.Parameter, value: Value) -
     kind = kind_of(parameter)
     converted = _KINDS[kind][1](e, value)
     if converted is _WRONG:
-        raise e.error(f"{name}: {parameter.name} is {_KINDS[kind][0]}, not {describe(value)}")
+        of_each = isinstance(value, RecordValue) and kind in ("Operand", "Tensor")
+        hint = f"tree_map({name}, …) takes the tensors of a record one by one" if of_each else None
+        raise e.error(f"{name}: {parameter.name} is {_KINDS[kind][0]}, not {describe(value)}", hint)
     return converted
 
 
