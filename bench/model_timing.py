@@ -50,13 +50,13 @@ def measure(seconds: Callable[[ModuleType], float], first: bool) -> None:
     for name in sys.argv[2:]:
         if name in found:
             continue
-        found[name] = seconds(_loaded(folder / f"{name}.py"))
+        found[name] = seconds(loaded(folder / f"{name}.py"))
         if first:
             print(f"{name}: {found[name] * 1e3:.1f} ms", flush=True)
             kept.write_text(json.dumps(found), encoding="utf-8")
 
 
-def _loaded(path: Path) -> ModuleType:
+def loaded(path: Path) -> ModuleType:
     """The module of an emitted file."""
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None

@@ -3,7 +3,7 @@
     python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
 
 Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
-for a mesh of one device is timed (the quickest of twenty runs); with the sizes of the suite, and products in
+for a mesh of one device is timed (the quickest of ten runs); with the sizes of the suite, and products in
 full precision, its results are compared with those of the NumPy program that shardc emits. There is nothing
 to send: what is checked is work, the half of the model that processes on a CPU say nothing about.
 """
@@ -13,8 +13,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,15 +23,14 @@ import jax
 import numpy as np
 
 from bench.model_accuracy import local, modelled
-from bench.model_child import block, loaded
 from bench.model_programs import SCALED, scaled
+from bench.model_timing import block, loaded, quickest
 from bench.page import publish
 from bench.ruler import programs
 from bench.suites import lowered
 from shardc.compilation import emit
 from shardc.planning.machines import load
 
-RUNS = 20
 LARGE = 256
 CHOSEN = (
     "mlp_fwd_dp",
@@ -74,17 +72,6 @@ def built(suite: str, name: str, sizes: Mapping[int, int], machine: str, folder:
     return loaded(path), arguments, graph
 
 
-def quickest(run: Callable[[], object]) -> float:
-    """Seconds of the quickest run."""
-    jax.block_until_ready(run())
-    found: list[float] = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        jax.block_until_ready(run())
-        found.append(time.perf_counter() - start)
-    return min(found)
-
-
 def off(have: object, want: object) -> float:
     """The largest difference of any result, over the largest number of that result."""
     found = 0.0
@@ -107,7 +94,13 @@ def tried(number: int, machine: str, times: int, folder: Path) -> Found:
     placed = jax.device_put(arguments)
     sends, products, rest = modelled(graph, load(machine))
     assert sends == 0
-    return Found(name, products, products + rest, quickest(lambda: module.main(*placed)), wrong)
+    return Found(
+        name,
+        products,
+        products + rest,
+        quickest(lambda: jax.block_until_ready(module.main(*placed)), lambda: None, lambda own: own),
+        wrong,
+    )
 
 
 def lines(found: Sequence[Found], machine: str) -> list[str]:

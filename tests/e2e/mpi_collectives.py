@@ -82,7 +82,7 @@ def check_ragged(comm: Comm, groups: MeshGroups, position: int) -> int:
         x = rng.standard_normal((over.size, rows, 3)).astype(dtype)
         output = rng.standard_normal((over.size, 2 * rows, 3)).astype(dtype)
         own = [table[place] for table in given]
-        got = comm.ragged_all_to_all(np.asfortranarray(x[place]), output[place], *own, axes)
+        got = comm.ragged_all_to_all(np.asfortranarray(x[place]), output[place], *own, axes=axes)
         assert got.tobytes() == documented(x, output, given)[place].tobytes(), (axes, share)
         done += 1
     return done

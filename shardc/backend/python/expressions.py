@@ -60,11 +60,12 @@ class Expr:
         """`prefix` and the expression on one line if it fits, else one item a line, or many short ones."""
         if len(prefix) + len(self.text) <= width or not self.items:
             return [prefix + self.text]
-        head, tail = (self.head, self.tail.removeprefix(",")) if self.head else ("(", ")")
+        head, tail = (self.head, self.tail) if self.head else ("(", ")")
         inner = indent + "    "
         together = inner + ", ".join(item.text for item in self.items)
-        if len(together) <= width and self.tail[:1] == ")":
+        if len(together) <= width and tail[:1] == ")":
             return [prefix + head, together, indent + tail]
+        tail = tail.removeprefix(",")  # every item has one
         if len(self.items) >= _MANY and all(len(item.text) <= _SHORT for item in self.items):
             listed = textwrap.wrap(", ".join(i.text for i in self.items) + ",", width - len(inner))
             return [prefix + head, *(inner + line for line in listed), indent + tail]
