@@ -1,6 +1,6 @@
 """Programs of model_programs.py on one accelerator: modelled time of a shipped machine, and the measured one.
 
-    python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
+    JAX_PLATFORMS=cuda python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
 
 Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
 for a mesh of one device is timed (the quickest of ten runs); with the sizes of the suite, and products in
