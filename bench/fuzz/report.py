@@ -12,10 +12,10 @@ HEAD = """# Mutants of every input
 
 `make fuzz` runs them, `python -m bench.fuzz --report bench/results/fuzz.md` adds what it counted to
 this page. A mutant ends done, refused (an error with its place) or misused (a usage message); all else is a
-failure, which is mended, and has a test. Two kinds of failures of programs are no more than counted: transformer
-layers that are planned for more than 10 s of processor time, most of it in the solver; and of seeds 7016500 to
-7111250 some 520 that hung because the trials forked a process in which the solver had started threads (on
-16 cores; trials start it on one core now).
+failure, which is mended, and has a test. Two kinds of failures of programs are only counted: transformer
+layers that are planned for more than 10 s of processor time, most of it in the solver; and of seeds 7016500
+to 7111250 some 520 that hung because the trials forked a process in which the solver had started threads
+(on 16 cores; trials start it on one core now).
 
 """
 ENDS = ("done", "refused", "misused", "failed")
