@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from shardc.frontend.jax_tuples import say_tuples
+
 
 def staged(function: Callable[..., Any], **options: Any) -> Any:
     """jax.jit's own form of a function, which can trace and lower it; None is what is not said.
@@ -24,11 +26,13 @@ def staged(function: Callable[..., Any], **options: Any) -> Any:
 def text_of(traced: Any, parameters: Any = None) -> str:
     """StableHLO with `sdy` shardings and source locations for a jax.stages.Traced.
 
-    Parameters and results are the leaves of the trees of arguments and results, in order. `parameters` are
-    JAX's own of a lowering.
+    Parameters and results are the leaves of the trees of arguments and results, in order; what JAX's paths
+    leave open of the tuples among them is said by shardc.tuples. `parameters` are JAX's own of a lowering.
     """
     stated = {} if parameters is None else {"_private_parameters": parameters}
-    return str(traced.lower(**stated).as_text(debug_info=True))
+    lowered = traced.lower(**stated)
+    say_tuples(lowered.compiler_ir("stablehlo"), traced)
+    return str(lowered.as_text(debug_info=True))
 
 
 def lower(function: Callable[..., Any], *avals: Any, **options: Any) -> str:

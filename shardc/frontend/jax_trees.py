@@ -4,8 +4,9 @@
 ->  main(params, x), where params is a dict of two tensors
 
 JAX writes `['w']` for a dict, `[0]` for a tuple or a list, `.w` for an object with attributes, which becomes
-a record. What is a tuple itself is a parameter for each item: JAX writes `*args` so. Parts of a tree without
-tensors are in no path: in a tuple they are empty tuples, elsewhere nothing. A parameter whose paths make no
+a record. What is a tuple itself is a parameter for each item: JAX writes `*args` so; unless shardc.tuples
+(jax_tuples.py) says that it is an argument. Parts of a tree without tensors are in no path: in a tuple they
+are empty tuples, at its end where shardc.tuples says so, elsewhere nothing. A parameter whose paths make no
 tree stays one per tensor, and so do all where JAX was not asked for paths, which
 `lowered.as_text(debug_info=True)` has.
 """
@@ -14,15 +15,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
+from typing import cast
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
 
 from shardc.dialects.locations import location_of
 from shardc.dialects.trees import INTERFACE, attr_of_interface
+from shardc.frontend.jax_tuples import TUPLES
 from shardc.graph.trees import Branch, Interface, Tree
 
 _RESULT_INFO = "jax.result_info"
@@ -36,40 +40,56 @@ _MOST_EMPTY = 64
 Step = tuple[str, str | int]
 """How a path goes on: field, key or item, and which."""
 
+_Place = tuple["str | Step", ...]
+"""A root, and the steps from it."""
+
 
 def read_trees(module: ModuleOp) -> None:
     """Say on the entry of a module that JAX lowered which trees it takes and gives, in place."""
     for function in module.body.block.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == "main":
+            lengths = dict(_lengths(function.attributes.pop(TUPLES, None)))
             if INTERFACE not in function.attributes and function.body.blocks:
-                interface = _interface(function)
+                interface = _interface(function, lengths)
                 if interface is not None and not interface.is_flat:
                     function.attributes[INTERFACE] = attr_of_interface(interface)
 
 
-def _interface(function: FuncOp) -> Interface | None:
+def _lengths(stated: Attribute | None) -> Iterator[tuple[_Place, int]]:
+    """The lengths of tuples by where they are. An attribute of another form says nothing."""
+    for pair in cast("ArrayAttr[Attribute]", stated).data if isinstance(stated, ArrayAttr) else ():
+        match pair:
+            case ArrayAttr(data=(StringAttr(data=path), IntegerAttr() as length)):
+                steps = _steps(path, _root(path))
+                if steps is not None:
+                    yield (_root(path), *steps), length.value.data
+            case _:
+                pass
+
+
+def _interface(function: FuncOp, lengths: Mapping[_Place, int]) -> Interface | None:
     """None where JAX does not say what the arguments or the results are."""
     given = [_result_info(attr) for attr in function.res_attrs or ()]
     names = [location_of(arg.location).name or "" for arg in function.body.block.args]
     if not given or None in given or not all(names) or len(given) < len(function.function_type.outputs):
         return None
-    classes = _Classes()
+    known = _Known(lengths)
     parameters: list[tuple[str, Tree]] = []
     roots: set[str] = set()
     for root, group in groupby(names, _root):
         own = list(group)
-        tree = None if root in roots else _tree([_steps(name, root) for name in own], root, classes)
+        tree = None if root in roots else _tree([_steps(name, root) for name in own], root, known)
         roots.add(root)
-        parameters += [(name, None) for name in own] if tree is None else _taken(root, tree)
-    results = _tree([_steps(text or "", "result") for text in given], "result", classes)
+        parameters += [(name, None) for name in own] if tree is None else _taken(root, tree, known)
+    results = _tree([_steps(text or "", "result") for text in given], "result", known)
     if results is None and given != ["result"]:
         results = Branch((None,) * len(given))
     return Interface(tuple(parameters), results)
 
 
-def _taken(root: str, tree: Branch) -> list[tuple[str, Tree]]:
+def _taken(root: str, tree: Branch, known: _Known) -> list[tuple[str, Tree]]:
     """The parameters that a tree is: one, or the items of a tuple, which may be `*args`."""
-    if not tree.is_tuple:
+    if not tree.is_tuple or (root,) in known.lengths:
         return [(root, tree)]
     return [(f"{root}.{i}", item) for i, item in enumerate(tree.items) if item != Branch(())]
 
@@ -102,9 +122,13 @@ _Parts = tuple[tuple[str, ...], tuple[Tree, ...]]
 
 
 @dataclass
-class _Classes:
-    """The records found: JAX's paths do not name them, so each has the name of where it is first."""
+class _Known:
+    """The lengths that are stated, and the records found.
 
+    JAX's paths do not name records, so each has the name of where it is first.
+    """
+
+    lengths: Mapping[_Place, int]
     names: dict[_Parts, str] = field(default_factory=dict["_Parts", str])
 
     def named(self, fields: tuple[str, ...], items: tuple[Tree, ...], place: str) -> str:
@@ -115,16 +139,16 @@ class _Classes:
         return self.names.setdefault((fields, items), f"{wish}{number or ''}")
 
 
-def _tree(paths: Sequence[Sequence[Step] | None], place: str, classes: _Classes) -> Tree:
+def _tree(paths: Sequence[Sequence[Step] | None], root: str, known: _Known) -> Tree:
     """The tree of these paths, in their order; None for one tensor, and where they make none."""
     found = [path for path in paths if path is not None]
     try:
-        return _grown(found, place, classes) if len(found) == len(paths) else None
+        return _grown(found, root, (root,), known) if len(found) == len(paths) else None
     except ValueError:
         return None
 
 
-def _grown(paths: Sequence[Sequence[Step]], place: str, classes: _Classes) -> Tree:
+def _grown(paths: Sequence[Sequence[Step]], name: str, place: _Place, known: _Known) -> Tree:
     """ValueError where they make none."""
     if len(paths) == 1 and not paths[0]:
         return None
@@ -134,22 +158,26 @@ def _grown(paths: Sequence[Sequence[Step]], place: str, classes: _Classes) -> Tr
     if len(kinds) > 1:
         raise ValueError("paths of two kinds")
     kind = kinds.pop()
-    parts = [(step[1], [path[1:] for path in group]) for step, group in groupby(paths, lambda path: path[0])]
-    keys = [key for key, _ in parts]
+    parts = [(step, [path[1:] for path in group]) for step, group in groupby(paths, lambda path: path[0])]
+    keys = [key for (_, key), _ in parts]
     if len(set(keys)) < len(keys) or (
         kind != "field" and keys != sorted(keys, key=str if kind == "key" else int)
     ):
         raise ValueError("items in another order than JAX's")
-    items = [_grown(inner, f"{place}_{key}" if kind == "item" else str(key), classes) for key, inner in parts]
+    names = [f"{name}_{key}" if kind == "item" else str(key) for key in keys]
+    items = [
+        _grown(inner, own, (*place, step), known) for own, (step, inner) in zip(names, parts, strict=True)
+    ]
     if kind == "item":
-        return _tuple({int(key): item for key, item in zip(keys, items, strict=True)})
+        numbered = {int(key): item for key, item in zip(keys, items, strict=True)}
+        return _tuple(numbered, known.lengths.get(place, 0))
     fields = tuple(map(str, keys))
-    record = classes.named(fields, tuple(items), place) if kind == "field" else ""
+    record = known.named(fields, tuple(items), name) if kind == "field" else ""
     return Branch(tuple(items), record, fields)
 
 
-def _tuple(items: dict[int, Tree]) -> Branch:
-    count = max(items) + 1
+def _tuple(items: dict[int, Tree], least: int) -> Branch:
+    count = max(*items, least - 1) + 1
     if count - len(items) > _MOST_EMPTY:
         raise ValueError("numbers that are no tuple's")
     return Branch(tuple(items.get(number, Branch(())) for number in range(count)))

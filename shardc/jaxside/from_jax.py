@@ -22,8 +22,8 @@ def from_jax(
     """Compile a JAX function for arguments like `avals`; the shardings are jax.jit's.
 
     `main` takes and gives dicts as the function does, lists as tuples, and other objects as tuples of their
-    fields; the items of `*args`, and of an argument that is a tuple, are arguments of their own. Without a
-    sharding, the program is for one device. prove: as in `shardc.compile`.
+    fields; the items of `*args` are arguments of their own. Without a sharding, the program is for one
+    device. prove: as in `shardc.compile`.
     """
     chosen = options_of("from_jax", JaxOptions, None, named)
     stages = staged(function, in_shardings=in_shardings, out_shardings=out_shardings)

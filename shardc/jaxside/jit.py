@@ -28,7 +28,7 @@ from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
-from shardc.jaxside.lowered import Lowered, ShardcWarning, lowered
+from shardc.jaxside.lowered import Lowered, ShardcWarning, Traced, lowered
 from shardc.jaxside.placement import Path, Placement, abstract, meshes, placement
 from shardc.jaxside.untyped import jax
 from shardc.options import Options, PassOptions, options_of
@@ -36,8 +36,9 @@ from shardc.options import Options, PassOptions, options_of
 NO_SHARDINGS = "nothing says how {name} is split over devices: no sharding, and no mesh"
 OUTER_VALUE = "{name} uses a value of the function around it, which JAX is tracing"
 HINT = (
-    "state in_shardings=…, or call it with arrays that jax.device_put split (inside jax.jit nothing tells "
-    "where they lie), or constrain values inside it with jax.lax.with_sharding_constraint on a mesh"
+    "state in_shardings=…, or call it with arrays that jax.device_put split (inside jax.jit and "
+    "jax.checkpoint nothing tells where they lie), or constrain values inside it with "
+    "jax.lax.with_sharding_constraint on a mesh"
 )
 
 
@@ -123,7 +124,13 @@ class Jitted:
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for arguments like these: arrays or jax.ShapeDtypeStructs, in trees."""
         found = self._lowered(args, kwargs, _ambient())
-        return found.compiled_by(lambda: self._call(args, kwargs).lower(*args, **kwargs).compile())
+        return found.staged_by(lambda: self._call(args, kwargs).lower(*args, **kwargs))
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The function traced for arguments like these; its `lower()` is that of `lower(*args, **kwargs)`."""
+        with _inside():
+            traced = self._stages.trace(*args, **kwargs)
+        return Traced(traced, lambda: self.lower(*args, **kwargs))
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The tree of the results' types; nothing is compiled."""

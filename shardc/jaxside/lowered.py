@@ -45,7 +45,7 @@ class Lowered:
     options: Options
     known: tuple[JaxMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
-    compiler: Callable[[], Any] | None = field(default=None, repr=False)
+    stage: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
     def source(self) -> str:
@@ -75,10 +75,34 @@ class Lowered:
         """Why the tensors called `name` are split as they are; without a name an overview."""
         return api.explain(self.mlir, name, self.options)
 
-    def compile(self) -> Any:
+    def compile(self, compiler_options: dict[str, Any] | None = None) -> Any:
         """The jax.stages.Compiled of the emitted program, which takes and gives the function's trees."""
-        assert self.compiler is not None, "made by shardc.jit"
-        return self.compiler()
+        return self.emitted.compile(compiler_options)
+
+    def as_text(self, dialect: str | None = None, *, debug_info: bool = False) -> str:
+        """What JAX lowers the emitted program to: what `compile` gives to XLA."""
+        return str(self.emitted.as_text(dialect, debug_info=debug_info))
+
+    @property
+    def in_tree(self) -> Any:
+        """The tree of (args, kwargs)."""
+        return self.emitted.in_tree
+
+    @property
+    def out_tree(self) -> Any:
+        """The tree of the results."""
+        return jax.tree.structure(self.results)
+
+    @property
+    def args_info(self) -> Any:
+        """The types of (args, kwargs), and which of them are donated."""
+        return self.emitted.args_info
+
+    @cached_property
+    def emitted(self) -> Any:
+        """The jax.stages.Lowered of the emitted program. Only for what shardc.jit lowered."""
+        assert self.stage is not None, "made by shardc.jit"
+        return self.stage()
 
     @property
     def in_shardings(self) -> tuple[NamedSharding | None, ...]:
@@ -126,9 +150,20 @@ class Lowered:
         """The arguments of `run` that have these leaves."""
         return list(arguments_of(self.program.interface, leaves))
 
-    def compiled_by(self, compiler: Callable[[], Any]) -> Lowered:
-        """The same, with what `compile` calls."""
-        return changed(self, compiler=compiler)
+    def staged_by(self, stage: Callable[[], Any]) -> Lowered:
+        """The same, with what makes `emitted`."""
+        return changed(self, stage=stage)
+
+
+@dataclass(frozen=True)
+class Traced:
+    """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest."""
+
+    stage: Any
+    lower: Callable[[], Lowered] = field(repr=False)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stage, name)
 
 
 def _entry(dim: Dim, mesh: Mesh) -> Any:

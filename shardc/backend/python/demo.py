@@ -45,6 +45,9 @@ def _input(writer: Writer, target: Target, tree: Tree, arrays: Iterator[Array], 
         writer.line(f"{key}{made}," if key else f"{made},  # {printable(array.name)}")
         return
     first, last = "{}" if tree.is_dict else "()"
+    if not tree.items:
+        writer.line(f"{key}{first}{last},")
+        return
     with writer.indented(f"{key}{first}"):
         for number, item in enumerate(tree.items):
             own = f"{quoted(tree.fields[number])}: " if tree.is_dict else ""

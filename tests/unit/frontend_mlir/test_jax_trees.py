@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import shardc
 from shardc.dialects.snapshot import snapshot
-from shardc.frontend.jax import lower
+from shardc.frontend.jax import lower, staged, text_of
 from shardc.frontend.read import read
 from shardc.graph.trees import Branch, arguments_of, flattened
 from shardc.options import Options
@@ -62,8 +62,37 @@ def test_dicts_tuples_and_records():
 
 def test_parts_without_tensors():
     found = interface(lambda opt: opt, {"o": ((array(2), None), (), {"w": array(1), "z": None})})
-    parts = Branch((Branch((None,)), Branch(()), Branch((None,), "", ("w",))))
+    parts = Branch((Branch((None, Branch(()))), Branch(()), Branch((None,), "", ("w",))))
     assert found.parameters == (("opt", Branch((parts,), "", ("o",))),)
+
+
+def test_an_argument_that_is_a_tuple_is_one_parameter():
+    def f(pair: Any, state: Any, *rest: Any, k: Any = (2.0,)) -> Any:
+        (moments, empty), (w,) = state, rest[1]
+        return pair[0] + k[0] * w, (moments._replace(mu=moments.mu + rest[0]), empty)
+
+    state = (Moments(array(2), array(2)), ())
+    arguments = (array(2), array(2)), state, array(2), [array(2)]
+    program = shardc.from_jax(f, *arguments, prove=True)
+    assert "\ndef main(pair, state, rest_0, rest_1):\n" in program.source
+    assert "\n            (),\n" in program.source
+    assert program.proof is not None and program.proof.startswith("proved"), program.proof
+    first, second = program.main(*arguments)
+    np.testing.assert_array_equal(first, array(2) * 3)
+    again = program.main((first, first), second, array(2), arguments[3])
+    np.testing.assert_array_equal(again[1][0].mu, array(2) * 3)
+    assert again[1][1] == ()
+
+    text = text_of(staged(f).trace(*arguments, k=(array(),)))
+    found = snapshot(read(text, Options(file="<f>", language="mlir"))).graph.main.interface
+    moments = Branch((None, None), "State", ("mu", "nu"))
+    assert found is not None and found.parameters == (
+        ("pair", Branch((None, None))),
+        ("state", Branch((moments, Branch(())))),
+        ("rest.0", None),
+        ("rest.1", Branch((None,))),
+        ("k", Branch((None,))),
+    )
 
 
 def test_the_items_of_a_tuple_are_parameters():

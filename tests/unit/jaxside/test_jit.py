@@ -352,6 +352,33 @@ def test_what_lower_gives(pod, draw):
     assert shardc.jit(product).lower(*as_types).source == lowered.source
 
 
+def test_stages_are_jaxs(pod, draw):
+    def product(x, ws, *, scale):
+        return {"y": x @ ws[0] * scale}
+
+    def step(x):
+        return jnp.sin(product(x, (x,), scale=2.0)["y"])
+
+    x, w = pod.put(draw(8, 16), "data", "model"), pod.put(draw(16, 4), "model")
+    ours, theirs = (jit(product, donate_argnums=0).trace(x, (w,), scale=2.0) for jit in (shardc.jit, jax.jit))
+    assert ours.out_info == theirs.out_info and str(ours.jaxpr) == str(theirs.jaxpr)
+    ours, theirs = ours.lower(), theirs.lower()
+    assert (ours.in_tree, ours.out_tree) == (theirs.in_tree, theirs.out_tree)
+    assert ours.args_info == theirs.args_info
+    assert ours.as_text().count("stablehlo.all_reduce") == ours.source.count("lax.psum(") == 1
+    assert theirs.as_text().count("stablehlo.all_reduce") == 0
+    compiled = ours.compile()
+    assert (compiled.in_tree, compiled.out_tree) == (theirs.in_tree, theirs.out_tree)
+    same(compiled(x, (w,), scale=2.0)["y"], draw(8, 16) @ draw(16, 4) * 2)
+
+    square = jax.ShapeDtypeStruct((8, 8), jnp.float32)
+    split = shardc.jit(step, in_shardings=pod.way("data"))
+    for function in (split, jax.checkpoint(split)):
+        assert jax.eval_shape(function, square) == jax.eval_shape(step, square)
+    value = draw(8, 8)
+    same(jax.grad(lambda x: jax.checkpoint(split)(x).sum())(value), jax.grad(lambda x: step(x).sum())(value))
+
+
 def test_methods(pod, draw):
     class Model:
         def __init__(self, factor):
