@@ -41,7 +41,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.forms.creation import partial
 from shardc.forms.localize import Localizer
-from shardc.graph import LETTERS, Node
+from shardc.graph import LETTERS, Node, Region
 from shardc.layout import Sharding, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy
 from shardc.passes.graph_pass import GraphPass
@@ -90,7 +90,7 @@ class _Localize:
         self.builder = IRBuilder(snap.module)
         self.mesh = mesh_of(snap.graph)
         make = Localizer if number_values else RememberingLocalizer
-        self.localizer = make(snap.graph, self.mesh, self.at, self.done)
+        self.localizer = make(snap.graph, self.mesh, self.at, self.done, self.entered)
 
     def run(self) -> None:
         """Build the new body before the old one, then drop the old one."""
@@ -120,11 +120,9 @@ class _Localize:
         """The per-device program; a partial argument is whole when it comes in."""
         args = self.graph.main.body.args
         env: dict[int, Any] = {}
+        self.entered(self.graph.main.body, blocks)
         for value, block in zip(args, blocks, strict=True):
-            loc = self.graph.values[value].loc
-            hint(block, loc.name)
-            locate(block, loc)
-            with builder.at(loc):
+            with builder.at(self.graph.values[value].loc):
                 env[value] = partial(builder, block, self.localizer.layout(value))
         return self.localizer.region(builder, self.graph.main.body, env)
 
@@ -136,6 +134,14 @@ class _Localize:
             notes["shardc.reason"] = f"{title(node)} runs on blocks ({node.attrs['shardc.form']})"
         with self.builder.at(node.loc.named(None)), self.builder.tagged(notes):
             yield
+
+    def entered(self, region: Region, blocks: Sequence[SSAValue]) -> None:
+        """The arguments of a body have the names and places of those that they are the blocks of."""
+        for value, block in zip(region.args, blocks, strict=True):
+            if isinstance(block, BlockArgument):
+                loc = self.graph.values[value].loc
+                hint(block, loc.name)
+                locate(block, loc)
 
     def done(self, node: Node, values: Sequence[SSAValue]) -> None:
         """The results take the node's names, and say over which axes they are partial from here on."""

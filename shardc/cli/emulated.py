@@ -10,6 +10,7 @@ from dataclasses import replace
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.manual import is_all_per_device, per_device_lines
+from shardc.backend.python import interface
 from shardc.cli import driver
 from shardc.cli.arrays import read_arrays, write_arrays
 from shardc.compilation import lower
@@ -43,7 +44,8 @@ def run_module(given: argparse.Namespace, options: Options, module: ModuleOp) ->
     alone = not given.against and is_all_per_device(whole)
     _report(results, alone)
     if given.outputs:
-        write_arrays(given.outputs, {f"result_{result.index}": result.array for result in results})
+        names = [result.name for result in interface.read(local).results]
+        write_arrays(given.outputs, {names[result.index]: result.array for result in results})
     lines = per_device_lines(whole)
     if lines and not alone and not given.against:
         print(f"per-device code in line {', '.join(map(str, lines))} is compared with itself")

@@ -26,7 +26,8 @@ from shardc.ops import Trait, combiners, has, hlo, op_of, sdy
 class Localizer:
     """Rebuilds regions of `graph` for one device of `mesh`.
 
-    `at` wraps the building of each node, `done` is told what was built.
+    `at` wraps the building of each node, `done` is told what was built, `entered` what the arguments of a
+    loop's or a branch's body are.
     """
 
     def __init__(
@@ -35,8 +36,10 @@ class Localizer:
         mesh: Mesh,
         at: Callable[[Node], AbstractContextManager[object]] = lambda node: nullcontext(),
         done: Callable[[Node, Sequence[Any]], None] = lambda node, values: None,
+        entered: Callable[[Region, Sequence[Any]], None] = lambda region, args: None,
     ) -> None:
-        self.graph, self.mesh, self.at, self.done = graph, mesh, at, done
+        self.graph, self.mesh = graph, mesh
+        self.at, self.done, self.entered = at, done, entered
         self.shardings = known_shardings(graph)
         self.complete = {
             node.id
@@ -100,6 +103,7 @@ class Localizer:
         """The body of a loop or branch, which may use values from around it."""
 
         def build(builder: Builder[Any], *args: Any) -> Sequence[Any]:
+            self.entered(region, args)
             return self.region(builder, region, {**env, **dict(zip(region.args, args, strict=True))})
 
         return [self.local(v) for v in region.args], build

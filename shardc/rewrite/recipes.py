@@ -62,8 +62,9 @@ class RememberingLocalizer(Localizer):
         mesh: Mesh,
         at: Callable[[Node], AbstractContextManager[object]],
         done: Callable[[Node, Sequence[Any]], None],
+        entered: Callable[[Region, Sequence[Any]], None],
     ) -> None:
-        super().__init__(graph, mesh, at, done)
+        super().__init__(graph, mesh, at, done, entered)
         self._recipes: dict[Hashable, _Recipe | None] = {}
         self._kinds: dict[tuple[TensorType, Sharding | None], int] = {}
         self._kind_of: dict[int, int] = {}

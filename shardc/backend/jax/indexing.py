@@ -8,6 +8,7 @@ from typing import cast
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, tuple_of
+from shardc.backend.python.library_indexing import PUT_BY
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
@@ -128,6 +129,15 @@ def layer(scope: Scope, node: Node) -> Expr:
     if node.attrs["counter"]:
         return index(scope.expr(stack), [scope.index(place)])
     return call("lax.dynamic_index_in_dim", scope.expr(stack), scope.index(place), keepdims="False")
+
+
+@JAX.prints(idiom.put)
+def put(scope: Scope, node: Node) -> Expr:
+    """x.at[:, ids].add(v)"""
+    table, ids, updates = node.operands
+    axis, combined = cast(int, node.attrs["axis"]), PUT_BY[str(node.attrs["kind"])]
+    at = index(attribute(scope.expr(table), "at"), [*[":"] * axis, scope.index(ids)])
+    return method(at, combined, scope.expr(updates))
 
 
 @JAX.prints(idiom.put_layer)

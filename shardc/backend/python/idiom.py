@@ -37,6 +37,11 @@ layer = _idiom("layer", "stack[i] along the first dimension; `counter`: i stays 
 logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
 one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")
+put = _idiom(
+    "put",
+    "x with slices along `axis` combined with others by `kind`; negative indices count from the end, and "
+    "those beyond it do nothing.",
+)
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")

@@ -13,6 +13,7 @@
     gather along one dimension, clipped or NaN beyond it  ->  idiom.take_along   jnp.take_along_axis
     gather of whole slices, NaN beyond the ends           ->  idiom.take_filled  jnp.take(x, ids, axis=0)
     the same at one place                                 ->  idiom.item         x[:, 3]
+    scatter of whole slices, not beyond the ends          ->  idiom.put          x.at[:, i].set(v)
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -24,7 +25,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_indexing import take_along, take_along_clipped, take_filled
+from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, matching
 from shardc.graph import Node, has_infinities, is_float
 from shardc.ops import chlo, hlo
@@ -247,6 +248,7 @@ MATCHERS = {
     hlo.gather.name: (matching(take_along_clipped),),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu))),
+    hlo.scatter.name: (matching(put),),
     hlo.select.name: tuple(map(matching, (take_along, take_filled))),
     hlo.subtract.name: (matching(_log_softmax),),
 }

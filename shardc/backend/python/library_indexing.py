@@ -1,14 +1,18 @@
-"""Gathers that JAX lowers from one call, as runs of nodes: `jnp.take`, `jnp.take_along_axis`, `x[:, 3]`."""
+"""Gathers and scatters of one call, as runs of nodes: `jnp.take`, `x[:, 3]`, `x.at[:, i].set(v)`."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import isnan, prod
 from typing import cast
 
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Run
-from shardc.graph import GatherDims, Node
+from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
+
+PUT_BY = {"set": "set", "sum": "add", "prod": "multiply", "max": "max", "min": "min"}
+"""The methods of `x.at[i]`, by how they combine."""
 
 
 def take_along(run: Run, node: Node) -> Found:
@@ -71,6 +75,34 @@ def take_filled(run: Run, node: Node) -> Found:
     ids = apart.node(places, hlo.reshape, hlo.broadcast_in_dim).operands[0]
     run.same((*run.shape(ids), 1), run.shape(places))
     return idiom.take_filled, [table, _from_the_end(apart, ids, shape[axis])], {"axis": axis}
+
+
+def put(run: Run, node: Node) -> Found:
+    """Slices combined with others at such indices, of which those beyond the ends are left out."""
+    run.same(len(node.operands), 3)
+    table, places, updates = node.operands
+    shape, dims = run.shape(table), cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
+    axis, rank = (*dims.scatter_dims_to_operand_dims, 0)[0], len(run.shape(places)) - 1
+    run.same(replace(dims, update_window_dims=()), ScatterDims((), (axis,), (), (), (axis,), rank))
+    scattered = [d for d in range(len(run.shape(updates))) if d not in dims.update_window_dims]
+    order = [*dims.update_window_dims[:axis], *scattered, *dims.update_window_dims[axis:]]
+    whole = *shape[:axis], *shape[axis + 1 :]
+    run.same(tuple(run.shape(updates)[d] for d in dims.update_window_dims), whole)
+    if order != sorted(order):
+        moved = run.program.made.get(updates)
+        run.same(moved and moved.name, hlo.transpose.name)
+        permutation = cast(Dims, run.node(updates, hlo.transpose).attrs["permutation"])
+        run.same([permutation[d] for d in order], sorted(order))
+        updates = cast(Node, moved).operands[0]
+    apart = Run(run.program)
+    made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
+    run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
+    run.same((*run.shape(made.operands[0]), 1), run.shape(places))
+    plain = _from_the_end(apart, made.operands[0], shape[axis])
+    run.same(run.shape(plain), run.shape(made.operands[0]))
+    kind = combiner(node.regions[0], run.program.graph)
+    run.same(kind in PUT_BY, True)
+    return idiom.put, [table, plain, updates], {"axis": axis, "kind": kind}
 
 
 def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:

@@ -49,6 +49,8 @@ class Types:
     def __init__(self, e: Emitter, meshes: dict[str, Mesh], sizes: dict[str, int]) -> None:
         self.e, self.meshes, self.sizes = e, meshes, sizes
         self.constants: dict[str, int] = {}
+        self.no_sizes: dict[str, str] = {}
+        """What the other constants are, in words."""
         self.bound: dict[str, int] = self.constants
         """What else a dimension may name: constants, and what the call of a function binds."""
         self.logical: Logical = {}
@@ -117,6 +119,9 @@ class Types:
         assert isinstance(expr, s.Name)
         if expr.id in self.bound:
             return self.bound[expr.id]
+        if expr.id in self.no_sizes:
+            what = f"{expr.id} is {self.no_sizes[expr.id]}, and a size is a whole number from 0"
+            raise self.e.error(what, pos=expr.pos)
         if expr.id not in self.sizes:
             raise self.e.error(
                 f"unknown size {expr.id}", listed(expr.id, self.sizes, "the sizes are"), expr.pos

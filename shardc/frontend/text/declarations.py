@@ -15,7 +15,7 @@ from shardc.frontend.text.promotion import SPELLED
 from shardc.frontend.text.scope import Scope
 from shardc.frontend.text.statements import check
 from shardc.frontend.text.syntax import Pos
-from shardc.frontend.text.values import Value
+from shardc.frontend.text.values import Value, describe
 from shardc.layout import Mesh
 from shardc.layout.mesh import LayoutError
 
@@ -89,6 +89,8 @@ class Declarations:
         self.known[constant.name] = value
         if isinstance(value, int) and not isinstance(value, bool):
             self.types.constants[constant.name] = value
+        else:
+            self.types.no_sizes[constant.name] = describe(value)
 
     def _check_known(self, expr: s.Expr) -> None:
         """Nothing is built here: no calls."""

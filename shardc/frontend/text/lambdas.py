@@ -5,7 +5,7 @@ from __future__ import annotations
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.reads import names_in
 from shardc.frontend.text.scope import Scope
-from shardc.frontend.text.values import FunctionName, Value, plural
+from shardc.frontend.text.values import LAMBDA, FunctionName, Value, plural
 
 
 def function_value(scope: Scope, expr: s.Lambda) -> FunctionName:
@@ -23,12 +23,12 @@ def function_value(scope: Scope, expr: s.Lambda) -> FunctionName:
         def apply(*args: Value) -> Value:
             if len(args) != len(parameters):
                 takes = plural(len(parameters), "argument")
-                raise scope.e.error(f"this lambda takes {takes}, and is given {len(args)}")
+                raise scope.e.error(f"{LAMBDA} takes {takes}, and is given {len(args)}")
             inner = scope.inner()
             for name, value in zip((*used, *parameters), (*captured, *args), strict=True):
                 inner.bind(name, value)
             return inner.value(expr.body)
 
-        return FunctionName("this lambda", None, apply, captured, over)
+        return FunctionName(LAMBDA, None, apply, captured, over)
 
     return over(tuple(scope.names[name] for name in used))

@@ -157,8 +157,13 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
         return SyntaxProblem("a size is a whole number from 0", Pos(error.line, size.end() + 1), hint)
     if field := _CHANGED_FIELD.match(line):
         name, last = field[1], field[2].rpartition(".")[2]
+        pos = Pos(error.line, field.start(1) + 1)
+        if last == "at" and field[3]:
+            place = f"{name}{field[3]}"
+            hint = f"{place} = … makes a new {name}, and so does {name} = {name}.at{field[3]}.set(…)"
+            return SyntaxProblem(f"{name}.at[…] is not assigned to", pos, hint)
         hint = f"make a new one: {name} = Layer({last}=…, …), where {name} is a Layer"
-        return SyntaxProblem("a field is not assigned to", Pos(error.line, field.start(1) + 1), hint)
+        return SyntaxProblem("a field is not assigned to", pos, hint)
     if isinstance(error, UnexpectedToken):
         token = cast(Token, error.token)  # pyright: ignore[reportUnknownMemberType]
         return _unexpected_token(token, error.accepts or error.expected, text)

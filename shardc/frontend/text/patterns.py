@@ -39,6 +39,9 @@ def side_of(expr: s.Expr) -> Side:
             return s.Target(expr.pos, expr.value.id, rest=True)
         case s.Sequence() if expr.items:
             return tuple(map(side_of, expr.items))
+        case s.Index() | s.Attribute():
+            hint = "what is written into stands alone: x[0] = v, which makes a new x"
+            raise SyntaxProblem("this takes no value between two equals signs", expr.pos, hint)
         case _:
             hint = "names stand between two equals signs: a = b = …; == compares"
             raise SyntaxProblem("this takes no value", expr.pos, hint)

@@ -46,6 +46,10 @@ class Dtype:
     name: str
 
 
+LAMBDA = "this lambda"
+"""The name of a function without one."""
+
+
 @dataclass(frozen=True, slots=True)
 class FunctionName:
     """A function of the program, or a lambda, where a value is expected: op(…, body=add).
@@ -162,7 +166,7 @@ def describe(value: Value) -> str:
         case TensorType():
             return f"the type {value}"
         case FunctionName():
-            return f"the function {value.name}"
+            return LAMBDA if value.name == LAMBDA else f"the function {value.name}"
         case tuple():
             return "a tuple"
         case At() | Chosen():

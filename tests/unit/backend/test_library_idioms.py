@@ -115,3 +115,18 @@ def test_a_mean_over_a_split_dimension_stays() -> None:
     program = shardc.from_jax(layer_norm, X, in_shardings=(way,))
     assert "jnp.mean" not in program.source and "/ 16.0" in program.source
     assert_near(program.main(X), layer_norm(X), terms=4 * 16)
+
+
+@pytest.mark.parametrize("place", [0, 3, -1, -5, -6, -9, 5, 7])
+def test_writing_at_indices(place: int) -> None:
+    """Those from the end count, those beyond it do nothing, as in the NumPy program."""
+    text = """
+def main(x: f32[8, 6, 5], v: f32[8, 6], i: i32[3], t: i32[], u: f32[8, 3, 5]):
+    x = x.at[:, :, t].set(v)
+    return x.at[:, i].add(u)
+"""
+    jaxs, numpys = (shardc.compile(text, target=target) for target in ("jax", "numpy"))
+    assert "x.at[:, :, t].set(v)" in jaxs.source and "x.at[:, i].add(u)" in jaxs.source
+    x, v, u = (RNG.normal(size=shape).astype(np.float32) for shape in ((8, 6, 5), (8, 6), (8, 3, 5)))
+    given = x, v, np.array([1, -7, place], np.int32), np.int32(place), u
+    assert_near(jaxs.main(*given), numpys.main(*given))

@@ -106,7 +106,7 @@ def test_inputs_and_outputs(program: str, capsys: pytest.CaptureFixture[str]) ->
     assert main([program, "--run", "--inputs", "in.npz", "--outputs", "out.npz"]) == 0
     assert capsys.readouterr().out == "2 devices, in.npz\nresult 0: f32[8], equal\n"
     with np.load("out.npz") as archive:
-        assert archive["result_0"].tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
+        assert archive["result"].tolist() == [0, 2, 4, 6, 8, 10, 12, 14]
 
 
 @pytest.mark.parametrize(

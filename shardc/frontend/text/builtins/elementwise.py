@@ -12,7 +12,7 @@ from shardc.diagnostics import ShardcError
 from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor
-from shardc.graph.types import is_complex, is_inexact, is_integer
+from shardc.graph.types import TensorType, has_infinities, is_complex, is_float, is_inexact, is_integer
 from shardc.ops import chlo, hlo
 
 UNSIGNED = tuple(dtype for dtype in DTYPES if dtype.startswith("u"))
@@ -105,7 +105,10 @@ def isnan(e: Emitter, x: Operand) -> Tensor:
 
 
 def isinf(e: Emitter, x: Operand) -> Tensor:
-    magnitude = e.op(hlo.abs_.name, e.inexact(x))
+    tensor = e.inexact(x)
+    if is_float(tensor.dtype) and not has_infinities(tensor.dtype):
+        return e.splat(False, TensorType(tensor.shape, "bool"))
+    magnitude = e.op(hlo.abs_.name, tensor)
     left, infinity = e.together(magnitude, inf)
     return comparison(e, left, infinity, "EQ")
 

@@ -12,7 +12,7 @@ from shardc.frontend.text.builtins.formula import Formula
 from shardc.frontend.text.builtins.reductions import all_, argmax, argmin, max_, min_, prod, sum_
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dims, Operand, Scalar, Tensor
-from shardc.graph.types import TensorType, is_float, is_inexact
+from shardc.graph.types import TensorType, has_infinities, is_float, is_inexact
 from shardc.ops import hlo
 
 _Reduction = Callable[[Emitter, Tensor, Dims, bool], Tensor]
@@ -99,6 +99,8 @@ def nan_to_num(
         return tensor
     largest = _largest(tensor.type)
     result = where(e, isnan(e, tensor), nan, tensor)
+    if not has_infinities(tensor.dtype):
+        return result
     high = e.op(hlo.compare.name, *e.together(tensor, inf), comparison_direction="EQ", compare_type="FLOAT")
     low = e.op(hlo.compare.name, *e.together(tensor, -inf), comparison_direction="EQ", compare_type="FLOAT")
     result = where(e, high, largest if posinf is None else posinf, result)
