@@ -30,7 +30,7 @@ from shardc.dialects.sdy_attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
 )
-from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
+from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.graph.attrs import Dense
 
 Change = Callable[[ShardingRef], ShardingRef]
@@ -87,15 +87,16 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 def drop_axes_of_size_one(module: ModuleOp) -> None:
     """Let shardings forget the axes that split nothing, as Shardy's import does."""
-    single = _single_axes(module)
+    meshes = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
+    single = {op.sym_name.data: _single_axes(op.mesh.data) for op in meshes}
 
     def without(ref: ShardingRef) -> ShardingRef:
-        ones = single.get(ref.mesh, set()) if isinstance(ref.mesh, str) else set[str]()
+        ones = single.get(ref.mesh, set()) if isinstance(ref.mesh, str) else _single_axes(ref.mesh)
         if not ones:
             return ref
         return replace(
             ref,
-            dims=tuple(replace(dim, axes=_kept(dim.axes, ones)) for dim in ref.dims),
+            dims=tuple(_dim_without(dim, ones) for dim in ref.dims),
             replicated=_kept(ref.replicated, ones),
             unreduced=_kept(ref.unreduced, ones),
         )
@@ -103,10 +104,15 @@ def drop_axes_of_size_one(module: ModuleOp) -> None:
     change_shardings(module, without)
 
 
-def _single_axes(module: ModuleOp) -> dict[str, set[str]]:
-    """The axes of size one of each mesh."""
-    meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
-    return {name: {axis for axis, size in mesh.axes if size == 1} for name, mesh in meshes.items()}
+def _single_axes(mesh: MeshRef) -> set[str]:
+    """The axes of size one."""
+    return {axis for axis, size in mesh.axes if size == 1}
+
+
+def _dim_without(dim: DimRef, dropped: set[str]) -> DimRef:
+    """A dimension without some axes; one that is closed and has none left has no priority."""
+    axes = _kept(dim.axes, dropped)
+    return replace(dim, axes=axes, priority=dim.priority if axes or dim.open else None)
 
 
 def _kept(axes: tuple[AxisRef, ...], dropped: set[str]) -> tuple[AxisRef, ...]:

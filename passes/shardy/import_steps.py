@@ -18,10 +18,9 @@ from shardc.dialects.sdy import ManualComputationOp, MeshOp, ShardingGroupOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
 from shardc.dialects.snapshot import snapshot
-from shardc.graph import Node
 from shardc.passes.shardy.edges import take_edges
 from shardc.passes.shardy.export import change_shardings
-from shardc.propagation.groups import check_group, group_nodes
+from shardc.propagation.groups import Member, check_group, group_nodes
 
 
 def import_groups(module: ModuleOp) -> None:
@@ -33,7 +32,7 @@ def import_groups(module: ModuleOp) -> None:
     graph = snapshot(module).graph
     for edge in edges:
         edge.put_back(edge.start)
-    by_group: dict[int, list[tuple[Node, Node | None]]] = {}
+    by_group: dict[int, list[Member]] = {}
     for member in group_nodes(graph):
         by_group.setdefault(cast(int, member[0].attrs["group_id"]), []).append(member)
     for members in by_group.values():
