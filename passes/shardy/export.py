@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -57,24 +58,35 @@ def _changed(attribute: Attribute, change: Change) -> Attribute:
 
 
 def lift_meshes(module: ModuleOp) -> None:
-    """Give meshes that stand inside shardings a name: @mesh, @mesh_0, …"""
+    """Name meshes that stand inside shardings: @mesh, @mesh_0, …; equal meshes become the first of them.
+
+    A mesh of one device is @maximal_mesh_ with its number.
+    """
     meshes = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
     names = {op.mesh.data: op.sym_name.data for op in reversed(meshes)}
+    first_of = {op.sym_name.data: names[op.mesh.data] for op in meshes}
+    kept = [op for op in meshes if first_of[op.sym_name.data] == op.sym_name.data]
+    taken = {op.sym_name.data for op in (*kept, *(f for f in module.body.block.ops if isinstance(f, FuncOp)))}
     made: list[MeshOp] = []
 
     def lifted(ref: ShardingRef) -> ShardingRef:
         if isinstance(ref.mesh, str):
-            return ref
+            return replace(ref, mesh=first_of.get(ref.mesh, ref.mesh))
         if ref.mesh not in names:
-            name = _free_name("mesh", set(names.values()))
+            ids = () if ref.mesh.axes else ref.mesh.device_ids or ()
+            name = _free_name(f"maximal_mesh_{ids[0]}" if ids else "mesh", taken)
             names[ref.mesh] = name
+            taken.add(name)
             made.append(MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(ref.mesh)}))
         return replace(ref, mesh=names[ref.mesh])
 
     change_shardings(module, lifted)
+    for op in meshes:
+        if op not in kept:
+            Rewriter.erase_op(op)
     first = module.body.block.first_op
-    if meshes:
-        Rewriter.insert_op(made, InsertPoint.after(meshes[-1]))
+    if kept:
+        Rewriter.insert_op(made, InsertPoint.after(kept[-1]))
     elif made and first is not None:
         Rewriter.insert_op(made, InsertPoint.before(first))
 
