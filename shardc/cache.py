@@ -23,7 +23,7 @@ LIMIT = 128 * 2**20
 
 VARIABLE = "SHARDC_CACHE"
 _ROOT = Path(__file__).parent
-_LIBRARIES = ("numpy", "scipy", "xdsl", "lark", "ml_dtypes")
+_LIBRARIES = ("numpy", "scipy", "highspy", "xdsl", "lark", "ml_dtypes")
 _SUFFIXES = (".py", ".lark", ".toml")
 
 

@@ -1,7 +1,4 @@
-"""What planning asks of scipy, with types (it has none), and imported only when asked: that takes a while.
-
-Shortest paths of small graphs are found without it.
-"""
+"""Shortest paths: of small graphs our own, of large ones by scipy, which takes a while to import."""
 
 from __future__ import annotations
 
@@ -9,24 +6,12 @@ import importlib
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
 from math import inf
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.planning.printed import without_lines
-
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
-
-
-def sparse(
-    entries: Sequence[float], rows: Sequence[int], columns: Sequence[int], shape: tuple[int, int]
-) -> Any:
-    """A matrix that holds each of `entries` in its row and column; those at one place are added."""
-    where = np.array(rows, dtype=np.int32), np.array(columns, dtype=np.int32)
-    array = np.array(entries, dtype=np.float64)
-    return importlib.import_module("scipy.sparse").csr_array((array, where), shape=shape)
 
 
 SMALL = 600_000  # edges seen from all starts together: a quarter of a second, what importing scipy takes
@@ -46,7 +31,8 @@ def dijkstra(size: int, edges: Mapping[tuple[int, int], float], starts: Sequence
     """
     Seen.edges += len(starts) * len(edges)
     if Seen.edges > SMALL:
-        graph = sparse([*edges.values()], [a for a, _ in edges], [b for _, b in edges], (size, size))
+        places, lengths = np.array([*edges], np.int32).reshape(-1, 2).T, np.array([*edges.values()])
+        graph = importlib.import_module("scipy.sparse").csr_array((lengths, tuple(places)), (size, size))
         paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=starts)
         return np.asarray(paths, dtype=np.float64)[:, :count]
     after: list[list[tuple[int, float]]] = [[] for _ in range(size)]
@@ -69,10 +55,3 @@ def _from(start: int, after: Sequence[Sequence[tuple[int, float]]]) -> list[floa
                 found[target] = length + step
                 heappush(open_nodes, (length + step, target))
     return found
-
-
-def milp(costs: Vector, **options: Any) -> Any:
-    """scipy.optimize.milp, which prints nothing."""
-    optimize = importlib.import_module("scipy.optimize")
-    with without_lines(b"Highs"):
-        return optimize.milp(costs, **options)

@@ -33,7 +33,7 @@ JAX = ["-n", "2", "--devices", "2"]
 PROGRAM = """
 mesh pod[data=2, model=2]
 
-def main(x: f32[10@data, 8], w: f32[8, 12@model], v: f32[13@model, 6]) -> (f32[10@data, 12], f32[6]):
+def main(x: f32[10@data, 8], w: f32[8, 12@model], v: f32[13@(data, model), 6]) -> (f32[10@data, 12], f32[6]):
     h = tanh(x @ w)
     return h, sum(v, axis=0)
 """
@@ -184,7 +184,7 @@ ON_AND_ON = """
 import os
 module = load_program(sys.argv[1])
 blocks = [np.zeros(local(module, *entry), np.float32) for entry in module.PARAMS.values()]
-while True:
+while True:  # until all have seen the file: v is split over all of them
     blocks[2][...] = os.path.exists(os.environ["MARK"])
     _, ends = module.main_local(*blocks)
     if number_in(ends) > 0:

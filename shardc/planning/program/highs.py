@@ -1,16 +1,16 @@
-"""Integer programs with columns between 0 and 1, solved by HiGHS through scipy."""
+"""Integer programs with columns between 0 and 1, solved by HiGHS, which is imported only when asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
-from typing import Any
 
 import numpy as np
 
 from shardc.planning.effort import spend
-from shardc.planning.solvers import Vector, milp, sparse
+from shardc.planning.program.solver import Sums, solve
+from shardc.planning.solvers import Vector
 
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
@@ -49,8 +49,6 @@ class Rows:
 
 
 COLUMNS = 10_000  # of an integer program that is solved: a second
-NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
-SECONDS = 120.0  # only against a solver that hangs
 NEAR = 1e-6  # what is so near to a limit keeps to it
 
 
@@ -89,40 +87,27 @@ def minimum(
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, and in programs of more than `most` columns.
     """
-    low, high = np.array(rows.low), np.array(rows.high)
-    matrix = sparse(rows.factors, rows.at, rows.columns, (len(low), len(costs)))
-    spend(matrix.nnz)
+    sums = Sums.of(rows.at, rows.columns, rows.factors, np.array(rows.low), np.array(rows.high), len(costs))
+    spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
-
-    def solved(whole: bool) -> Any:
-        return milp(
-            costs * (1000 / scale),  # the solver's tolerances are absolute
-            integrality=np.array(integral if whole else [False] * len(integral), dtype=int),
-            bounds=(0, 1),
-            constraints=(matrix, low, high),
-            options={"node_limit": NODES, "time_limit": SECONDS, "mip_rel_gap": 0.0},
-        )
-
-    result = solved(whole=False)
-    if result.x is None:
+    scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
+    result = solve(scaled, sums, None)
+    if result is None:
         return None
-    value = float(costs @ result.x)
-    relaxed = Solved(np.asarray(result.x), value, value, not any(integral))
+    value = float(costs @ result.columns)
+    relaxed = Solved(result.columns, value, value, not any(integral))
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        placed, best = matrix @ columns, Solved(columns, float(costs @ columns), relaxed.value)
-        feasible = np.all(placed >= low - NEAR) and np.all(placed <= high + NEAR)
-        if feasible and best.whole_bound >= best.value - NEAR:
+        best = Solved(columns, float(costs @ columns), relaxed.value)
+        if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
     if len(costs) > most:
         return relaxed
-    result = solved(whole=True)
-    if result.x is None:
+    result = solve(scaled, sums, integral)
+    if result is None:
         return None
-    columns: Vector = np.asarray(result.x)
-    bound = 0.0 if result.mip_dual_bound is None else float(result.mip_dual_bound) * scale / 1000
-    return Solved(columns, float(costs @ columns), bound)
+    return Solved(result.columns, float(costs @ result.columns), result.bound * scale / 1000)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

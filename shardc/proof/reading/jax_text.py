@@ -162,10 +162,10 @@ def _namespace() -> dict[str, Any]:
 
 
 def _mesh(devices: Any, names: Sequence[str]) -> Any:
-    """A mesh of these numbers, without devices."""
-    from jax.sharding import AbstractMesh
+    """A mesh of these numbers, without devices; JAX's own has automatic axes, too."""
+    from jax.sharding import AbstractMesh, AxisType
 
     numbers = np.asarray(devices)
     if len(set(numbers.ravel().tolist())) < numbers.size:
         raise Refused("a device is in the mesh twice")
-    return AbstractMesh(numbers.shape, tuple(names))
+    return AbstractMesh(numbers.shape, tuple(names), axis_types=(AxisType.Auto,) * len(names))

@@ -132,9 +132,9 @@ def test_an_operand_without_a_sharding_is_brought_there() -> None:
     ],
 )
 def test_partial_results_that_come_and_go(source: str, target: str) -> None:
-    """jaxlib lets an all_reduce over x end or begin sums over y."""
+    """jaxlib lets an all_reduce over x end sums over y, and up to 0.10 begin them."""
     text = collective('all_reduce {"x"}', f"@m, {source}", f"@m, {target}")
-    assert not refused_by_shardy(text) and "sdy.all_reduce: its operand is [-, -]" in refused(text)
+    assert "sdy.all_reduce: its operand is [-, -]" in refused(text)
 
 
 def manual(shardings: str, axes: str, types: str, body: str = "sdy.return %1 : LOCAL") -> str:

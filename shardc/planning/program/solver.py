@@ -1,0 +1,113 @@
+"""HiGHS through its own package, with types; it is imported only when asked.
+
+One thread: the same program is solved alike on any machine, a process may fork afterwards, and what HiGHS
+would do at once takes no processor time of others.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.planning.solvers import Vector
+
+NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
+SECONDS = 120.0  # only against a solver that hangs
+FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
+
+Numbers = NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Sums:
+    """Sums of columns that lie between `low` and `high`, row by row.
+
+    Of each factor the row and the column: `at`, `columns`; `starts`: of each row, and where the last ends.
+    """
+
+    at: Numbers
+    columns: Numbers
+    factors: Vector
+    starts: Numbers
+    low: Vector
+    high: Vector
+
+    @staticmethod
+    def of(
+        at: Sequence[int],
+        columns: Sequence[int],
+        factors: Sequence[float],
+        low: Vector,
+        high: Vector,
+        width: int,
+    ) -> Sums:
+        """Of factors in any order; those of one row and column are added."""
+        places = np.array(at, np.int64) * width + np.array(columns, np.int64)
+        places, inverse = np.unique(places, return_inverse=True)
+        added = np.asarray(np.bincount(inverse, np.array(factors, np.float64), len(places)), np.float64)
+        rows, where = (part.astype(np.int32) for part in np.divmod(places, width))
+        starts = np.searchsorted(rows, np.arange(len(low) + 1)).astype(np.int32)
+        return Sums(rows, where, added, starts, low, high)
+
+    def hold(self, values: Vector, near: float) -> bool:
+        """Whether the sums of these values keep to their bounds, or are so near."""
+        sums = np.bincount(self.at, self.factors * values[self.columns], len(self.low))
+        return bool(np.all(sums >= self.low - near) and np.all(sums <= self.high + near))
+
+
+@dataclass(frozen=True)
+class Found:
+    """Values of the columns, and a number that no solution's objective is below."""
+
+    columns: Vector
+    bound: float
+
+
+def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found | None:
+    """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was.
+
+    `integral` says which are whole numbers; None for a linear program.
+    """
+    highspy: Any = importlib.import_module("highspy")
+    highs: Any = highspy.Highs()
+    for option, value in _OPTIONS.items():
+        highs.setOptionValue(option, value)
+    highs.passModel(_model(highspy, costs, sums, integral))
+    if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.run()
+    info = highs.getInfo()
+    optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+    if not optimal and (integral is None or info.primal_solution_status != FEASIBLE):
+        return None
+    columns = np.array(highs.getSolution().col_value, np.float64)
+    return Found(columns, float(info.objective_function_value if integral is None else info.mip_dual_bound))
+
+
+_OPTIONS = {
+    "output_flag": False,
+    "threads": 1,
+    "mip_max_nodes": NODES,
+    "time_limit": SECONDS,
+    "mip_rel_gap": 0.0,
+}
+
+
+def _model(highspy: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Any:
+    model = highspy.HighsLp()
+    model.num_col_, model.num_row_ = len(costs), len(sums.low)
+    model.col_cost_, model.col_lower_, model.col_upper_ = costs, np.zeros(len(costs)), np.ones(len(costs))
+    model.row_lower_, model.row_upper_ = sums.low, sums.high
+    matrix = model.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.num_col_, matrix.num_row_ = len(costs), len(sums.low)
+    matrix.start_, matrix.index_, matrix.value_ = sums.starts, sums.columns, sums.factors
+    if integral is not None:
+        kinds = highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger
+        model.integrality_ = [kinds[whole] for whole in integral]
+    return model

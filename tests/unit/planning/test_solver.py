@@ -1,0 +1,61 @@
+"""HiGHS by its own package: what it finds, and that it leaves the process as it was."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import highspy
+import numpy as np
+
+from shardc.planning.program.solver import Sums, solve
+
+ROOT = Path(__file__).parents[3]
+
+
+def knapsack() -> Sums:
+    """2 a + 3 b + 4 c >= 5, with a factor of a in two parts and in any order."""
+    low, high = np.array([5.0]), np.array([np.inf])
+    return Sums.of([0, 0, 0, 0], [2, 0, 1, 0], [4.0, 1.5, 3.0, 0.5], low, high, 3)
+
+
+def test_factors_of_one_place_are_added() -> None:
+    sums = knapsack()
+    assert sums.columns.tolist() == [0, 1, 2] and sums.factors.tolist() == [2.0, 3.0, 4.0]
+    assert sums.starts.tolist() == [0, 3]
+    assert sums.hold(np.array([1.0, 1.0, 0.0]), 0) and not sums.hold(np.array([0.0, 0.0, 1.0]), 0)
+
+
+def test_linear_and_integer() -> None:
+    costs = np.array([2.0, 2.0, 2.5])
+    linear = solve(costs, knapsack(), None)
+    assert linear is not None and np.allclose(linear.columns, [0, 1 / 3, 1])
+    integer = solve(costs, knapsack(), [True, True, True])
+    assert integer is not None and integer.columns.round().tolist() == [1, 1, 0]
+    assert abs(integer.bound - 4) < 1e-6
+
+
+def test_nothing_holds() -> None:
+    sums = Sums.of([0], [0], [1.0], np.array([2.0]), np.array([3.0]), 1)
+    assert solve(np.array([1.0]), sums, None) is None
+    assert solve(np.array([1.0]), sums, [True]) is None
+
+
+def test_where_somebody_else_has_started_threads() -> None:
+    highspy.Highs.resetGlobalScheduler(True)
+    other = highspy.Highs()
+    other.setOptionValue("output_flag", False)
+    other.setOptionValue("threads", 2)
+    other.run()
+    assert solve(np.array([2.0, 2.0, 2.5]), knapsack(), None) is not None
+
+
+def test_a_program_on_standard_output_is_all_there_is() -> None:
+    """HiGHS of scipy repaired a solution of this one, and said so unasked."""
+    example = ROOT / "examples/megatron_mlp/megatron_mlp.shard"
+    words = ["-m", "shardc.cli.shardc", str(example), "--cost", "--machine", "h100-infiniband"]
+    done = subprocess.run(
+        [sys.executable, *words, "--format", "json"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("{")
