@@ -25,18 +25,22 @@ from shardc.dialects.verify import module_meshes
 from shardc.graph import Graph, Node, walk
 from shardc.layout import Sharding, unconstrained
 from shardc.ops import func
+from shardc.passes.shardy.func_edges import add_func_edges
 from shardc.propagation.edges import Edge, edges_of
 
 
 @dataclass(frozen=True)
 class AddDataFlowEdges(ModulePass):
-    """Write an edge behind everything that owns one and has none yet."""
+    """Write an edge behind everything that owns one and has none yet; those of functions too if asked for."""
 
     name = "sdy-add-data-flow-edges"
 
     enable_native_non_flat_support: bool = False
+    add_func_data_flow_edges: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.add_func_data_flow_edges:
+            add_func_edges(op)
         snap = snapshot(op)
         for function in snap.graph.functions.values():
             for node in walk(function.body):

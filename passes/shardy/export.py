@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
     TensorType,
     i64,
 )
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -30,7 +31,7 @@ from shardc.dialects.sdy_attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
 )
-from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
+from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.graph.attrs import Dense
 
 Change = Callable[[ShardingRef], ShardingRef]
@@ -57,24 +58,35 @@ def _changed(attribute: Attribute, change: Change) -> Attribute:
 
 
 def lift_meshes(module: ModuleOp) -> None:
-    """Give meshes that stand inside shardings a name: @mesh, @mesh_0, …"""
+    """Name meshes that stand inside shardings: @mesh, @mesh_0, …; equal meshes become the first of them.
+
+    A mesh of one device is @maximal_mesh_ with its number.
+    """
     meshes = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
     names = {op.mesh.data: op.sym_name.data for op in reversed(meshes)}
+    first_of = {op.sym_name.data: names[op.mesh.data] for op in meshes}
+    kept = [op for op in meshes if first_of[op.sym_name.data] == op.sym_name.data]
+    taken = {op.sym_name.data for op in (*kept, *(f for f in module.body.block.ops if isinstance(f, FuncOp)))}
     made: list[MeshOp] = []
 
     def lifted(ref: ShardingRef) -> ShardingRef:
         if isinstance(ref.mesh, str):
-            return ref
+            return replace(ref, mesh=first_of.get(ref.mesh, ref.mesh))
         if ref.mesh not in names:
-            name = _free_name("mesh", set(names.values()))
+            ids = () if ref.mesh.axes else ref.mesh.device_ids or ()
+            name = _free_name(f"maximal_mesh_{ids[0]}" if ids else "mesh", taken)
             names[ref.mesh] = name
+            taken.add(name)
             made.append(MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(ref.mesh)}))
         return replace(ref, mesh=names[ref.mesh])
 
     change_shardings(module, lifted)
+    for op in meshes:
+        if op not in kept:
+            Rewriter.erase_op(op)
     first = module.body.block.first_op
-    if meshes:
-        Rewriter.insert_op(made, InsertPoint.after(meshes[-1]))
+    if kept:
+        Rewriter.insert_op(made, InsertPoint.after(kept[-1]))
     elif made and first is not None:
         Rewriter.insert_op(made, InsertPoint.before(first))
 
@@ -87,15 +99,16 @@ def _free_name(wanted: str, taken: set[str]) -> str:
 
 def drop_axes_of_size_one(module: ModuleOp) -> None:
     """Let shardings forget the axes that split nothing, as Shardy's import does."""
-    single = _single_axes(module)
+    meshes = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
+    single = {op.sym_name.data: _single_axes(op.mesh.data) for op in meshes}
 
     def without(ref: ShardingRef) -> ShardingRef:
-        ones = single.get(ref.mesh, set()) if isinstance(ref.mesh, str) else set[str]()
+        ones = single.get(ref.mesh, set()) if isinstance(ref.mesh, str) else _single_axes(ref.mesh)
         if not ones:
             return ref
         return replace(
             ref,
-            dims=tuple(replace(dim, axes=_kept(dim.axes, ones)) for dim in ref.dims),
+            dims=tuple(_dim_without(dim, ones) for dim in ref.dims),
             replicated=_kept(ref.replicated, ones),
             unreduced=_kept(ref.unreduced, ones),
         )
@@ -103,10 +116,15 @@ def drop_axes_of_size_one(module: ModuleOp) -> None:
     change_shardings(module, without)
 
 
-def _single_axes(module: ModuleOp) -> dict[str, set[str]]:
-    """The axes of size one of each mesh."""
-    meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
-    return {name: {axis for axis, size in mesh.axes if size == 1} for name, mesh in meshes.items()}
+def _single_axes(mesh: MeshRef) -> set[str]:
+    """The axes of size one."""
+    return {axis for axis, size in mesh.axes if size == 1}
+
+
+def _dim_without(dim: DimRef, dropped: set[str]) -> DimRef:
+    """A dimension without some axes; one that is closed and has none left has no priority."""
+    axes = _kept(dim.axes, dropped)
+    return replace(dim, axes=axes, priority=dim.priority if axes or dim.open else None)
 
 
 def _kept(axes: tuple[AxisRef, ...], dropped: set[str]) -> tuple[AxisRef, ...]:

@@ -18,10 +18,9 @@ from shardc.dialects.sdy import ManualComputationOp, MeshOp, ShardingGroupOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
 from shardc.dialects.snapshot import snapshot
-from shardc.graph import Node
 from shardc.passes.shardy.edges import take_edges
 from shardc.passes.shardy.export import change_shardings
-from shardc.propagation.groups import check_group, group_nodes
+from shardc.propagation.groups import Member, check_group, group_nodes
 
 
 def import_groups(module: ModuleOp) -> None:
@@ -33,7 +32,7 @@ def import_groups(module: ModuleOp) -> None:
     graph = snapshot(module).graph
     for edge in edges:
         edge.put_back(edge.start)
-    by_group: dict[int, list[tuple[Node, Node | None]]] = {}
+    by_group: dict[int, list[Member]] = {}
     for member in group_nodes(graph):
         by_group.setdefault(cast(int, member[0].attrs["group_id"]), []).append(member)
     for members in by_group.values():
@@ -84,7 +83,7 @@ def clean_manual_axes(module: ModuleOp) -> None:
         op.properties["manual_axes"] = ManualAxesAttr(names)
         for key, given in (("in_shardings", op.in_shardings), ("out_shardings", op.out_shardings)):
             op.properties[key] = ShardingPerValueAttr(
-                tuple(_complete(ref, names, common, order, meshes) for ref in given.data)
+                tuple(_complete(ref, names, common, order) for ref in given.data)
             )
 
 
@@ -92,21 +91,14 @@ def _resolved(mesh: str | MeshRef, meshes: dict[str, MeshRef]) -> MeshRef:
     return meshes[mesh] if isinstance(mesh, str) else mesh
 
 
-def _complete(
-    ref: ShardingRef,
-    names: Sequence[str],
-    common: str | MeshRef,
-    order: list[str],
-    meshes: dict[str, MeshRef],
-) -> ShardingRef:
+def _complete(ref: ShardingRef, names: Sequence[str], common: str | MeshRef, order: list[str]) -> ShardingRef:
     used = {axis.name for dim in ref.dims for axis in dim.axes}
     used.update(axis.name for axis in (*ref.replicated, *ref.unreduced))
     missing = [AxisRef(name) for name in names if name not in used]
     if not missing:
         return ref
     replicated = sorted((*ref.replicated, *missing), key=lambda axis: (order.index(axis.name), axis.pre))
-    mesh = ref.mesh if _resolved(ref.mesh, meshes).axes else common
-    return replace(ref, mesh=mesh, replicated=tuple(replicated))
+    return replace(ref, mesh=common, replicated=tuple(replicated))
 
 
 def inline_meshes(module: ModuleOp) -> None:

@@ -92,7 +92,11 @@ def drop_shardings_and_meshes(module: ModuleOp) -> None:
             raise ShardcError(
                 f"{op.name} names a mesh, so meshes cannot be dropped", location_of(op.location)
             )
-        _drop(op, frozenset({SHARDING}))
+        _drop(op, _SHARDINGS)
+
+
+_SHARDINGS = frozenset({SHARDING, "sdy.parameters_shardings", "sdy.output_shardings"})
+"""Those of values, and of what a module takes and gives, which stand on the module."""
 
 
 def remove_debug_info(module: ModuleOp) -> None:

@@ -12,10 +12,16 @@ from typing import cast
 from shardc.diagnostics import Diagnostic, ShardcError
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding, unconstrained
-from shardc.ops import sdy
+from shardc.ops import func, sdy
 from shardc.propagation.editing import Editor, Uses
 
 _GROUP = sdy.sharding_group.name
+
+Member = tuple[Node, frozenset[int | None]]
+"""A group operation, and the manual computations around it by their numbers, None where there is none.
+
+There are several if it is in a function that is called from several.
+"""
 
 
 def import_groups(editor: Editor, uses: Uses, annotate: bool = True) -> list[Diagnostic]:
@@ -38,23 +44,49 @@ def stating(shardings: Iterable[Sharding | None]) -> list[Sharding]:
     return [sharding for sharding in known if any(dim.axes or not dim.open for dim in sharding.dims)]
 
 
-def group_nodes(graph: Graph) -> list[tuple[Node, Node | None]]:
-    """The group operations, each with the manual computation around it."""
-    found: list[tuple[Node, Node | None]] = []
+def group_nodes(graph: Graph) -> list[Member]:
+    """The group operations, each with the manual computations around it."""
+    around = _around_functions(graph)
+    return [
+        (node, around[function.name] if manual is None else frozenset({manual}))
+        for function in graph.functions.values()
+        for node, manual in _inside(function.body, None)
+        if node.name == _GROUP
+    ]
 
-    def visit(region: Region, manual: Node | None) -> None:
-        for node in region.nodes:
-            if node.name == _GROUP:
-                found.append((node, manual))
-            for inner in node.regions:
-                visit(inner, node if node.name == sdy.manual_computation.name else manual)
 
+def _inside(region: Region, manual: int | None) -> Iterator[tuple[Node, int | None]]:
+    """All operations of a region, each with the manual computation around it in the same function."""
+    for node in region.nodes:
+        yield node, manual
+        for inner in node.regions:
+            yield from _inside(inner, node.id if node.name == sdy.manual_computation.name else manual)
+
+
+def _around_functions(graph: Graph) -> dict[str, frozenset[int | None]]:
+    """Function -> the manual computations around its calls, also around those of what calls it.
+
+    A function that only recursion leads to has none around it.
+    """
+    calls: dict[str, list[tuple[str, int | None]]] = {name: [] for name in graph.functions}
     for function in graph.functions.values():
-        visit(function.body, None)
-    return found
+        for node, manual in _inside(function.body, None):
+            if node.name == func.call.name:
+                calls[function.name].append((str(node.attrs["callee"]), manual))
+    called = {callee for found in calls.values() for callee, _ in found}
+    around = {name: frozenset[int | None](() if name in called else (None,)) for name in calls}
+    waiting = list(calls)
+    while waiting:
+        caller = waiting.pop(0)
+        for callee, manual in calls[caller]:
+            grown = around[callee] | (around[caller] if manual is None else {manual})
+            if grown != around[callee]:
+                around[callee] = grown
+                waiting.append(callee)
+    return {name: found or frozenset((None,)) for name, found in around.items()}
 
 
-def _united(nodes: list[tuple[Node, Node | None]]) -> list[list[tuple[Node, Node | None]]]:
+def _united(nodes: list[Member]) -> list[list[Member]]:
     """The operations by group, groups with a common value as one. Their ids become the smallest."""
     leader: dict[int, int] = {}
 
@@ -68,19 +100,22 @@ def _united(nodes: list[tuple[Node, Node | None]]) -> list[list[tuple[Node, Node
         group = cast(int, node.attrs["group_id"])
         a, b = find(first.setdefault(node.operands[0], group)), find(group)
         leader[max(a, b)] = min(a, b)
-    groups: dict[int, list[tuple[Node, Node | None]]] = {}
-    for node, manual in nodes:
+    groups: dict[int, list[Member]] = {}
+    for node, around in nodes:
         group = find(cast(int, node.attrs["group_id"]))
         node.attrs = {**node.attrs, "group_id": group}
-        groups.setdefault(group, []).append((node, manual))
+        groups.setdefault(group, []).append((node, around))
     return [groups[group] for group in sorted(groups)]
 
 
-def check_group(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
-    """ShardcError unless the values of a group have one shape and one manual computation around them."""
+def check_group(members: list[Member], graph: Graph) -> None:
+    """ShardcError unless the values of a group have one shape and one manual computation around them.
+
+    A value in a function that is called from several counts as a value in each of them.
+    """
     first, around = members[0]
     shape = graph.type(first.operands[0]).shape
-    for node, manual in members:
+    for node, others in members:
         if graph.type(node.operands[0]).shape != shape:
             raise ShardcError(
                 f"sharding group {node.attrs['group_id']} has values of shapes {list(shape)} and "
@@ -88,7 +123,7 @@ def check_group(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
                 node.loc,
                 "all values of a sharding group have the same shape",
             )
-        if manual is not around:
+        if not others & around:
             raise ShardcError(
                 f"sharding group {node.attrs['group_id']} has values inside and outside a manual computation",
                 node.loc,
@@ -96,9 +131,7 @@ def check_group(members: list[tuple[Node, Node | None]], graph: Graph) -> None:
             )
 
 
-def _settle(
-    members: list[tuple[Node, Node | None]], editor: Editor, uses: Uses, annotate: bool
-) -> Iterator[Diagnostic]:
+def _settle(members: list[Member], editor: Editor, uses: Uses, annotate: bool) -> Iterator[Diagnostic]:
     values = list(dict.fromkeys(node.operands[0] for node, _ in members))
     stated = stating(map(uses.sharding, values))
     if not stated:

@@ -1,6 +1,7 @@
 // RUN: shardc-opt %s -sdy-flatten-call-graph | filecheck %s --check-prefix=FLAT
 // RUN: shardc-opt %s -sdy-import-func-calls | filecheck %s --check-prefix=NAMED
 // RUN: shardc-opt %s -sdy-add-func-data-flow-edges -sdy-basic-propagate | filecheck %s --check-prefix=EDGES
+// RUN: shardc-opt %s -sdy-add-data-flow-edges=add-func-data-flow-edges=true -sdy-basic-propagate | filecheck %s --check-prefix=EDGES
 // RUN: shardc-opt %s -sdy-add-func-data-flow-edges -sdy-basic-propagate -sdy-sink-func-data-flow-edges | filecheck %s --check-prefix=SUNK
 // RUN: shardc-opt %s -sdy-propagation-pipeline | filecheck %s --check-prefix=SPLIT
 // RUN: shardc-opt %s -sdy-propagation-pipeline=dedup-functions-fully=true | filecheck %s --check-prefix=SHARED
