@@ -12,14 +12,19 @@ from shardc.frontend.text.builtins.formula import Formula
 from shardc.frontend.text.builtins.reductions import all_, argmax, argmin, max_, min_, prod, sum_
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dims, Operand, Scalar, Tensor
-from shardc.graph.types import TensorType, has_infinities, is_float, is_inexact
+from shardc.graph.types import TensorType, has_infinities, identity, is_float, is_inexact
 from shardc.ops import hlo
 
 _Reduction = Callable[[Emitter, Tensor, Dims, bool], Tensor]
 
 
 def _without(e: Emitter, x: Tensor, value: Scalar) -> Tensor:
-    return where(e, isnan(e, x), value, x) if is_inexact(x.dtype) else x
+    """x with `value` for NaN; an infinity is the farthest number there where the dtype has none."""
+    if not is_inexact(x.dtype):
+        return x
+    if value in (inf, -inf) and is_float(x.dtype) and not has_infinities(x.dtype):
+        value = float(identity("min" if value == inf else "max", x.dtype))
+    return where(e, isnan(e, x), value, x)
 
 
 def _ignoring(function: _Reduction, value: Scalar) -> _Reduction:
