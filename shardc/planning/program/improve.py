@@ -52,7 +52,8 @@ def _improve(problem: Problem) -> None:
 def search(problem: Problem) -> None:
     """The best plan in propagation's own layouts, then the best one, or one found axis by axis.
 
-    Where work is free, others with more collectives are compared with what single operations find.
+    On `balanced` and `bytes` one found axis by axis is left for more collectives, and what single operations
+    find is taken. Where work is free, others with more collectives are compared with that, too.
     """
     with _frugal(problem):
         _stay(problem, strict=problem.rates.free)
@@ -64,11 +65,13 @@ def search(problem: Problem) -> None:
     if not perfect(problem):
         by_axis(problem)
         settle(problem)
-        if not problem.takes(problem.total()):
-            problem.refuse(problem.total())
+        if problem.rates.flat and problem.total()[1] > own.cost[1]:
             own.restore()
             with _frugal(problem):
                 settle(problem)
+        if not problem.takes(problem.total()):
+            problem.refuse(problem.total())
+            own.restore()
     # where something is sent, a few elements of work are no reason to leave propagation's layouts
     told = 2 if own.cost[1] else 4
     if not problem.rates.free and problem.total()[:told] >= own.cost[:told]:
@@ -104,7 +107,10 @@ def _proved_best(problem: Problem) -> bool:
 
 
 def _start_again(problem: Problem) -> None:
-    """Take the plan that data before state leads to, if it is cheaper and the one at hand not proved best."""
+    """Take the plan that data before state leads to, if it is cheaper and the one at hand not proved best.
+
+    On `balanced` and `bytes` also if it has fewer collectives, and the one at hand does not pay for its own.
+    """
     layouts = {} if _proved_best(problem) or problem.refused else data_first(problem.graph)
     if layouts:
         first = _SavedChoices(problem)
@@ -114,7 +120,9 @@ def _start_again(problem: Problem) -> None:
             _stay(problem, strict=False)
             settle(problem)
         problem.layouts = {}
-        if first.cost <= problem.total() or not problem.takes(problem.total()):
+        found = problem.total()
+        better = first.cost <= found and problem.pays(found, first.cost)
+        if better or not problem.takes(found):
             first.restore()
 
 
