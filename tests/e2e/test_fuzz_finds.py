@@ -45,8 +45,8 @@ def summed(attributes: str) -> str:
     }}) : (tensor<2xf32>) -> tensor<2xf32>""")
 
 
-NARROW = MESH + function("%1 = stablehlo.add %0, %0 : tensor<8xf8E4M3FN>", "8xf8E4M3FN").replace(
-    "f8E4M3FN>)", 'f8E4M3FN> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})', 1
+NARROW = MESH + function("%1 = stablehlo.add %0, %0 : tensor<8xf4E2M1FN>", "8xf4E2M1FN").replace(
+    "f4E2M1FN>)", 'f4E2M1FN> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>})', 1
 )
 RAGGED = per_device(
     "%4 = stablehlo.constant dense<1> : tensor<4xi32>\n"
@@ -57,7 +57,7 @@ RAGGED = per_device(
 )
 WIDE = "stablehlo.broadcast_in_dim %0, dims = [9223372036854775808] : (tensor<8xf32>) -> tensor<8xf32>"
 MODULES = (
-    (NARROW, "insert-reshards", "a value is of type f8E4M3FN, of which per-device code has none"),
+    (NARROW, "insert-reshards", "a value is of type f4E2M1FN, of which per-device code has none"),
     (
         RAGGED.replace("OPTIONS", "channel_id = 1 : i64"),
         "name-axes",

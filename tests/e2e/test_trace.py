@@ -29,7 +29,7 @@ mesh pod[data=2, model=4] devices [7, 6, 5, 4, 3, 2, 1, 0]
 def main(x: f32[6@data, 8], w1: f32[8, 16@model], w2: f32[16@model, 8], s: f32[8]) -> f32[6@data, 8]:
     h = tanh(x @ w1)
     for i in range(3) carrying x:
-        y = h @ w2
+        y = (h + i) @ w2
         x = x + y * s
     return x
 """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -12,6 +12,7 @@ from shardc.frontend.text.annotations import Annotated, Types
 from shardc.frontend.text.fitting import fit
 from shardc.frontend.text.generic import Binder, Bound
 from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.trees import leaves
 from shardc.frontend.text.typed import Typed, TypedRecord, annotated_leaves, resolved, stacked
 from shardc.frontend.text.values import RecordValue, Tensor, Value, plural
 from shardc.graph.types import TensorType
@@ -54,7 +55,29 @@ def construct(
     if missing:
         raise scope.e.error(f"{record.name} is made without {', '.join(missing)}", pos=expr.pos)
     values = [(scope.value(given[name]), given[name].pos) for name in names]
-    return RecordValue(record.name, tuple(zip(names, _fitted(scope, record, dims, values), strict=True)))
+    plain = [value for value, _ in values]
+    fitted = plain if _of_axes(record, dims, plain) else _fitted(scope, record, dims, values)
+    return RecordValue(record.name, tuple(zip(names, fitted, strict=True)))
+
+
+def _of_axes(record: s.RecordDef, dims: tuple[s.DimType | s.Rest, ...], values: Sequence[Value]) -> bool:
+    """Whether a record has an axis or None for each of its fields, as vmap takes it: Layer(0, None).
+
+    A record whose fields are all scalars is one of those numbers.
+    """
+    if not any(isinstance(dim, s.Rest) and dim.name == _STACK for dim in dims):
+        return False
+    if not all(leaf is None or type(leaf) is int for value in values for leaf in leaves(value)):
+        return False
+    return not all(_takes(field.type, value) for field, value in zip(record.fields, values, strict=True))
+
+
+def _takes(written: s.AnyType | None, value: Value) -> bool:
+    """Whether a type is that of a scalar where the value is a number, and so for each item of a tuple."""
+    if isinstance(written, s.TupleType):
+        items = value if isinstance(value, tuple) else ()
+        return len(items) == len(written.items) and all(map(_takes, written.items, items))
+    return isinstance(written, s.Type) and not written.dims and isinstance(value, int)
 
 
 def _fitted(

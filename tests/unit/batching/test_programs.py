@@ -42,7 +42,8 @@ def layer(p: P, pair, scale):
 
 def main(p: P, ps: P[5], x: f32[5, 4], y: f32[]):
     one, q = vmap(layer, in_axes=(None, (0, None), None), out_axes=(1, 0))(p, (x, y), 2)
-    two, r = vmap(layer, in_axes=(P(0, None), (0, None), None))(P(ps.w, p.b), (x, y), 2)
+    mixed = vmap(lambda w, b: P(w, b), in_axes=(0, None), out_axes=P(0, None))(ps.w, p.b)
+    two, r = vmap(layer, in_axes=(P(0, None), (0, None), None))(mixed, (x, y), 2)
     return one, q.w, q.b, two, r.w, r.b
 """
     w, b, ws, bs, x = normal(4, 3), normal(3), normal(5, 4, 3), normal(5, 3), normal(5, 4)

@@ -679,6 +679,8 @@ def test_every_builtin_is_covered() -> None:
     elsewhere |= {"psum", "psum_scatter", "pmax_scatter", "pmin_scatter", "pvary", "pcast", "block", "op"}
     elsewhere |= {"pbroadcast", "to_partial", "cond", "switch", "while_loop", "associative_scan"}
     elsewhere |= {"key", "fold_in", "uniform", "normal", "bernoulli", "categorical", "dropout"}  # test_random
+    elsewhere |= {"choice", "exponential", "gumbel", "permutation", "randint"}  # test_random
+    elsewhere |= {"fori_loop", "scan", "tree_map"}  # test_counted
     elsewhere |= {"grad", "value_and_grad", "vjp", "jvp", "stop_gradient", "pshuffle", "pswapaxes"}
     elsewhere |= {"vmap", "jacrev", "jacfwd", "hessian", "ragged_all_to_all"}
     beside = [
