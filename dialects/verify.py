@@ -137,13 +137,15 @@ def verify_flow(op: Operation) -> None:
 
 
 def _check_mesh(refs: Sequence[ShardingRef], meshes: Mapping[str, Mesh], manual: frozenset[str]) -> None:
-    """All shardings of per-device code are of one mesh, which has the manual axes."""
-    used = list(dict.fromkeys(sharding_of(ref, meshes).mesh for ref in refs))
+    """All shardings of per-device code are of one mesh, which has the manual axes.
+
+    A sharding on a mesh of no axes says no mesh, and code without operands and results has none to say.
+    """
+    every = list(dict.fromkeys(sharding_of(ref, meshes).mesh for ref in refs))
+    used = [mesh for mesh in every if mesh.axes or mesh.device_ids] or every
     if len({(mesh.axes, mesh.device_ids) for mesh in used}) > 1:
         raise VerifyException(f"per-device code is of mesh {used[0].name} and of mesh {used[1].name}")
-    for axis in sorted(manual):
-        if not used:
-            raise VerifyException(f"per-device code along {axis} has no operand or result")
+    for axis in sorted(manual if used else ()):
         used[0].axis(axis)
 
 

@@ -132,6 +132,10 @@ class Sharding:
         """The same with other axes in each dimension (closed)."""
         return replace(self, dims=tuple(Dim(tuple(axes)) for axes in dims))
 
+    def joined(self) -> Sharding:
+        """The same with parts of one axis that follow each other as one part: x:(1)2, x:(2)2 -> x:(1)4."""
+        return replace(self, dims=tuple(replace(dim, axes=merge(dim.axes)) for dim in self.dims))
+
     def __str__(self) -> str:
         """As JAX prints it: [data, (model, seq), -] and what is partial."""
         dims = ", ".join(_dim_text(dim, self.mesh) for dim in self.dims)

@@ -169,7 +169,7 @@ class Types:
             partial.kind if partial else "sum",
         )
         self._check_used_once(written, sharding)
-        return sharding
+        return sharding.joined()
 
     def _notated(self, written: s.Type, notated: s.Notated, rank: int) -> Sharding | None:
         """The meaning of `P("data", None)` and the like, which say all about the sharding."""
@@ -181,7 +181,7 @@ class Types:
         if mesh is None:
             return None
         try:
-            return read_notation(notated.written, mesh, rank)
+            return read_notation(notated.written, mesh, rank).joined()
         except LayoutError as error:
             raise self.e.error(str(error), pos=notated.pos) from None
 
