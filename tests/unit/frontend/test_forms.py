@@ -44,6 +44,11 @@ CASES: dict[str, tuple[str, Callable[[], tuple[object, ...]]]] = {
             np.int32(2),
         ),
     ),
+    "numbers as fields": (
+        "record Many:\n    n: f32[]\n    p: (f32[], i32[])\n"
+        "def main(x: f32[3, 4], y: f32[3, 4]):\n    m = Many(2, (3, 4))\n    return m.n, m.p[0], m.p[1]\n",
+        lambda: (np.float32(2), np.float32(3), np.int32(4)),
+    ),
     "functions inside functions": (
         "def main(x: f32[3, 4], y: f32[3, 4]):\n    k = 2\n"
         '    def f(a: f32[*B, N], by=3.0, *, add: float = 0) -> f32[*B, N]:\n        """Inside."""\n'
