@@ -1,4 +1,4 @@
-"""One all-to-all over all axes that move, in any order: every stage takes it, wherever its operand is from."""
+"""One all-to-all over all axes that move, in any order: every stage takes it, wherever its operand is."""
 
 from __future__ import annotations
 
