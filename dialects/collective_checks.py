@@ -14,6 +14,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation
 from xdsl.utils.exceptions import VerifyException
 
+from shardc.analysis.manual import inside
 from shardc.dialects.annotation_checks import check_axes, check_order
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs
@@ -21,14 +22,15 @@ from shardc.dialects.sdy_attributes import (
     AllToAllParamsAttr,
     AxesAttr,
     AxisListsAttr,
+    ManualAxesAttr,
     ShardingAttr,
     ShardingPerValueAttr,
 )
 from shardc.dialects.sdy_refs import AllToAll, AxisRef
 from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
 from shardc.layout import Axis, LayoutError, Mesh, Sharding
-from shardc.layout.difference import subtract
-from shardc.ops import Trait, find, sdy
+from shardc.layout.difference import exchanged, gained, lost, pieces, split, subtract
+from shardc.ops import Trait, find, has, sdy
 from shardc.ops.change_origins import origin, reduced_axes
 
 Meshes = Mapping[str, Mesh]
@@ -57,8 +59,11 @@ def check_collective(op: Operation, meshes: Meshes) -> None:
             **python_attrs(op.properties, op.attributes, (), meshes, target.mesh),
             "out_sharding": target,
         }
-        source = origin(op.name, attrs)
         known = stated(op.operands[0], meshes)
+        if known is not None and _is_exchange(op.name, attrs, known, target):
+            return
+        _check_moves(op)
+        source = origin(op.name, attrs)
         if known is not None:
             _check_start(op.name, known, source or target, reduced_axes(op.name, attrs))
     except LayoutError as error:
@@ -75,7 +80,6 @@ def _check_axes(op: Operation, mesh: Mesh) -> None:
         elif isinstance(attr, AxisListsAttr):
             _check_lists(op, attr.data, mesh)
         elif isinstance(attr, AllToAllParamsAttr):
-            _check_moves(op, attr.data)
             _check_lists(op, [axes for axes, _, _ in attr.data], mesh)
 
 
@@ -87,7 +91,30 @@ def _check_lists(op: Operation, lists: Sequence[Sequence[AxisRef]], mesh: Mesh) 
         check_axes(axes, mesh)
 
 
-def _check_moves(op: Operation, moves: Sequence[AllToAll]) -> None:
+def _is_exchange(name: str, attrs: Mapping[str, object], known: Sharding, target: Sharding) -> bool:
+    """Whether an all_to_all lists all that moves between two shardings that are both stated.
+
+    Between these, axes may take another order or come from and go to several dimensions, which Shardy's
+    all_to_all cannot say: there the order of the axes and their list are one.
+    """
+    if name != sdy.all_to_all.name or known.mesh != target.mesh or known.rank != target.rank:
+        return False
+    gone, come = lost(known, target), gained(known, target)
+    atoms = pieces(target.mesh, (*known.axes(), *target.axes()))
+    left = [subtract(split(dim.axes, atoms), axes) for dim, axes in zip(known.dims, gone, strict=True)]
+    kept = [subtract(split(dim.axes, atoms), axes) for dim, axes in zip(target.dims, come, strict=True)]
+    sent, brought = (sorted(split((a for axes in lists for a in axes), atoms)) for lists in (gone, come))
+    return left == kept and sent == brought != [] and exchanged(known, target) == attrs["params"]
+
+
+def _check_moves(op: Operation) -> None:
+    """Raise VerifyException for an all_to_all of which the attributes alone do not say what it changes."""
+    for attr in op.properties.values():
+        if isinstance(attr, AllToAllParamsAttr):
+            _check_params(op, attr.data)
+
+
+def _check_params(op: Operation, moves: Sequence[AllToAll]) -> None:
     if not moves or not all(axes for axes, _, _ in moves):
         raise VerifyException(f"{op.name} moves no axis")
     dims = [dim for _, source, target in moves for dim in (source, target)]
@@ -119,7 +146,19 @@ def _check_start(name: str, known: Sharding, source: Sharding, reduced: Sequence
 
 
 def stated(value: SSAValue, meshes: Meshes) -> Sharding | None:
-    """How a text says that a value is sharded; None if it does not."""
+    """How a text says that a value is sharded; None if it does not.
+
+    What a loop carries is sharded as its results are, a block of per-device code as the operand is, without
+    the axes that it is manual over.
+    """
+    owner = value.block.parent_op() if isinstance(value, BlockArgument) else None
+    if owner is not None and has(owner.name, Trait.REGION):
+        assert isinstance(value, BlockArgument)
+        if owner.name != sdy.manual_computation.name:
+            return stated(owner.results[value.index], meshes) if value.index < len(owner.results) else None
+        shardings, manual = owner.properties["in_shardings"], owner.properties["manual_axes"]
+        assert isinstance(shardings, ShardingPerValueAttr) and isinstance(manual, ManualAxesAttr)
+        return inside(sharding_of(shardings.data[value.index], meshes), frozenset(manual.data))
     for attr, partial in _said(value):
         if attr is not None:
             return sharding_of(attr, meshes, partial)

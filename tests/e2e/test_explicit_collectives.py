@@ -136,6 +136,7 @@ def moved(source: str, change: str, target: str) -> str:
     ("source", "change", "target"),
     [
         ('{"x", "y"}, {}', 'sdy.all_to_all [{"x", "y"}: 0->1] %a', '{}, {"x", "y"}'),
+        ('{"x", "y"}, {}', 'sdy.all_to_all [{"y", "x"}: 0->1] %a', '{}, {"y", "x"}'),
         ('{"x", "y"}, {}', 'sdy.all_to_all [{"y"}: 0->1] %a', '{"x"}, {"y"}'),
         ('{"x"}, {"y"}', "sdy.collective_permute %a", '{"y"}, {"x"}'),
         ('{"x", "y"}, {}', "sdy.collective_permute %a", '{"y", "x"}, {}'),

@@ -65,7 +65,8 @@ WRONG = {
         "%1 = sdy.manual_computation(%b) in_shardings=[<@m, [{}]>] out_shardings=[<@m, [{}]>] "
         'manual_axes={"x"} '
         "(%c: tensor<4xf32>) { sdy.return %c : tensor<4xf32> } : (tensor<4xf32>) -> tensor<4xf32>",
-        '4:5: error: sdy.manual_computation names axis "x", which is manual here: this code is of one device along x',
+        '4:5: error: sdy.manual_computation names axis "x", which is manual here: '
+        "this code is of one device along x",
     ),
 }
 
