@@ -57,8 +57,7 @@ def agree() -> Callable[..., list[str]]:
         for target in targets:
             with _axes_in_any_order():
                 program = shardc.from_jax(function, *args, target=target, in_shardings=in_shardings)
-            got = program.main(*jax.tree.leaves(args))
-            got = list(got) if isinstance(got, (tuple, list)) else [got]
+            got = jax.tree.leaves(program.main(*args))
             assert [np.shape(g) for g in got] == [np.shape(w) for w in want]
             for one, other in zip(got, want, strict=True):
                 assert_near(one, other, terms=1024, text=target)
