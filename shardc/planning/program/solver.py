@@ -6,7 +6,6 @@ would do at once takes no processor time of others.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -73,7 +72,9 @@ def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found |
 
     `integral` says which are whole numbers; None for a linear program.
     """
-    highspy: Any = importlib.import_module("highspy")
+    import highspy as untyped
+
+    highspy: Any = untyped
     highs: Any = highspy.Highs()
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
