@@ -152,7 +152,8 @@ def _wanted(alike: Sequence[Operation], costly: set[Operation]) -> set[Operation
 
 def _keep_calls(body: Block, moved: Sequence[Operation]) -> None:
     """Of the calls that moved operations come from, remember those that move whole."""
-    staying = {path for op in body.walk() if op not in set(moved) for path in _calls(op)}
+    gone = set(moved)
+    staying = {path for op in body.walk() if op not in gone for path in _calls(op)}
     for op in moved:
         paths = _calls(op)
         whole = next((i for i, path in enumerate(paths) if path not in staying), None)
