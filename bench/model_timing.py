@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import sys
 import time
@@ -12,6 +11,8 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
+
+from shardc.launch.program import load_program
 
 RUNS = 10
 
@@ -50,16 +51,7 @@ def measure(seconds: Callable[[ModuleType], float], first: bool) -> None:
     for name in sys.argv[2:]:
         if name in found:
             continue
-        found[name] = seconds(loaded(folder / f"{name}.py"))
+        found[name] = seconds(load_program(str(folder / f"{name}.py")))
         if first:
             print(f"{name}: {found[name] * 1e3:.1f} ms", flush=True)
             kept.write_text(json.dumps(found), encoding="utf-8")
-
-
-def loaded(path: Path) -> ModuleType:
-    """The module of an emitted file."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module

@@ -24,11 +24,12 @@ import numpy as np
 
 from bench.model_accuracy import local, modelled
 from bench.model_programs import SCALED, scaled
-from bench.model_timing import block, loaded, quickest
+from bench.model_timing import block, quickest
 from bench.page import publish
 from bench.ruler import programs
 from bench.suites import lowered
 from shardc.compilation import emit
+from shardc.launch.program import load_program
 from shardc.planning.machines import load
 
 LARGE = 256
@@ -69,7 +70,7 @@ def built(suite: str, name: str, sizes: Mapping[int, int], machine: str, folder:
     path.write_text(emit(graph, target), encoding="utf-8")
     arguments: list[Any] = []
     programs.tree_args(lambda arg: arguments.append(block(arg.shape, arg.dtype)), program.args)
-    return loaded(path), arguments, graph
+    return load_program(str(path)), arguments, graph
 
 
 def off(have: object, want: object) -> float:
