@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -14,7 +16,7 @@ from shardc.backend.python import interface
 from shardc.cli import driver
 from shardc.cli.arrays import read_arrays, write_arrays
 from shardc.compilation import lower
-from shardc.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError, listed
 from shardc.dialects.snapshot import snapshot
 from shardc.explain.shown import shower
 from shardc.frontend.read import read
@@ -22,8 +24,9 @@ from shardc.graph import Graph
 from shardc.interpret.arguments import arguments
 from shardc.interpret.compare import Compared, compare
 from shardc.interpret.hooks import Show
-from shardc.interpret.reference import GraphReference, PythonReference, Reference, python_function
+from shardc.interpret.reference import GraphReference, PythonReference, Reference
 from shardc.interpret.run import run
+from shardc.launch.program import load_program
 from shardc.options import Options
 from shardc.semantics.arrays import Array
 
@@ -65,7 +68,7 @@ def _reference(given: argparse.Namespace, options: Options, whole: Graph) -> Ref
     types = whole.types(whole.main.body.results)
     path, colon, name = (given.against or "").rpartition(":")
     if colon:
-        return PythonReference(python_function(path, name), types, given.against)
+        return PythonReference(_python_function(path, name), types, given.against)
     if not given.against:
         return GraphReference(whole)
     text = driver.read_text(given.program)
@@ -73,6 +76,23 @@ def _reference(given: argparse.Namespace, options: Options, whole: Graph) -> Ref
     if _types(other) != _types(whole):
         raise ShardcError(f"--against {given.against} takes or gives other types than the program")
     return GraphReference(other)
+
+
+def _python_function(path: str, name: str) -> Callable[..., Any]:
+    """A function of a Python file, which is run. ShardcError if there is none."""
+    if not Path(path).is_file():
+        raise ShardcError(f"--against: there is no Python file {path}")
+    try:
+        module = load_program(path)
+    except Exception as error:
+        raise ShardcError(f"--against {path}: {type(error).__name__}: {error}") from error
+    function = getattr(module, name, None)
+    if not callable(function):
+        names = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
+        raise ShardcError(
+            f"--against: {path} has no function {name}", hint=listed(name, names, "its functions are")
+        )
+    return function
 
 
 def _types(graph: Graph) -> tuple[object, object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -30,7 +31,8 @@ def manual_place(node: Node, graph: Graph, outer: Mesh) -> tuple[Place, Mesh]:
 
 
 def _only(mesh: Mesh, names: set[str]) -> Mesh:
-    return Mesh(mesh.name, tuple((name, size) for name, size in mesh.axes if name in names))
+    axes = tuple((name, size) for name, size in mesh.axes if name in names)
+    return replace(mesh, axes=axes, device_ids=None, processes=1, ranks=None)
 
 
 def axes_in(mesh: Mesh, other: Mesh) -> tuple[Axis, ...]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any, Protocol, cast
 
 import numpy as np
 
-from shardc.diagnostics import ShardcError, listed
+from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, TensorType
 from shardc.interpret.decisions import Decision, Decisions, affected
 from shardc.interpret.run import run
@@ -74,25 +72,6 @@ class PythonReference:
         if have != want:
             raise ShardcError(f"--against {self.name} gives arrays of shapes {have}, the program {want}")
         return leaves
-
-
-def python_function(path: str, name: str) -> Callable[..., Any]:
-    """A function of a Python file, which is run. ShardcError if there is none."""
-    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
-    if not Path(path).is_file() or spec is None or spec.loader is None:
-        raise ShardcError(f"--against: there is no Python file {path}")
-    module = importlib.util.module_from_spec(spec)
-    try:
-        spec.loader.exec_module(module)
-    except Exception as error:
-        raise ShardcError(f"--against {path}: {type(error).__name__}: {error}") from error
-    function = getattr(module, name, None)
-    if not callable(function):
-        names = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise ShardcError(
-            f"--against: {path} has no function {name}", hint=listed(name, names, "its functions are")
-        )
-    return function
 
 
 def _leaves(value: object) -> list[Array]:

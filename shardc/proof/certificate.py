@@ -21,7 +21,7 @@ from shardc.proof.values import parts
 from shardc.proof.verdict import Proof
 from shardc.semantics.arrays import Array
 
-FORMAT = 4
+FORMAT = 5
 LOCAL = "local"
 """How a program is read that --emit local prints."""
 
@@ -82,6 +82,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
         "law_of_exp": facts.law,
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
+        "axes": [list(axis) for axis in facts.shapes.axes],
         "shapes": [_shapes(graph) for graph in (facts.shapes.whole, facts.shapes.local)],
         "loops": {
             "in_full": sorted(facts.plan.in_full),

@@ -11,13 +11,21 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from math import gcd
+from math import gcd, prod
+
+from shardc.layout import Axis
 
 Key = tuple[int, int, int]
 """Number of the program, value, dimension."""
 
 _ONE = Fraction(1)
 """Most ratios are this object."""
+
+Part = Axis | Key
+"""What is major in a dimension: blocks along an axis, or all of another dimension."""
+
+Factors = tuple[tuple[int, int], ...]
+"""Sizes before and after, major to minor, whose product a size is."""
 
 
 @dataclass(slots=True)
@@ -27,6 +35,14 @@ class Classes:
     above: dict[Key, tuple[Key, Fraction]] = field(default_factory=dict[Key, "tuple[Key, Fraction]"])
     sizes: dict[Key, int] = field(default_factory=dict[Key, int])
     pinned: dict[Key, str] = field(default_factory=dict[Key, str])
+    whole: dict[Key, str] = field(default_factory=dict[Key, str])
+    """As `pinned`, but where axes shrink it may: it is cut into blocks of one element."""
+    links: list[tuple[Key, Key]] = field(default_factory=list["tuple[Key, Key]"])
+    """Dimensions of as many elements of the class."""
+    splits: list[tuple[Key, tuple[Part, ...], Key]] = field(
+        default_factory=list["tuple[Key, tuple[Part, ...], Key]"]
+    )
+    """Dimensions that are parts, major to minor, of each of which another has the minor rest."""
 
     def add(self, key: Key, size: int) -> None:
         self.above[key] = (key, _ONE)
@@ -47,6 +63,18 @@ class Classes:
 
     def link(self, left: Key, right: Key, ratio: int = 1) -> None:
         """One element of `right` is `ratio` elements of `left`."""
+        self.links.append((left, right))
+        self._join(left, right, ratio)
+
+    def split(self, left: Key, parts: tuple[Part, ...], right: Key, ratio: int = 1) -> None:
+        """The same, where `left` has as many elements as all parts and `right` together."""
+        if parts:
+            self.splits.append((left, parts, right))
+            self._join(left, right, ratio)
+        else:
+            self.link(left, right, ratio)
+
+    def _join(self, left: Key, right: Key, ratio: int) -> None:
         (a, x), (b, y) = self.find(left), self.find(right)
         if a != b:
             self.above[a] = (b, _ONE if ratio == 1 and x is y else ratio * y / x)
@@ -67,28 +95,46 @@ class Classes:
 
 
 @dataclass(frozen=True, slots=True)
-class Shrunk:
-    """What becomes of a dimension: blocks of `unit` become blocks of `kept`."""
+class Sized:
+    """A dimension of `blocks * unit * inner` elements, of whose unit `kept` stay."""
 
     blocks: int
     unit: int
     kept: int
     inner: int
 
+
+@dataclass(frozen=True, slots=True)
+class Shrunk:
+    """What becomes of a dimension: factors of its size, major to minor, each element of which is `inner`."""
+
+    factors: Factors
+    inner: int
+
     @property
     def size(self) -> int:
-        return self.blocks * self.kept * self.inner
+        return prod(kept for _, kept in self.factors) * self.inner
 
     @property
     def weights(self) -> list[int]:
         """How many elements each of the new ones stands for."""
-        row = [self.unit - self.kept + 1, *[1] * (self.kept - 1)]
-        return [weight for weight in row for _ in range(self.inner)] * self.blocks
+        return [weight for weight in counts(self.factors) for _ in range(self.inner)]
 
 
-def shrunk(classes: Classes, together: dict[Key, int]) -> dict[Key, Shrunk]:
-    """The dimensions that shrink; `together[key]` is how many indices of its class an operation has there."""
-    found: dict[Key, Shrunk] = {}
+def counts(factors: Factors) -> list[int]:
+    """How many elements each of those that are kept stands for: in each factor the last for what is gone."""
+    found = [1]
+    for before, kept in factors:
+        row = [*[1] * (kept - 1), before - kept + 1]
+        found = [weight * each for weight in found for each in row]
+    return found
+
+
+def sized(classes: Classes, together: dict[Key, int]) -> dict[Key, Sized]:
+    """The dimensions of classes that are not pinned; `together[key]` is how many indices of its class an
+    operation has there.
+    """
+    found: dict[Key, Sized] = {}
     for members in classes.groups():
         if any(key in classes.pinned for key, _ in members):
             continue
@@ -96,14 +142,25 @@ def shrunk(classes: Classes, together: dict[Key, int]) -> dict[Key, Shrunk]:
         sizes = [classes.sizes[key] for key, _ in members]
         if inners is None or any(size % inner for size, inner in zip(sizes, inners, strict=True)):
             continue
-        counts = [size // inner for size, inner in zip(sizes, inners, strict=True)]
-        unit = gcd(*counts)
-        kept = max(together.get(key, 1) for key, _ in members) + 2
-        if kept >= unit:
+        rows = [size // inner for size, inner in zip(sizes, inners, strict=True)]
+        if 0 in sizes:
             continue
-        for (key, _), inner, count in zip(members, inners, counts, strict=True):
-            found[key] = Shrunk(count // unit, unit, kept, inner)
+        unit = 1 if any(key in classes.whole for key, _ in members) else gcd(*rows)
+        kept = max(together.get(key, 1) for key, _ in members) + 2
+        for (key, _), inner, count in zip(members, inners, rows, strict=True):
+            found[key] = Sized(count // unit, unit, min(unit, kept), inner)
     return found
+
+
+def shrunk(found: dict[Key, Sized], blocks: dict[Key, Factors]) -> dict[Key, Shrunk]:
+    """The dimensions that shrink; `blocks`: what becomes of their numbers of blocks, where these shrink."""
+    changes = {
+        key: Shrunk((*blocks.get(key, ((each.blocks, each.blocks),)), (each.unit, each.kept)), each.inner)
+        for key, each in found.items()
+    }
+    return {
+        key: change for key, change in changes.items() if any(before != now for before, now in change.factors)
+    }
 
 
 def _inners(ratios: Sequence[Fraction]) -> list[int] | None:

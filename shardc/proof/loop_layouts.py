@@ -13,6 +13,7 @@ import numpy as np
 from shardc.interpret.devices import Blocks
 from shardc.layout import Axis, Dim, Mesh, Sharding, size_of
 from shardc.proof import arithmetic, values
+from shardc.proof.thinned import weights
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError, assemble, cut, groups
 
@@ -32,7 +33,7 @@ def layout(mesh: Mesh, pairs: Sequence[tuple[Array, Blocks]]) -> Sharding | None
 def holds(sharding: Sharding, whole: Array, blocks: Blocks) -> bool:
     """Whether the blocks are the array in this layout; what pads them is to be zero."""
     try:
-        if not values.same(assemble(blocks, sharding, whole.shape), whole).all():
+        if not values.same(assemble(_counted(blocks, sharding), sharding, whole.shape), whole).all():
             return False
     except BlockError:
         return False
@@ -46,10 +47,24 @@ def dealt(rng: np.random.Generator, sharding: Sharding, whole: Array) -> Blocks:
     blocks = cut(whole, Sharding(sharding.mesh, sharding.dims))
     for group in groups(sharding.mesh, sharding.unreduced) if sharding.unreduced else ():
         for position in group[1:]:
-            noise = values.draw(rng, blocks[position].shape, rng.standard_normal(blocks[position].shape))
-            blocks[group[0]] = arithmetic.subtract(blocks[group[0]], noise)
-            blocks[position] = noise
+            blocks[position] = values.draw(
+                rng, blocks[position].shape, rng.standard_normal(blocks[position].shape)
+            )
+        parts = _counted(blocks, sharding)
+        for position in group[1:]:
+            blocks[group[0]] = arithmetic.subtract(blocks[group[0]], parts[position])
     return blocks
+
+
+def _counted(blocks: Blocks, sharding: Sharding) -> Blocks:
+    """Terms of sums, as often as there are devices that hold such a one."""
+    if not sharding.unreduced:
+        return blocks
+    found = weights(sharding.mesh, sharding.unreduced)
+    return [
+        block if count == 1 else arithmetic.multiply(block, values.whole(np.array(float(count))))
+        for block, count in zip(blocks, found, strict=True)
+    ]
 
 
 def _is_even(sharding: Sharding, shape: Sequence[int]) -> bool:

@@ -1,51 +1,57 @@
 """Both programs at reduced shapes.
 
 A dimension whose elements are all treated alike is cut into units, the largest pieces that every layout of it
-in both programs is made of. A unit of U elements becomes one of u: the first stands for U - u + 1 equal
+in both programs is made of. A unit of U elements becomes one of u: the last stands for U - u + 1 equal
 elements, each other for one. So the reduced programs are the full ones on arguments whose elements repeat.
 Sums count every element as often as it stands for others: an operand is multiplied by its weights first.
 
     %s = stablehlo.reduce(%x) across dimensions = [0] : tensor<4096xf32>
- -> %w = stablehlo.constant dense<[4094.0, 1.0, 1.0]>
+ -> %w = stablehlo.constant dense<[1.0, 1.0, 4094.0]>
     %y = stablehlo.multiply %x, %w
     %s = stablehlo.reduce(%y) across dimensions = [0] : tensor<3xf32>
+
+Axes of the mesh whose positions are all treated alike shrink in the same way (digits.py).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import cast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-import numpy as np
-
-from shardc.graph import Function, Graph, Node, Region, TensorType, Value
-from shardc.graph.attrs import Dense
-from shardc.graph.types import is_inexact
-from shardc.ops import hlo, sdy
-from shardc.proof import uniform_indexing, uniform_regions, uniform_sums
-from shardc.proof.classes import Classes, Key, Shrunk, shrunk
+from shardc.graph import Graph, walk
+from shardc.layout import Mesh
+from shardc.ops import sdy
+from shardc.proof import uniform_collectives, uniform_indexing, uniform_regions, uniform_sums
+from shardc.proof.classes import Classes, Key, Sized, shrunk, sized
+from shardc.proof.digits import Axes, Digits
+from shardc.proof.rewriter import Rewriter
+from shardc.proof.thinned import Thinner
 from shardc.proof.uniform import Program
+from shardc.proof.uniform_collectives import count_positions, read_axes
 
-TABLES = (uniform_indexing, uniform_regions, uniform_sums)
+TABLES = (uniform_collectives, uniform_indexing, uniform_regions, uniform_sums)
 """What must have been imported: how operations treat dimensions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced:
-    """The two programs at reduced shapes, and what was done to which sizes."""
+    """The two programs at reduced shapes, what was done to which sizes and axes, and what kept others."""
 
     whole: Graph
     local: Graph
     units: tuple[tuple[int, int], ...]
     kept: tuple[str, ...]
+    axes: tuple[tuple[str, int, int], ...] = ()
+    axes_kept: tuple[str, ...] = ()
 
 
 def reduced(whole: Graph, local: Graph) -> Reduced:
-    """Shrink the dimensions that can be. The graphs that are given stay as they are."""
-    classes = Classes()
+    """Shrink the dimensions and the axes that can be. The graphs that are given stay as they are."""
+    classes, axes = Classes(), Axes(_mesh(whole, local))
     together: dict[Key, int] = {}
-    programs = [Program(number, graph, classes, together) for number, graph in enumerate((whole, local))]
+    programs = [
+        Program(number, graph, classes, together, axes) for number, graph in enumerate((whole, local))
+    ]
     for program in programs:
         program.read()
     first, second = whole.main.body, local.main.body
@@ -59,119 +65,40 @@ def reduced(whole: Graph, local: Graph) -> Reduced:
         program.merge()
     for program in programs:
         program.count()
-    found = shrunk(classes, together)
-    new_whole, new_local = (_Rewriter(program, found).graph() for program in programs)
-    units = {(change.unit, change.kept) for change in found.values()}
-    return Reduced(new_whole, new_local, tuple(sorted(units)), tuple(sorted(set(classes.pinned.values()))))
+    sizes = sized(classes, together)
+    digits = _digits(programs, sizes)
+    found = shrunk(sizes, {} if digits is None else digits.blocks())
+    thinner = Thinner(digits) if digits is not None and digits.thinned() else None
+    new_whole, new_local = (Rewriter(program, found, thinner).graph() for program in programs)
+    units = {change.factors[-1] for change in found.values()}
+    kept = {**classes.whole, **classes.pinned}
+    return Reduced(
+        new_whole,
+        new_local,
+        tuple(sorted((old, new) for old, new in units if old != new)),
+        tuple(sorted(set(kept.values()))),
+        () if digits is None else tuple(digits.thinned()),
+        () if digits is None else tuple(digits.reasons()),
+    )
 
 
-class _Rewriter:
-    """Copies a program with other sizes, and weights before its sums."""
-
-    def __init__(self, program: Program, found: dict[Key, Shrunk]) -> None:
-        self.program = program
-        self.found = found
-        old = program.graph
-        values = [replace(value, type=self.type(value.id)) for value in old.values]
-        self.new = Graph(dict(old.meshes), {}, values)
-        self.nodes = 1 + max(
-            (node.id for f in old.functions.values() for node in _all(f.body)),
-            default=0,
-        )
-
-    def graph(self) -> Graph:
-        for name, function in self.program.graph.functions.items():
-            self.new.functions[name] = Function(
-                name, self.region(function.body), function.result_shardings, function.loc, function.public
-            )
-        return self.new
-
-    def change(self, value: int, dim: int) -> Shrunk | None:
-        return self.found.get(self.program.key(value, dim))
-
-    def type(self, value: int) -> TensorType:
-        old = self.program.graph.type(value)
-        changes = [self.change(value, dim) for dim in range(old.rank)]
-        shape = tuple(size if c is None else c.size for size, c in zip(old.shape, changes, strict=True))
-        return old.with_shape(shape)
-
-    def region(self, region: Region) -> Region:
-        return Region(region.args, [new for node in region.nodes for new in self.node(node)])
-
-    def node(self, node: Node) -> list[Node]:
-        before: list[Node] = []
-        operands = list(node.operands)
-        number, dims = self.program.sums.get(node.id, (0, ()))
-        if dims:
-            changes = [(dim, self.change(operands[number], dim)) for dim in dims]
-            operands[number] = self.weighted(before, node, operands[number], changes)
-        block, starts = self.program.starts.get(node.id, (0, {}))
-        for number, dim in starts.items():
-            if self.change(block, dim):
-                operands[number] = self.scaled(before, node, operands[number], block, dim)
-        regions = tuple(map(self.region, node.regions))
-        return [*before, replace(node, operands=tuple(operands), attrs=self.attrs(node), regions=regions)]
-
-    def attrs(self, node: Node) -> dict[str, object]:
-        """The attributes that hold sizes, with the new ones."""
-        attrs = dict(node.attrs)
-        if node.name in (hlo.constant.name, sdy.constant.name):
-            attrs["value"] = Dense(cast(Dense, attrs["value"]).data, self.type(node.results[0]).shape)
-        for key in {hlo.slice_.name: ("limit_indices",), hlo.gather.name: ("slice_sizes",)}.get(
-            node.name, ()
-        ):
-            operand = node.operands[0]
-            old, new = self.program.shape(operand), self.type(operand).shape
-            sizes = enumerate(cast("Sequence[int]", attrs[key]))
-            attrs[key] = tuple(new[dim] if size == old[dim] else size for dim, size in sizes)
-        if node.name == hlo.dynamic_slice.name:
-            attrs["slice_sizes"] = self.type(node.results[0]).shape
-        return attrs
-
-    def weighted(
-        self, made: list[Node], node: Node, operand: int, dims: Sequence[tuple[int, Shrunk | None]]
-    ) -> int:
-        """An operand times the weights of its dimensions."""
-        type = self.type(operand)
-        for dim, change in dims:
-            if change is None:
-                continue
-            inexact = is_inexact(type.dtype)
-            values = np.array(change.weights, np.float64 if inexact else np.int64)
-            data = values if inexact else values.astype(type.numpy)
-            row = TensorType((change.size,), type.dtype)
-            weights = self.add(made, node, hlo.constant.name, (), row, value=Dense(data, row.shape))
-            spread = self.add(
-                made, node, hlo.broadcast_in_dim.name, (weights,), type, broadcast_dimensions=(dim,)
-            )
-            operand = self.add(made, node, hlo.multiply.name, (operand, spread), type)
-        return operand
-
-    def scaled(self, made: list[Node], node: Node, start: int, block: int, dim: int) -> int:
-        """A start that is k times a block's size, as k times the new size."""
-        type = self.program.graph.type(start)
-        sizes = (self.program.shape(block)[dim], self.type(block).shape[dim])
-        for name, size in zip((hlo.divide.name, hlo.multiply.name), sizes, strict=True):
-            number = Dense(np.asarray(size, type.numpy), ())
-            factor = self.add(made, node, hlo.constant.name, (), type, value=number)
-            start = self.add(made, node, name, (start, factor), type)
-        return start
-
-    def add(
-        self,
-        made: list[Node],
-        at: Node,
-        name: str,
-        operands: tuple[int, ...],
-        type: TensorType,
-        **attrs: object,
-    ) -> int:
-        result = len(self.new.values)
-        self.new.values.append(Value(result, type, at.loc))
-        made.append(Node(self.nodes, name, operands, (result,), attrs, (), at.loc))
-        self.nodes += 1
-        return result
+def _mesh(whole: Graph, local: Graph) -> Mesh | None:
+    """The mesh whose axes may shrink: the only one that per-device code is for."""
+    if len(local.meshes) != 1:
+        return None
+    (mesh,) = local.meshes.values()
+    nodes = (node for function in whole.functions.values() for node in walk(function.body))
+    inside = any(node.name == sdy.manual_computation.name for node in nodes)
+    return mesh if not inside or [other.axes for other in whole.meshes.values()] == [mesh.axes] else None
 
 
-def _all(region: Region) -> list[Node]:
-    return [n for node in region.nodes for n in (node, *(m for r in node.regions for m in _all(r)))]
+def _digits(programs: Sequence[Program], sizes: Mapping[Key, Sized]) -> Digits | None:
+    """What becomes of the axes; None where all are short."""
+    axes, classes = programs[0].axes, programs[0].classes
+    if not axes.may_shrink:
+        return None
+    for program in programs:
+        read_axes(program)
+    for program in programs if axes.may_shrink else ():
+        count_positions(program)
+    return Digits(axes, classes, sizes).find()

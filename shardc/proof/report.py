@@ -72,12 +72,15 @@ def _taken(proof: Proof) -> str:
 
 
 def _sizes(proof: Proof) -> str:
-    if proof.shapes is None or not proof.shapes.units:
+    shapes = proof.shapes
+    if shapes is None or not (shapes.units or shapes.axes or shapes.axes_kept):
         return "at full size"
-    units = ", ".join(f"{old} -> {new}" for old, new in proof.shapes.units)
-    kept = proof.shapes.kept
+    changes = [f"{old} -> {new}" for old, new in shapes.units]
+    changes += [f"axis {name} {old} -> {new}" for name, old, new in shapes.axes]
+    kept = shapes.kept if shapes.units or shapes.axes else ()
     tail = f", sizes kept for {', '.join(kept[:3])}" + (", …" if len(kept) > 3 else "") if kept else ""
-    return f"reduced {units}{tail}"
+    axes = "".join(f", axis {each}" for each in shapes.axes_kept)
+    return (f"reduced {', '.join(changes)}" if changes else "at full size") + tail + axes
 
 
 def _loops(proof: Proof) -> str:

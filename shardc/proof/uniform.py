@@ -8,16 +8,18 @@ sizes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
 
-from shardc.graph import Graph, Node, Region
+from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.attrs import Dense
-from shardc.ops import OpDef, Trait, has, hlo, sdy, spmd
+from shardc.layout import Axis
+from shardc.ops import OpDef, Trait, has, hlo, sdy
 from shardc.proof.classes import Classes, Key
 from shardc.proof.device_scalars import Known, on_devices
+from shardc.proof.digits import Axes
 
 
 @dataclass(slots=True)
@@ -28,6 +30,7 @@ class Program:
     graph: Graph
     classes: Classes
     together: dict[Key, int]
+    axes: Axes
     sums: dict[int, tuple[int, tuple[int, ...]]] = field(
         default_factory=dict[int, "tuple[int, tuple[int, ...]]"]
     )
@@ -37,6 +40,10 @@ class Program:
         default_factory=dict[int, "tuple[int, dict[int, int]]"]
     )
     """Node -> a block; and number of an operand, which is a multiple of the block's size -> dimension."""
+    places: dict[int, dict[int, tuple[Axis, ...]]] = field(
+        default_factory=dict[int, "dict[int, tuple[Axis, ...]]"]
+    )
+    """Node -> number of an operand that is a device's position over axes times the block's size -> them."""
     merges: list[tuple[tuple[int, list[int]], tuple[int, int], str]] = field(
         default_factory=list["tuple[tuple[int, list[int]], tuple[int, int], str]"]
     )
@@ -50,6 +57,12 @@ class Program:
 
     def link(self, left: tuple[int, int], right: tuple[int, int], ratio: int = 1) -> None:
         self.classes.link(self.key(*left), self.key(*right), ratio)
+
+    def split(self, left: tuple[int, int], axes: Sequence[Axis], right: tuple[int, int]) -> None:
+        """One dimension is the other's blocks along axes, major to minor."""
+        along = tuple(axis for axis in axes if axis.size > 1)
+        self.axes.parts.update(dict.fromkeys(along))
+        self.classes.split(self.key(*left), along, self.key(*right))
 
     def pin(self, value: int, reason: str, *dims: int) -> None:
         for dim in dims or range(len(self.shape(value))):
@@ -88,34 +101,41 @@ class Program:
     def merge(self) -> None:
         """Of dimensions that a reshape merges the largest whose size does not stay anyway may shrink."""
         classes = self.classes
-        stay = {classes.find(key)[0] for key in classes.pinned}
+        stay = {classes.find(key)[0] for key in (*classes.pinned, *classes.whole)}
         for (value, dims), one, line in self.merges:
             shape, keys = self.shape(value), {dim: self.key(value, dim) for dim in dims}
             stays = {dim: classes.find(key)[0] in stay for dim, key in keys.items()}
             chosen = max(dims, key=lambda dim: (not stays[dim], shape[dim], -dim))
             for dim in dims:
                 if dim != chosen:
-                    classes.pin(keys[dim], line)
+                    (classes.pinned if dim > chosen else classes.whole).setdefault(keys[dim], line)
                     stay.add(classes.find(keys[dim])[0])
             either = stays[chosen] or classes.find(self.key(*one))[0] in stay
-            self.link(one, (value, chosen), prod(shape[dim] for dim in dims if dim > chosen))
+            inner = prod(shape[dim] for dim in dims if dim > chosen)
+            classes.split(
+                self.key(*one), tuple(keys[dim] for dim in dims if dim < chosen), keys[chosen], inner
+            )
             if either or self.key(*one) in classes.pinned:
                 stay.add(classes.find(keys[chosen])[0])
 
+    def indices(self, node: Node) -> list[Key]:
+        """The dimensions that an operation has indices of at once: of its result, and summed over."""
+        dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
+        number, summed = self.sums.get(node.id, (0, ()))
+        return dims + [self.key(node.operands[number], d) for d in summed]
+
     def count(self) -> None:
-        """How many indices of one class an operation has at once: in its result, and summed over."""
+        """How many indices of one class an operation has at once."""
+        for node in self.nodes():
+            dims = self.indices(node)
+            roots = [self.classes.find(key)[0] for key in dims]
+            for key, root in zip(dims, roots, strict=True):
+                self.together[key] = max(self.together.get(key, 1), roots.count(root))
+
+    def nodes(self) -> Iterator[Node]:
+        """All operations."""
         for function in self.graph.functions.values():
-            for node in _nodes(function.body):
-                dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
-                number, summed = self.sums.get(node.id, (0, ()))
-                dims += [self.key(node.operands[number], d) for d in summed]
-                roots = [self.classes.find(key)[0] for key in dims]
-                for key, root in zip(dims, roots, strict=True):
-                    self.together[key] = max(self.together.get(key, 1), roots.count(root))
-
-
-def _nodes(region: Region) -> list[Node]:
-    return [n for node in region.nodes for n in (node, *(m for r in node.regions for m in _nodes(r)))]
+            yield from walk(function.body)
 
 
 Treatment = Callable[[Program, Node], None]
@@ -148,7 +168,6 @@ def _nothing(program: Program, node: Node) -> None:
     pass
 
 
-@treats(spmd.all_reduce, spmd.collective_permute, spmd.to_partial, spmd.as_partial, spmd.vary)
 def _elementwise(program: Program, node: Node) -> None:
     (result,) = node.results
     for value in node.operands:
@@ -156,18 +175,6 @@ def _elementwise(program: Program, node: Node) -> None:
             program.alike(value, result)
 
 
-# Blocks are joined and cut at whole blocks, and every size of the class is a multiple of its unit.
-treats(spmd.all_gather, spmd.reduce_scatter, spmd.all_slice, spmd.all_to_all)(_elementwise)
-
-
-@treats(
-    hlo.all_reduce,
-    hlo.all_gather,
-    hlo.reduce_scatter,
-    hlo.all_to_all,
-    hlo.collective_permute,
-    hlo.collective_broadcast,
-)
 def _identity(program: Program, node: Node) -> None:
     for operand, result in zip(node.operands, node.results, strict=True):
         program.alike(operand, result)
@@ -182,11 +189,6 @@ def _constant(program: Program, node: Node) -> None:
 @treats(hlo.iota)
 def _iota(program: Program, node: Node) -> None:
     program.pin(node.results[0], f"iota in line {node.loc.line}", cast(int, node.attrs["iota_dimension"]))
-
-
-@treats(spmd.axis_index, sdy.sharding_group)
-def _scalar(program: Program, node: Node) -> None:
-    pass
 
 
 @treats(hlo.broadcast_in_dim)

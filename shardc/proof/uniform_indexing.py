@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
+
 from shardc.graph import Node
 from shardc.graph.attrs import GatherDims, ScatterDims
+from shardc.layout import Axis, size_of
+from shardc.layout.groups import axes_of_positions
 from shardc.ops import chlo, hlo, op_of
 from shardc.proof.uniform import Program, treats
 
@@ -33,23 +37,37 @@ def _whole_dims(program: Program, node: Node, operand: int, part: int, starts: i
     others keep their sizes. starts: the first operand that says where the part begins.
     """
     own: dict[int, int] = {}
+    places: dict[int, tuple[Axis, ...]] = {}
     for dim, (all_of, some) in enumerate(zip(program.shape(operand), program.shape(part), strict=True)):
         number = None if starts is None else starts + dim
         if all_of == some and 1 not in (all_of, some):
             program.link((operand, dim), (part, dim))
         elif number is not None and _is_own(program, node.operands[number], all_of, some):
-            program.link((operand, dim), (part, dim))
             own[number] = dim
+            axes = _place(program, node.operands[number], all_of, some)
+            if axes is None:
+                program.link((operand, dim), (part, dim))
+            else:
+                places[number] = axes
+                program.split((operand, dim), axes, (part, dim))
         else:
             program.pin(operand, f"bounds in line {node.loc.line}", dim)
             program.pin(part, f"bounds in line {node.loc.line}", dim)
     program.starts[node.id] = (part, own)
+    program.places[node.id] = places
 
 
 def _is_own(program: Program, start: int, all_of: int, some: int) -> bool:
     """Whether a part begins at a multiple of its size on every device."""
     found = program.known.get(start)
     return found is not None and some > 1 and all_of % some == 0 and not bool((found % some).any())
+
+
+def _place(program: Program, start: int, all_of: int, some: int) -> tuple[Axis, ...] | None:
+    """The axes over which a device's position is the number of its own part, of as many as they have."""
+    (mesh,) = program.graph.meshes.values()
+    axes = axes_of_positions(mesh, program.known[start].astype(np.int64) // some)
+    return axes if axes is not None and size_of(axes) * some == all_of else None
 
 
 @treats(hlo.concatenate)

@@ -4,7 +4,10 @@ code.
 
 from __future__ import annotations
 
+from typing import cast
+
 from shardc.graph import Node, Region
+from shardc.layout import Sharding
 from shardc.ops import func, hlo, sdy
 from shardc.proof.uniform import Program, treats
 
@@ -12,12 +15,17 @@ from shardc.proof.uniform import Program, treats
 @treats(sdy.manual_computation)
 def _manual(program: Program, node: Node) -> None:
     (region,) = node.regions
-    for outer, inner in (
-        *zip(node.operands, region.args, strict=True),
-        *zip(node.results, region.results, strict=True),
+    ins, outs = (cast("tuple[Sharding, ...]", node.attrs[key]) for key in ("in_shardings", "out_shardings"))
+    line = f"per-device code in line {node.loc.line}"
+    if set(cast("tuple[str, ...]", node.attrs["manual_axes"])) != set(program.axes.names):
+        program.axes.pin(line, program.axes.names)
+    for outer, inner, sharding in (
+        *zip(node.operands, region.args, ins, strict=True),
+        *zip(node.results, region.results, outs, strict=True),
     ):
+        program.axes.pin(line, [axis.name for axis in sharding.unreduced])
         for dim, (size, local) in enumerate(zip(program.shape(outer), program.shape(inner), strict=True)):
-            program.link((outer, dim), (inner, dim))
+            program.split((outer, dim), sharding.dims[dim].axes, (inner, dim))
             if local == 0 or size % local:
                 program.pin(outer, f"blocks of {local} of {size} in line {node.loc.line}", dim)
 

@@ -23,7 +23,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.graph.trees import arguments_of, without_dicts
-from shardc.proof.reading.own_blocks import own_blocks
+from shardc.proof.reading.along_axes import along_axes
 from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused
 
@@ -86,7 +86,7 @@ def read_back(text: str, whole: Graph) -> Graph:
         lowered = _lowered(_functions(tree), given, records_of(tree.body))
     register_source(FILE, text)
     try:
-        return own_blocks(snapshot(read(lowered, "what JAX makes of it")).graph)
+        return along_axes(snapshot(read(lowered, "what JAX makes of it")).graph)
     except ShardcError as error:
         message = f"what JAX makes of the emitted text ({error.diagnostic.message})"
         raise Beyond(f"{message}, and such texts") from error

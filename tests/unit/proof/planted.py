@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from random import Random
@@ -14,16 +14,22 @@ from shardc.ops import Trait, has, hlo, spmd
 Value = tuple[str, tuple[str, ...]]
 """A variable, and the letters of its dimensions."""
 
-_MESHES = ("m[x=4]", "m[x=2, y=2]")
+MESHES = ("m[x=4]", "m[x=2, y=2]")
+LONG = ("m[x=12]", "m[x=2, y=12]", "m[x=16]")
+"""Meshes with an axis that may shrink."""
+
 _UNARY = ("relu({})", "tanh({})", "abs({})", "{} * 0.5 + 1.0", "sqrt({0} * {0} + 1.0)")
 _BINARY = ("{} + {}", "{} - {}", "{} * {}", "maximum({}, {})", "where({0} > {1}, {0}, {1} * 2.0)")
 _ALONG = ("sum({}, {}, keepdims=True)", "max({}, {}, keepdims=True)", "mean({}, {}, keepdims=True)")
 
 
-def program(random: Random) -> str:
-    """A program of three to six operations on matrices whose sizes are multiples of 4, some of 8."""
-    mesh = random.choice(_MESHES)
-    sizes = {letter: random.choice((16, 24, 32, 40, 64)) for letter in "BDF"}
+def program(random: Random, meshes: Sequence[str] = MESHES) -> str:
+    """A program of three to six operations on matrices whose sizes are multiples of 4, some of 8; for long
+    meshes of 24.
+    """
+    mesh = random.choice(meshes)
+    multiples = (16, 24, 32, 40, 64) if meshes is MESHES else (24, 48, 48, 96)
+    sizes = {letter: random.choice(multiples) for letter in "BDF"}
     axes = ["x", "y"] if "y" in mesh else ["x"]
     values: list[Value] = [("x0", ("B", "D")), ("x1", ("B", "D")), ("w", ("D", "F")), ("v", ("D",))]
     parameters = ", ".join(f"{name}: f32[{_annotated(random, dims, axes)}]" for name, dims in values)
@@ -196,6 +202,8 @@ def _elsewhere(graph: Graph, node: Node) -> Iterator[Node]:
     for name in mesh.sizes if node.name in (spmd.all_reduce.name, spmd.axis_index.name) else ():
         if (mesh.axis(name),) != tuple(axes):
             yield _changed(node, axes=(mesh.axis(name),))
+    if node.name == spmd.all_reduce.name and axes[0].size % 2 == 0 and axes[0].size > 2:
+        yield _changed(node, axes=(replace(axes[0], size=axes[0].size // 2), *axes[1:]))
 
 
 _ALTERED: dict[str, Callable[[Graph, Node], Iterator[Node]]] = {

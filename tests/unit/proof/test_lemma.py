@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from random import Random
 
 import pytest
@@ -15,7 +16,7 @@ from shardc.passes.pipeline import run_to
 from shardc.proof import prove as proving
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.reduced import Reduced
-from tests.unit.proof.planted import faults, program
+from tests.unit.proof.planted import LONG, MESHES, faults, program
 
 
 def _compiled(text: str) -> tuple[Graph, Graph]:
@@ -32,10 +33,12 @@ def at_full_size(whole: Graph, local: Graph) -> Proof:
         return prove(whole, local)
 
 
-def _check(seed: int) -> tuple[int, int, int]:
-    """Faults found at full size, those of programs that were reduced, and faults that change nothing."""
+def _check(seed: int, meshes: Sequence[str] = MESHES) -> tuple[int, int, int]:
+    """Faults found at full size; those of programs that were reduced, on long meshes in their axes; faults
+    that change nothing.
+    """
     random = Random(seed)
-    text = program(random)
+    text = program(random, meshes)
     whole, local = _compiled(text)
     right = prove(whole, local)
     assert right.verdict is Verdict.PROVED, (right.reason, text)
@@ -51,13 +54,27 @@ def _check(seed: int) -> tuple[int, int, int]:
         elif full.verdict is Verdict.PROVED:
             assert reduced.verdict is not Verdict.DIFFERS, (str(fault), text)
             equal += 1
-    return found, found if right.shapes.units else 0, equal
+    reduced_to = right.shapes.units if meshes is MESHES else right.shapes.axes
+    return found, found if reduced_to else 0, equal
 
 
 def test_faults_are_found_at_reduced_sizes() -> None:
     counts = [_check(seed) for seed in range(12)]
     found, reduced, equal = map(sum, zip(*counts, strict=True))
     assert found > 12 and reduced > 6 and equal > 0
+
+
+def test_faults_are_found_on_shorter_axes() -> None:
+    counts = [_check(seed, LONG) for seed in range(8)]
+    found, reduced, _ = map(sum, zip(*counts, strict=True))
+    assert found > 8 and reduced > 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("start", range(2000, 2500, 50))
+def test_faults_of_five_hundred_programs_are_found_on_shorter_axes(start: int) -> None:
+    for seed in range(start, start + 50):
+        _check(seed, LONG)
 
 
 @pytest.mark.slow
