@@ -65,3 +65,11 @@ def test_examples_are_formatted(path: Path) -> None:
 def test_one_name_keeps_its_comma() -> None:
     text = "def f(x):\n    a, = x\n    (b,) = x\n    return a + b\n"
     assert formatted(text, "a.shard") == text
+
+
+@pytest.mark.parametrize("part", ["16@data:(2{})2", "(8{})@data", "8 // (2 + 2{})"])
+def test_brackets_that_hold_no_list_get_no_comma(part: str) -> None:
+    """A comment makes their lines break, and no more."""
+    noted = part.format("  # note\n")
+    made = formatted(f"mesh pod[data=4]\n\ndef f(x: f32[{noted}]):\n    return x\n", "a.shard")
+    assert "2  # note\n" in made or "8  # note\n" in made
