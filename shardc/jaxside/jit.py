@@ -26,10 +26,11 @@ from jax.sharding import Mesh
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
+from shardc.jaxside.captured import Captured, with_captured
 from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
 from shardc.jaxside.lowered import Lowered, ShardcWarning, Traced, lowered
-from shardc.jaxside.placement import Path, Placement, abstract, meshes, placement
+from shardc.jaxside.placement import Path, Placement, abstract, meshes, placed, placement
 from shardc.jaxside.untyped import jax
 from shardc.options import Options, PassOptions, options_of
 
@@ -94,7 +95,8 @@ class Jitted:
         self._prove: bool | None = ours.pop("prove", None)
         self._options: Options = options_of("jit", PassOptions, None, ours)
         self._jit_options = theirs
-        self._stages = staged(function, **{key: theirs[key] for key in _LOWERING if key in theirs})
+        self._lowering = {key: theirs[key] for key in _LOWERING if key in theirs}
+        self._stages = staged(function, **self._lowering)
         self._stated = tuple(meshes([self._jit_options.get(key) for key in _LOWERING[:2]]))
         self._programs: dict[Any, Lowered] = {}
         self._calls: dict[Any, Any] = {}
@@ -173,8 +175,8 @@ class Jitted:
     def _derived(self, known: tuple[Mesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
         """A derivative of the function, compiled."""
         with _inside():
-            traced = staged(function).trace(*types)
-        return self._compile(traced, known)
+            traced, captured = with_captured(function, {}, staged(function).trace(*types), types, {})
+        return self._compile(traced, known, captured)
 
     def _lowered(self, args: Any, kwargs: Any, ambient: Mesh | None) -> Lowered:
         with _inside():
@@ -183,12 +185,15 @@ class Jitted:
         if key not in self._programs:
             if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
                 raise ShardcError(OUTER_VALUE.format(name=self._name), hint="give it as an argument")
-            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]))
-            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known)
+            with _inside():
+                traced, captured = with_captured(self._function, self._lowering, traced, args, kwargs)
+            lying = [placed(array) for array in captured]
+            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
+            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known, captured)
         return self._programs[key]
 
-    def _compile(self, traced: Any, known: tuple[Mesh, ...]) -> Lowered:
-        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove)
+    def _compile(self, traced: Any, known: tuple[Mesh, ...], captured: Captured) -> Lowered:
+        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove, captured)
         if found.mesh is None:
             raise ShardcError(NO_SHARDINGS.format(name=self._name), hint=HINT)
         for warning in found.warnings:

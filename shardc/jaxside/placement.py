@@ -18,18 +18,18 @@ Placement = tuple[tuple[Path, Sharding], ...]
 def placement(arguments: Any) -> Placement:
     """The shardings of the arrays among the arguments that were put on several devices."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
-    found = ((path, _placed(leaf)) for path, leaf in leaves)
+    found = ((path, placed(leaf)) for path, leaf in leaves)
     return tuple((path, sharding) for path, sharding in found if sharding is not None)
 
 
-def _placed(leaf: Any) -> Sharding | None:
+def placed(leaf: Any) -> Sharding | None:
     """Where an array was put, if on several devices. A tracer of a derivative or of jax.vmap has an array."""
     if isinstance(leaf, jax.core.Tracer):
         if isinstance(getattr(leaf, "batch_dim", None), int):
             _check_whole(leaf.batch_dim, getattr(leaf.val, "sharding", None))
-            return _without(leaf.batch_dim, _placed(leaf.val))
+            return _without(leaf.batch_dim, placed(leaf.val))
         primal = getattr(leaf, "primal", None)
-        return None if primal is None else _placed(primal)
+        return None if primal is None else placed(primal)
     sharding = getattr(leaf, "sharding", None)
     committed = getattr(leaf, "committed", True)
     several = isinstance(sharding, Sharding) and committed and _device_count(sharding) > 1
