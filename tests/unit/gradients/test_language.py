@@ -49,6 +49,13 @@ def main(x: f32[8], y: f32[8]):
     close(twice, 2 * Y)
 
 
+def test_any_expression_that_is_a_function_is_called():
+    text = "def main(x: f32[8]):\n    return (lambda a, b: a - b)(x, 1.0), (sin if x.ndim == 1 else cos)(x)\n"
+    less, sine = results(text, X)
+    close(less, X - 1)
+    close(sine, np.sin(X))
+
+
 def test_a_vjp_is_called_in_other_bodies():
     """In vmap, loops, choices and derivatives, as in JAX; the function is computed once."""
     text = """
