@@ -10,10 +10,20 @@ from pathlib import Path
 
 from shardc.editor.analysis import Analysis
 from shardc.editor.hover import signature
-from shardc.editor.names import AFTER_AXIS_SIGN, Definition, function_at, globals_of, locals_of, members
+from shardc.editor.names import (
+    AFTER_AXIS_SIGN,
+    Definition,
+    function_at,
+    globals_of,
+    locals_of,
+    members,
+    record_named,
+)
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.files import SourceFile
 from shardc.frontend.text.modules import MODULES
+from shardc.frontend.text.printer import type_text
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import CONSTANTS
 
@@ -124,7 +134,7 @@ def _members(analysis: Analysis, line: int, owner: str) -> Iterator[Completion]:
     record = _record_of(analysis, line, owner)
     if record is not None:
         for field in record.fields:
-            yield Completion(field.name, "field", analysis.text.line(field.pos.line).strip())
+            yield Completion(field.name, "field", f"{field.name}: {type_text(field.type)}")
         return
     yield from (Completion(name, "field") for name in _OF_TENSORS)
     for name in BUILTINS:
@@ -136,18 +146,24 @@ def _members(analysis: Analysis, line: int, owner: str) -> Iterator[Completion]:
 def _record_of(analysis: Analysis, line: int, owner: str) -> s.RecordDef | None:
     """The record that `layer` is, or `model.layers`, as types say."""
     program = analysis.mended.program
-    records = {record.name: record for record in program.records}
     function = function_at(program, line)
     first, *fields = owner.split(".")
-    record: s.RecordDef | None = None
+    found: tuple[s.RecordDef, SourceFile] | None = None
     for one in locals_of(function, program.file) if function else ():
-        typed = getattr(one.node, "type", None)
         if one.name == first:
-            record = records.get(getattr(typed, "name", None) or getattr(typed, "dtype", None) or "")
+            found = _typed(analysis.source or SourceFile(program, {}), getattr(one.node, "type", None))
     for name in fields:
-        types = {field.name: field.type for field in record.fields} if record else {}
-        record = records.get(getattr(types.get(name), "name", ""))
-    return record
+        if found is not None:
+            record, file = found
+            found = _typed(file, next((f.type for f in record.fields if f.name == name), None))
+    return None if found is None else found[0]
+
+
+def _typed(file: SourceFile, written: s.AnyType | None) -> tuple[s.RecordDef, SourceFile] | None:
+    """The record that a type of a file is, or that of stacks, and the file that declares it."""
+    if isinstance(written, s.NamedType):
+        return record_named(file, written.name)
+    return record_named(file, written.dtype) if isinstance(written, s.Type) else None
 
 
 def _files(analysis: Analysis, begun: str) -> Iterator[Completion]:
