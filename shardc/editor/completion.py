@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shardc.editor.analysis import Analysis
+from shardc.editor.fields import record_of
 from shardc.editor.hover import signature
 from shardc.editor.names import (
     AFTER_AXIS_SIGN,
@@ -17,7 +18,6 @@ from shardc.editor.names import (
     globals_of,
     locals_of,
     members,
-    record_named,
 )
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
@@ -131,7 +131,9 @@ def _members(analysis: Analysis, line: int, owner: str) -> Iterator[Completion]:
             Completion(name, "function", signature(name)) for name in MODULES[owner] if name in BUILTINS
         )
         return
-    record = _record_of(analysis, line, owner)
+    function = function_at(program, line)
+    file = analysis.source or SourceFile(program, {})
+    record = record_of(file, function, owner) if function else None
     if record is not None:
         for field in record.fields:
             yield Completion(field.name, "field", f"{field.name}: {type_text(field.type)}")
@@ -141,29 +143,6 @@ def _members(analysis: Analysis, line: int, owner: str) -> Iterator[Completion]:
         parameters = [*inspect.signature(BUILTINS[name]).parameters.values()]
         if len(parameters) > 1 and parameters[1].annotation in ("Tensor", "Operand"):
             yield Completion(name, "function", signature(name), inspect.getdoc(BUILTINS[name]) or "")
-
-
-def _record_of(analysis: Analysis, line: int, owner: str) -> s.RecordDef | None:
-    """The record that `layer` is, or `model.layers`, as types say."""
-    program = analysis.mended.program
-    function = function_at(program, line)
-    first, *fields = owner.split(".")
-    found: tuple[s.RecordDef, SourceFile] | None = None
-    for one in locals_of(function, program.file) if function else ():
-        if one.name == first:
-            found = _typed(analysis.source or SourceFile(program, {}), getattr(one.node, "type", None))
-    for name in fields:
-        if found is not None:
-            record, file = found
-            found = _typed(file, next((f.type for f in record.fields if f.name == name), None))
-    return None if found is None else found[0]
-
-
-def _typed(file: SourceFile, written: s.AnyType | None) -> tuple[s.RecordDef, SourceFile] | None:
-    """The record that a type of a file is, or that of stacks, and the file that declares it."""
-    if isinstance(written, s.NamedType):
-        return record_named(file, written.name)
-    return record_named(file, written.dtype) if isinstance(written, s.Type) else None
 
 
 def _files(analysis: Analysis, begun: str) -> Iterator[Completion]:

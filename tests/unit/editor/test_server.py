@@ -208,6 +208,15 @@ def test_records_of_other_files(client: Client) -> None:
     assert client.definition("main.shard", 5, 21) == ("dense.shard", 6, 5)
     field = client.hover("main.shard", 4, 17)
     assert field is not None and "w: f32[8, 8]" in field
+    loops = main.replace(
+        "    return", "    for i, layer in enumerate(two.rest) carrying y:\n        y = layer.\n    return"
+    )
+    client.change("main.shard", loops, 2)
+    assert client.words("main.shard", 6, 19) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    made = main.replace("    return", "    own = nn.Dense(one.w, x)\n    y = own.\n    return")
+    client.change("main.shard", made, 3)
+    assert client.words("main.shard", 6, 13) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    client.change("main.shard", main, 4)
     record = client.hover("main.shard", 3, 41)
     assert record is not None and "A product." in record
 
