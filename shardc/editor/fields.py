@@ -13,6 +13,7 @@ from shardc.frontend.text.files import SourceFile
 Found: TypeAlias = "tuple[s.RecordDef, SourceFile] | None"
 """A record, and the file that declares it."""
 
+
 def record_of(file: SourceFile, function: s.Function, owner: str) -> s.RecordDef | None:
     """The record that `layer` or `model.layers` is in a function."""
     first, *names = owner.split(".")
