@@ -47,15 +47,16 @@ class OutlineCalls(GraphPass):
     name = "outline-calls"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        opened = _FROM_JAX in shared.module.attributes and _open_library(shared.module)
-        if opened:
-            shared.drop()
+        if _FROM_JAX in shared.module.attributes and _open_library(shared.module):
+            shared.noted(CALL)
         functions = Functions(shared)
         calls = _calls(shared.module)
         for body in manual_bodies(shared.module):
             _outline(functions, body, 0, calls)
         marks = [op.attributes.pop(CALL, None) for op in shared.module.walk()]
-        return opened or any(marks)
+        if not functions.made and any(marks):
+            shared.noted(CALL)
+        return bool(functions.made)
 
 
 def _outline(functions: Functions, block: Block, depth: int, calls: Calls) -> None:

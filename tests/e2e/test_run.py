@@ -254,6 +254,39 @@ def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
     assert "[1] RuntimeError: no" in done.stderr
 
 
+ENDS_WHEN_ASKED = """
+import time
+import jax
+
+PARAMS = RESULTS = {}
+
+def mesh():
+    return jax.make_mesh((2,), ("x",))
+
+def main_local():
+    if jax.process_index() == 1:
+        raise RuntimeError("no")
+    time.sleep(3600)
+"""
+
+
+def test_an_emitted_program_ends_as_soon_as_it_is_asked_to(tmp_path: Path):
+    """JAX would take SIGTERM for a notice that the program may heed; nothing is killed before an hour."""
+    pytest.importorskip("jax")
+    (tmp_path / "emitted.py").write_text(ENDS_WHEN_ASKED)
+    patient = (
+        "import sys; from shardc.cli.run import main; from shardc.launch import processes\n"
+        "processes.GRACE = 3600; sys.exit(main())"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", patient, str(tmp_path / "emitted.py"), "-n", "2"],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT,
+    )
+    assert done.returncode == 1 and done.stderr.splitlines()[-1] == "shardc run: process 1 ended with code 1"
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
