@@ -101,7 +101,7 @@ def _named(one: Definition, analysis: Analysis) -> Completion:
         one.kind, one.kind
     )
     detail = "" if one.inside else analysis.text.line(one.line).strip().removesuffix(":")
-    doc = one.node.doc if isinstance(one.node, s.Function) else None
+    doc = one.node.doc if isinstance(one.node, s.Function | s.RecordDef) else None
     return Completion(one.name, kind, detail, doc or "")
 
 

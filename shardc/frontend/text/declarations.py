@@ -111,16 +111,16 @@ class Declarations:
             for i, field in enumerate(record.fields):
                 if field.name in names[:i]:
                     raise self.e.error(f"{record.name} has two fields {field.name}", pos=field.pos)
-            self.records[record.name] = replace(record, name=self._class(record.name))
+            self.records[record.name] = replace(record, name=self._class(record))
 
-    def _class(self, name: str) -> str:
+    def _class(self, record: s.RecordDef) -> str:
         """What the record is called in the compiled program: those of its own file keep their names."""
         own = record_names(self.program) if self.program.file == self.e.file else set[str]()
-        taken, unique, number = {*(self.shared.reserved - own), *self.shared.classes}, name, 0
+        taken, unique, number = {*(self.shared.reserved - own), *self.shared.classes}, record.name, 0
         while unique in taken:
             number += 1
-            unique = f"{name}_{number}"
-        self.shared.classes.add(unique)
+            unique = f"{record.name}_{number}"
+        self.shared.classes[unique] = record.doc
         return unique
 
     def declare_meshes(self) -> None:

@@ -251,6 +251,8 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return INSTEAD[str(token)]
     if token.type == "NAME" and expected == {"STRING"}:
         return 'a file is named in quotes: import "layers.shard"'
+    if token.type in ("STRING", "LONG_STRING") and expected == {"NAME", "_DEDENT"}:
+        return "a docstring stands above the fields"
     if token.type == "STRING" and "NAME" in expected:
         return "names are written without quotes"
     if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:

@@ -170,21 +170,21 @@ def test_imports(client: Client) -> None:
 
 def test_records(client: Client) -> None:
     text = (
-        "record Layer:\n    up: f32[8, 16]\n    down: f32[16, 8]\n"
+        "record Layer:\n    'Two products.'\n    up: f32[8, 16]\n    down: f32[16, 8]\n"
         "record Model:\n    first: Layer\n    rest: Layer[3]\n"
         "def main(x: f32[4, 8], model: Model):\n    h = x @ model.first.up\n"
         "    for layer in model.rest carrying h:\n        h = h @ layer.down @ layer.up\n    return h\n"
     )
     client.open("records.shard", text)
     assert client.diagnostics("records.shard", 1) == []
-    assert client.words("records.shard", 8, 25) == {"up": "up: f32[8, 16]", "down": "down: f32[16, 8]"}
-    assert client.definition("records.shard", 8, 25) == ("records.shard", 2, 5)
-    assert client.definition("records.shard", 7, 31) == ("records.shard", 4, 8)
-    weights = client.hover("records.shard", 7, 24)
+    assert client.words("records.shard", 9, 25) == {"up": "up: f32[8, 16]", "down": "down: f32[16, 8]"}
+    assert client.definition("records.shard", 9, 25) == ("records.shard", 3, 5)
+    assert client.definition("records.shard", 8, 31) == ("records.shard", 5, 8)
+    weights = client.hover("records.shard", 8, 24)
     assert weights is not None and all(f"model_{name}: " in weights for name in ("first_up", "rest_down"))
-    layer = client.hover("records.shard", 9, 9)
+    layer = client.hover("records.shard", 10, 9)
     assert layer is not None and "layer_up: f32[8, 16]" in layer
-    hover = client.hover("records.shard", 10, 9)
+    hover = client.hover("records.shard", 11, 9)
     assert hover is not None and "h: f32[4, 16]" in hover
 
 

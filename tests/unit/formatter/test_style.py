@@ -8,9 +8,10 @@ import pytest
 
 from shardc.diagnostics import ShardcError
 from shardc.formatter import formatted
+from tests.unit.formatter.programs import PAGES, ROOT, examples
 
 HERE = Path(__file__).parent
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def test_everything() -> None:
@@ -60,6 +61,12 @@ def test_a_wrong_program_is_an_error() -> None:
 def test_examples_are_formatted(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert formatted(text, path.name) == text
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_programs_of_pages_are_formatted(page: Path) -> None:
+    for text in examples(page):
+        assert formatted(text, page.name) == text
 
 
 def test_one_name_keeps_its_comma() -> None:
