@@ -12,6 +12,7 @@ from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
 
 from shardc import api
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
 from shardc.graph.trees import arguments_of
@@ -179,6 +180,7 @@ def _entry(dim: Dim, mesh: Mesh) -> Any:
     return names[0] if len(names) == 1 else tuple(names)
 
 
+@no_garbage_collection()
 def lowered(
     traced: Any,
     options: Options,
