@@ -94,9 +94,7 @@ class Declarations:
         else:
             self.types.no_sizes[constant.name] = describe(value)
 
-    def _check_above(
-        self, declared: s.SizeDef | s.ConstDef, below: Sequence[s.SizeDef | s.ConstDef]
-    ) -> None:
+    def _check_above(self, declared: s.SizeDef | s.ConstDef, below: Sequence[s.SizeDef | s.ConstDef]) -> None:
         """An error if a value uses its own name, or one that is declared further down."""
         parts = list(_parts(declared.value))
         own = {target.name for one in parts if isinstance(one, s.Comprehension) for target in one.targets}
