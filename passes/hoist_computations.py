@@ -59,10 +59,11 @@ class HoistComputations(GraphPass):
     name = "hoist-computations"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        loops = [op for op in shared.module.walk() if isinstance(op, WhileOp) and not _is_per_device(op)]
+        snap = shared.snapshot()
+        loops = [op for op in snap.ops if isinstance(op, WhileOp) and not _is_per_device(op)]
         if not loops:
             return False
-        costly, movable = _kinds(shared.snapshot())
+        costly, movable = _kinds(snap)
         return any([_hoist(loop, costly, movable) for loop in reversed(loops)])
 
 
