@@ -31,9 +31,12 @@ START = 10**3  # femtoseconds to start a collective: of equally quick plans, tha
 GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpWork:
-    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses."""
+    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses.
+
+    Equal operations may share it.
+    """
 
     op: Op
     operations: int
@@ -81,6 +84,7 @@ class Rates:
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
         self._times: dict[tuple[object, ...], int] = {}
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
+        self._works: dict[tuple[OpWork, Choice], float] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
@@ -138,7 +142,11 @@ class Rates:
         return round(self.tick * self._alone(work, choice))
 
     def _alone(self, work: OpWork, choice: Choice) -> float:
-        return self.machine.work(work.operations / float(choice.parts), work.rate, work.bytes_of(choice))
+        key = work, choice
+        if key not in self._works:
+            arithmetic = work.operations / float(choice.parts)
+            self._works[key] = self.machine.work(arithmetic, work.rate, work.bytes_of(choice))
+        return self._works[key]
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
