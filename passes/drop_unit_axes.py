@@ -35,7 +35,7 @@ class DropUnitAxes(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         builder = IRBuilder(shared.module)
-        ops = [op for op in shared.module.walk() if has(op.name, Trait.ALONG_AXES)]
+        ops = [op for op in shared.snapshot().ops if has(op.name, Trait.ALONG_AXES)]
         return any([_drop(builder, op) for op in ops])
 
 

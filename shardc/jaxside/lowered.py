@@ -12,11 +12,13 @@ from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
 
 from shardc import api
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
 from shardc.graph.trees import arguments_of
 from shardc.jaxside.callbacks import HostFunctions, check
-from shardc.jaxside.placement import abstract, equations, meshes_in, on_devices
+from shardc.jaxside.own_main import own_main
+from shardc.jaxside.placement import AnyMesh, abstract, equations, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options
@@ -44,7 +46,7 @@ class Lowered:
     program: api.Program
     results: Any
     options: Options
-    known: tuple[JaxMesh, ...] = ()
+    known: tuple[AnyMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
     captured: tuple[Any, ...] = field(default=(), repr=False)
     stage: Callable[[], Any] | None = field(default=None, repr=False)
@@ -129,7 +131,7 @@ class Lowered:
         if sharding is None:
             return None
         mesh, sizes = self.device_mesh, dict(sharding.mesh.axes)
-        if mesh.axis_names != tuple(sizes):
+        if isinstance(mesh, JaxMesh) and mesh.axis_names != tuple(sizes):
             mesh = JaxMesh(mesh.devices.reshape(tuple(sizes.values())), tuple(sizes))
         entries = [_entry(dim, sharding.mesh) for dim in sharding.dims]
         while entries and entries[-1] is None:
@@ -137,16 +139,17 @@ class Lowered:
         return NamedSharding(mesh, PartitionSpec(*entries))
 
     @cached_property
-    def device_mesh(self) -> JaxMesh:
+    def device_mesh(self) -> AnyMesh:
         """The mesh that the program runs on."""
         return on_devices(self.program.module.mesh, self.known)
 
     @cached_property
     def run(self) -> Callable[..., Any]:
         """The emitted program's `main` of the function's arguments, on the devices of the user's mesh."""
+        main = own_main(self.program)
         mesh = self.device_mesh
         setattr(self.program.module, "mesh", lambda: mesh)
-        return partial(self.program.main, *self.captured) if self.captured else self.program.main
+        return partial(main, *self.captured) if self.captured else main
 
     def nested(self, leaves: Sequence[Any]) -> list[Any]:
         """The arguments of `run` that have these leaves."""
@@ -177,11 +180,12 @@ def _entry(dim: Dim, mesh: Mesh) -> Any:
     return names[0] if len(names) == 1 else tuple(names)
 
 
+@no_garbage_collection()
 def lowered(
     traced: Any,
     options: Options,
     file: str,
-    known: Iterable[JaxMesh] = (),
+    known: Iterable[AnyMesh] = (),
     prove: bool | None = None,
     captured: tuple[Any, ...] = (),
 ) -> Lowered:

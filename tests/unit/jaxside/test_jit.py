@@ -123,28 +123,6 @@ def test_static_arguments_choose_the_program(pod, draw):
     same(compiled(x, 3, kind="times"), draw(8, 4) * 3)
 
 
-def test_captured_arrays_stay_split(pod, draw):
-    w, params = pod.put(draw(16, 32), None, "model"), {"b": pod.put(draw(32), "model")}
-
-    def layer(n, x, *, scale):
-        return jnp.tanh(x @ w + params["b"]) * scale * n
-
-    x = draw(8, 16)
-    options = {"static_argnums": 0, "in_shardings": pod.way("data")}
-    program = shardc.jit(lambda n, x: layer(n, x, scale=3.0), **options).lower(2, x)
-    assert program.in_shardings == (pod.way("data"),)
-    assert program.out_shardings == pod.way("data", "model")
-    step = shardc.jit(layer, static_argnums=0)
-    source = step.lower(2, x, scale=3.0).source
-    assert "def device_main(w, params_b, x, scale):" in source
-    assert "jnp.array(" not in source
-    same(step(2, x, scale=3.0), layer(2, x, scale=3.0))
-    same(
-        jax.grad(lambda x: step(2, x, scale=3.0).sum())(x),
-        jax.grad(lambda x: layer(2, x, scale=3.0).sum())(x),
-    )
-
-
 def test_donated_arguments_are_gone(pod, draw):
     compiled = shardc.jit(lambda x, y: x + y, donate_argnums=0)
     x, y = pod.put(draw(8, 4), "data"), pod.put(draw(8, 4), "data")
