@@ -18,8 +18,9 @@ from xdsl.rewriter import Rewriter
 
 from shardc.dialects.arrays import is_array
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.convert import python_of, spmd_axes
+from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
+from shardc.dialects.op_attributes import spmd_axes
 from shardc.dialects.shardings import axis_named
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh
