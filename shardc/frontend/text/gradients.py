@@ -102,7 +102,12 @@ def vjp(e: Emitter, fun: FunctionName, *primals: Value) -> Value:
     place = e.builder.place
 
     def over(captured: tuple[Value, ...]) -> FunctionName:
-        def apply(cotangent: Value) -> Value:
+        def apply(*cotangents: Value) -> Value:
+            if len(cotangents) != 1:
+                hint = "of several results, their tuple: pull((a, b))"
+                count = plural(len(cotangents), "argument")
+                raise e.error(f"the vjp of {fun.name} takes one cotangent, and is given {count}", hint)
+            (cotangent,) = cotangents
             given = _like(e, f"what {fun.name} returns", cotangent, made.value)
             return made.pull(given, None if e.builder.place is place else tensors_of(captured))
 
