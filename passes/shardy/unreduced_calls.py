@@ -23,6 +23,7 @@ from shardc.dialects.sdy import SDY
 from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.sdy_refs import AxisRef, ShardingRef
 from shardc.dialects.shardings import SHARDING
+from shardc.ops import sdy
 from shardc.passes.shardy.call_graph import called, calls_of, functions_of
 from shardc.passes.shardy.call_shardings import set_results
 from shardc.passes.shardy.values import open_like, ref_of_value, set_ref
@@ -102,7 +103,7 @@ def check_unreduced(module: ModuleOp) -> None:
 
 
 _NOT_REDUCED = (
-    " without a blessed operation (e.g., sdy.reshard). "
+    f" without a blessed operation (e.g., {sdy.reshard.name}). "
     "This is an invalid transition from unreduced to reduced."
 )
 """In Shardy's words, as -verify-diagnostics compares them."""
@@ -132,7 +133,7 @@ def _check_kept(op: Operation) -> None:
             raise ShardcError(
                 f"'{op.name}' op dropped unreduced axis '{axis.name}'{_NOT_REDUCED}",
                 location_of(op.location),
-                "an sdy.all_reduce before it makes the sum whole",
+                f"an {sdy.all_reduce.name} before it makes the sum whole",
             )
 
 

@@ -13,7 +13,7 @@ from typing import Any, cast
 from shardc.forms.factors import looked_up, written
 from shardc.forms.plain import SIZED
 from shardc.forms.registry import form
-from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread
+from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread, wide
 from shardc.graph import GatherDims, ScatterDims, TensorType
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
@@ -37,6 +37,7 @@ def gather(site: Site) -> list[Any]:
     if not split:
         return site.plain(None, **attrs)
     b = site.builder
+    indices = wide(b, indices)
     mine = None
     for dim in split:
         block = b.type_of(table).shape[dim]
@@ -66,8 +67,10 @@ def scatter(site: Site) -> list[Any]:
     count = len(site.op.results)
     tables, indices, updates = site.operands[:count], site.operands[count], site.operands[count + 1 :]
     b = site.builder
+    split = _split(site, list(numbers.inserted_window_dims))
+    indices = wide(b, indices) if split else indices
     first: list[Any] = []
-    for dim in _split(site, list(numbers.inserted_window_dims)):
+    for dim in split:
         block = b.type_of(tables[0]).shape[dim]
         axes = _axes(site, dim)
         if dim in numbers.scatter_dims_to_operand_dims:
