@@ -121,9 +121,19 @@ class Network:
         }
 
     def settle(self, columns: Vector) -> bool:
-        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be."""
+        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be.
+
+        Where one is, also those of all copies from and to its two layouts, of which one may be made instead.
+        """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
-        changed = [
-            self.prices.settle(made.type, source, target, made.manual) for made, source, target in used
-        ]
-        return any(changed)
+        changed = [arc for arc in used if self._settle(arc)]
+        near = {(made.type, made.manual, at) for made, *ends in changed for at in ends}
+        for arc in self.arcs.values() if changed else ():
+            made, *ends = arc
+            if any((made.type, made.manual, at) in near for at in ends):
+                self._settle(arc)
+        return bool(changed)
+
+    def _settle(self, arc: Arc) -> bool:
+        made, source, target = arc
+        return self.prices.settle(made.type, source, target, made.manual)
