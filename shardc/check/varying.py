@@ -20,8 +20,8 @@ from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
 from shardc.check.site import CheckedOp
 from shardc.check.state import REDUCERS, SAME, AxisParts, State
 from shardc.diagnostics import collecting
-from shardc.graph import Graph, Location, Node, Region, walk
-from shardc.layout import Axis, Mesh, Sharding
+from shardc.graph import Graph, Node, Region, walk
+from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, func, has, hlo, sdy
 
 
@@ -62,76 +62,13 @@ def check_body(graph: Graph, node: Node) -> VaryingTypes:
 
     Warns where a reduction combines copies.
     """
-    parts = _parts(graph, node)
+    parts = parts_of(graph, node)
     states: dict[int, State] = {}
-    _Checker(graph, parts, frozenset(), states).manual_computation(node)
+    Checker(graph, parts, frozenset(), states).manual_computation(node)
     return VaryingTypes(graph, parts, states)
 
 
-class StatesSoFar:
-    """The states of per-device code that is still being written: bodies in bodies, outermost first."""
-
-    def __init__(
-        self,
-        graph: Graph,
-        mesh: Mesh,
-        manual: frozenset[str],
-        shardings: Sequence[Sharding],
-        regions: Sequence[Region],
-    ) -> None:
-        reached = list(_reached(graph, regions, set()))
-        axes = [axis for node in reached for axis in cast(Sequence[Axis], node.attrs.get("axes", ()))]
-        axes += [axis for sharding in shardings for axis in sharding.axes()]
-        self.parts = AxisParts(mesh, axes, Location())
-        self.states: dict[int, State] = {}
-        self._checker = _Checker(graph, self.parts, manual, self.states)
-
-    def entering(self, shardings: Sequence[Sharding]) -> list[State]:
-        """The states of blocks that lie so."""
-        return [entering(sharding, SAME, self.parts, self._checker.manual) for sharding in shardings]
-
-    def region(self, region: Region, args: Sequence[State]) -> None:
-        """Go through a body, which has no end yet."""
-        self.states.update(zip(region.args, args, strict=True))
-        with collecting():
-            for node in region.nodes:
-                self.states.update(zip(node.results, self._checker.node(node), strict=True))
-
-
-class VaryingBody:
-    """The states of the values of a region whose arguments have the given ones, without warnings.
-
-    `manual` names the axes that the code around it is written over, and `parts` are those of that code; by
-    default the region is of whole tensors, and the per-device code inside it has parts of its own.
-    """
-
-    def __init__(
-        self,
-        graph: Graph,
-        region: Region,
-        parts: AxisParts | None,
-        manual: frozenset[str],
-        states: Sequence[State],
-    ) -> None:
-        self.states: dict[int, State] = {}
-        self.parts: dict[int, AxisParts] = {}
-        """The parts of the axes in each sdy.manual_computation, by its node."""
-        nested: set[int] = set()
-        with collecting():
-            if parts is not None:
-                _Checker(graph, parts, manual, self.states).region(region, states)
-            for node in walk(region):
-                if node.name != sdy.manual_computation.name or node.id in nested:
-                    continue
-                inside = {n.id for n in walk(node.regions[0]) if n.name == node.name}
-                own = parts or _parts(graph, node)
-                self.parts.update(dict.fromkeys((node.id, *inside), own))
-                nested |= inside
-                if parts is None:
-                    _Checker(graph, own, manual, self.states).manual_computation(node)
-
-
-class _Checker:
+class Checker:
     """Walks regions in order; `states` fills up."""
 
     def __init__(
@@ -170,7 +107,7 @@ class _Checker:
             entering(sharding, outside, self.parts, manual)
             for sharding, outside in zip(shardings, self.site(node).states, strict=True)
         ]
-        inner = _Checker(self.graph, self.parts, manual, self.states)
+        inner = Checker(self.graph, self.parts, manual, self.states)
         results = inner.region(region, args)
         returned = inner.site(region.nodes[-1])
         for index in range(len(results)):
@@ -223,7 +160,7 @@ class _Checker:
 
     def _no_waiting(self, predicate: State, regions: Sequence[Region], which: str) -> None:
         """ShardcError where devices wait for others that went another way."""
-        for node in _reached(self.graph, regions, set()) if predicate.varies else ():
+        for node in reached(self.graph, regions, set()) if predicate.varies else ():
             apart = self.parts.of(cast(Sequence[Axis], node.attrs.get("axes", ()))) & predicate.varies
             if apart and has(node.name, Trait.COLLECTIVE):
                 site, over = self.site(node), self.parts.text(apart)
@@ -285,27 +222,27 @@ def _shardings(node: Node) -> list[Sharding]:
     ]
 
 
-def _parts(graph: Graph, node: Node) -> AxisParts:
+def parts_of(graph: Graph, node: Node) -> AxisParts:
     """The axes cut as the shardings and the operations of the body need it."""
-    reached = list(_reached(graph, node.regions, set()))
-    named = [axis for inner in reached for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
+    nodes = list(reached(graph, node.regions, set()))
+    named = [axis for inner in nodes for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
     shardings = [
         sharding
-        for manual in (node, *(inner for inner in reached if inner.name == node.name))
+        for manual in (node, *(inner for inner in nodes if inner.name == node.name))
         for sharding in _shardings(manual)
     ]
     mesh = shardings[0].mesh if shardings else next(iter(graph.meshes.values()))
     return AxisParts(mesh, [*named, *(axis for sharding in shardings for axis in sharding.axes())], node.loc)
 
 
-def _reached(graph: Graph, regions: Sequence[Region], called: set[str]) -> Iterator[Node]:
+def reached(graph: Graph, regions: Sequence[Region], called: set[str]) -> Iterator[Node]:
     """The operations of regions and of the functions called from them."""
     for node in (node for region in regions for node in walk(region)):
         yield node
         callee = cast(str, node.attrs.get("callee", "")) if node.name == func.call.name else ""
         if callee and callee not in called:
             called.add(callee)
-            yield from _reached(graph, [graph.functions[callee].body], called)
+            yield from reached(graph, [graph.functions[callee].body], called)
 
 
 TYPING_RULES: dict[str, Callable[[CheckedOp], list[State]]] = {
@@ -320,10 +257,10 @@ TYPING_RULES: dict[str, Callable[[CheckedOp], list[State]]] = {
     hlo.partition_id.name: device_number,
 }
 
-CONTROL: dict[str, Callable[[_Checker, Node], list[State]]] = {
-    func.call.name: _Checker.call,
-    sdy.manual_computation.name: _Checker.manual_computation,
-    hlo.case.name: _Checker.branch,
-    hlo.if_.name: _Checker.branch,
-    hlo.while_.name: _Checker.loop,
+CONTROL: dict[str, Callable[[Checker, Node], list[State]]] = {
+    func.call.name: Checker.call,
+    sdy.manual_computation.name: Checker.manual_computation,
+    hlo.case.name: Checker.branch,
+    hlo.if_.name: Checker.branch,
+    hlo.while_.name: Checker.loop,
 }
