@@ -8,7 +8,7 @@ The graph is read when a pass first asks for it and kept until a pass changes th
     shared.drop()            # the module has changed
     shared.snapshot()        # reads
 
-So are the types of its per-device code: `shared.varying()`. Notes that neither depends on are changed in both:
+So are the types of its per-device code: `shared.varying()`. Notes on which neither depends change in both:
 
     op.attributes.pop("shardc.call")
     shared.noted("shardc.call")
@@ -63,7 +63,7 @@ class SharedGraph:
         return types
 
     def noted(self, name: str) -> None:
-        """The attribute `name`, a note of shardc's, has changed in the module: say it in the graph that is held."""
+        """The attribute `name`, a note of shardc's, has changed in the module: say so in the graph too."""
         if self._held is None:
             return
         ops, renoted = self._held.ops, dict[tuple[int, object], tuple[Attrs, Attrs]]()

@@ -83,6 +83,8 @@ def _declaration(analysis: Analysis, found: Definition) -> str:
 def _head(found: Definition) -> str:
     if isinstance(found.node, s.Function):
         return f"def {found.name}({', '.join(parameter.name for parameter in found.node.parameters)})"
+    if isinstance(found.node, s.Parameter):
+        return f"{found.name}: {type_text(found.node.type)}"
     return f"{found.kind} {found.name}"
 
 

@@ -16,7 +16,7 @@ from shardc.frontend.text import parse
 from tests.unit.formatter.programs import programs
 
 PROGRAMS = programs()
-_QUOTED = re.compile(r'"""(?:.|\n)*?"""|"[^"\n]*"|\'[^\'\n]*\'')
+_QUOTED = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'')
 
 
 def comments(text: str) -> list[str]:

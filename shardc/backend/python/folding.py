@@ -30,11 +30,11 @@ from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.library_idioms import MATCHERS
-from shardc.backend.python.modulo import divided, floored
+from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
-from shardc.graph import Dense, Graph, Node, Region, identity, is_integer
+from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -225,36 +225,6 @@ def _inside(folder: _Folder, start: int, size: int) -> bool:
     return found is not None and found[0] >= 0 and found[1] < size
 
 
-def _modulo(folder: _Folder, node: Node) -> Node | None:
-    """Python's % is the remainder where nothing is negative."""
-    known = [bounds(value, folder.made, folder.counters) for value in node.operands]
-    least = [-1 if found is None else found[0] for found in known]
-    return replace(node, name=idiom.modulo.name) if least[0] >= 0 and least[1] > 0 else None
-
-
-def _remainder(folder: _Folder, node: Node) -> Node | None:
-    """% and // as the language means them, whatever the divisor."""
-    rest = divided(node, folder.made, folder.splat)
-    if rest is not None:
-        return Node(node.id, idiom.remainder.name, rest.operands, node.results, {}, (), node.loc)
-    whole = floored(node, folder.made, folder.splat)
-    if whole is None or not is_integer(folder.graph.type(node.results[0]).dtype):
-        return None
-    return Node(node.id, idiom.floored.name, whole.operands, node.results, {}, (), node.loc)
-
-
-def _by_positive(folder: _Folder, node: Node) -> Node | None:
-    """The same of integers by a positive number, which NumPy and JAX mean alike."""
-    made = _remainder(folder, node)
-    if made is None or not is_integer(folder.graph.type(node.results[0]).dtype):
-        return None
-    number = folder.splat(made.operands[1])
-    if number is None or int(cast(int, number)) <= 0:
-        return None
-    positive = idiom.modulo if made.name == idiom.remainder.name else idiom.floor_divide
-    return replace(made, name=positive.name)
-
-
 def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
     """Indices from the end are negative; that of a device or a loop is not."""
     test = folder.made.get(node.operands[0])
@@ -283,8 +253,8 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
     hlo.reshape.name: (_keepdims, _layer, _item, _take_of_ones),
     hlo.reduce.name: (_argmax,),
-    hlo.remainder.name: (_modulo,),
-    hlo.select.name: (_by_positive, _remainder, _counted_from_the_start),
+    hlo.remainder.name: (modulo,),
+    hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (take, at_one_place),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_update_slice.name: (_put_layer,),

@@ -19,7 +19,7 @@ from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.highs import Rows, Vector
-from shardc.planning.program.prices import Prices
+from shardc.planning.program.prices import Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
 
@@ -75,11 +75,17 @@ class Network:
         self.rows.put([at] * len(columns), columns, 1)
         self.rows.put([at] * len(less), less, -1)
 
-    def copy(self, arc: Arc, integral: bool = False) -> int:
+    def free_columns(self, count: int) -> range:
+        """New columns that cost nothing."""
+        start = len(self.integral)
+        for column, value in ((self.integral, False), (self.ticks, 0.0), (self.count, 0)):
+            column += [value] * count
+        return range(start, start + count)
+
+    def copy(self, arc: Arc, price: Price, integral: bool = False) -> int:
         """A column for a copy."""
-        made, source, target = arc
-        ticks, count = self.prices(made.type, source, target, made.manual)
-        column = self.column(integral, made.trips * ticks, made.trips * count)
+        trips, (ticks, count) = arc[0].trips, price
+        column = self.column(integral, trips * ticks, trips * count)
         self.arcs[column] = arc
         return column
 

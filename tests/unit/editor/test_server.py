@@ -188,6 +188,39 @@ def test_records(client: Client) -> None:
     assert hover is not None and "h: f32[4, 16]" in hover
 
 
+def test_records_of_other_files(client: Client) -> None:
+    layers = (
+        "record Dense:\n    'A product.'\n    w: f32[8, 8]\n    b: f32[8]\n"
+        "record Two:\n    first: Dense\n    rest: Dense[3]\n"
+    )
+    client.open("dense.shard", layers + "def f(x: f32[8]):\n    return x\n")
+    main = (
+        'from "dense.shard" import Two as Pair\nimport "dense.shard" as nn\n'
+        "def main(x: f32[8], two: Pair, one: nn.Dense):\n"
+        "    y = x @ one.w\n    return y @ two.first.w\n"
+    )
+    client.open("main.shard", main)
+    assert client.diagnostics("main.shard", 1) == []
+    assert client.words("main.shard", 4, 17) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    assert client.words("main.shard", 5, 20) == {"first": "first: Dense", "rest": "rest: Dense[3]"}
+    assert client.words("main.shard", 5, 26) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    assert client.definition("main.shard", 4, 17) == ("dense.shard", 3, 5)
+    assert client.definition("main.shard", 5, 21) == ("dense.shard", 6, 5)
+    field = client.hover("main.shard", 4, 17)
+    assert field is not None and "w: f32[8, 8]" in field
+    loops = main.replace(
+        "    return", "    for i, layer in enumerate(two.rest) carrying y:\n        y = layer.\n    return"
+    )
+    client.change("main.shard", loops, 2)
+    assert client.words("main.shard", 6, 19) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    made = main.replace("    return", "    own = nn.Dense(one.w, x)\n    y = own.\n    return")
+    client.change("main.shard", made, 3)
+    assert client.words("main.shard", 6, 13) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    client.change("main.shard", main, 4)
+    record = client.hover("main.shard", 3, 41)
+    assert record is not None and "A product." in record
+
+
 def test_unicode_tabs_and_line_ends(client: Client) -> None:
     """Columns of the protocol count UTF-16."""
     text = 'def main(x: f32[4]):\r\n    assert 2 > 1, "😀ü\u2028"  # 😀\r\n    return x + yy\r\n'

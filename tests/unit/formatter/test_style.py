@@ -40,6 +40,11 @@ def test_a_long_text_in_quotes_stays() -> None:
     assert formatted(text, "a.shard") == 'def f(x):\r\n    """one\r\n  two"""\r\n    return x\r\n'
 
 
+def test_comments_behind_texts_of_several_lines() -> None:
+    text = "def f(x):\n    '''# one\n    it's two'''#three\n    return x\n"
+    assert formatted(text, "a.shard") == text.replace("#three", "  # three")
+
+
 def test_long_chains() -> None:
     text = "def f(x):\n    return x" + " + x" * 5000 + "\n"
     assert formatted(text, "a.shard") == text
