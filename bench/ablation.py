@@ -41,7 +41,7 @@ Figures = dict[str, tuple[int, int, float]]
 
 MOVES: dict[str, tuple[ModuleType, str, Callable[..., object]]] = {
     "single operations": (improve, "settle", lambda problem: None),
-    "own layouts first": (improve, "_stay", lambda problem: None),
+    "own layouts first": (improve, "_stay", lambda problem, strict: None),
     "integer program": (improve, "perfect", lambda problem: False),
     "data before state": (improve, "data_first", lambda graph: {}),
     "axis by axis": (improve, "by_axis", lambda problem: None),
