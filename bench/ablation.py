@@ -41,9 +41,10 @@ Figures = dict[str, tuple[int, int, float]]
 
 MOVES: dict[str, tuple[ModuleType, str, Callable[..., object]]] = {
     "single operations": (improve, "settle", lambda problem: None),
-    "own layouts first": (improve, "_stay", lambda problem: None),
+    "own layouts first": (improve, "_stay", lambda problem, strict: None),
     "integer program": (improve, "perfect", lambda problem: False),
-    "second start": (improve, "_start_again", lambda problem: None),
+    "data before state": (improve, "data_first", lambda graph: {}),
+    "axis by axis": (improve, "by_axis", lambda problem: None),
     "results like arguments": (improve, "argument_layouts", lambda problem: {}),
 }
 """Move -> where it is, and what stands in for it when it is left out."""

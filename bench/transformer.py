@@ -52,7 +52,8 @@ Counts = tuple[int, int, int]  # all-gathers, all-reduces, reduce-scatters
 
 @dataclass(frozen=True)
 class Size:
-    """`width` and `hidden` are a layer's, `heads` divide `width`; the rest is the data's."""
+    """`width` and `hidden` are a layer's, `heads` divide `width`; the rest is the data's. `mesh` is how many
+    devices data and model have."""
 
     layers: int = 2
     width: int = 128
@@ -61,6 +62,7 @@ class Size:
     batch: int = 32
     length: int = 16
     vocabulary: int = 512
+    mesh: tuple[int, int] = (2, 4)
 
 
 @dataclass(frozen=True)
@@ -178,7 +180,7 @@ def over_data(spec: tuple[str | None, ...]) -> tuple[str | None, ...]:
 
 def text(name: str, schedule: str, size: Size) -> str:
     """The training step's StableHLO, as jax.jit lowers it."""
-    model, mesh = MODELS[name], AbstractMesh((2, 4), ("data", "model"))
+    model, mesh = MODELS[name], AbstractMesh(size.mesh, ("data", "model"))
     layer = model.shapes(size)
     shapes: Params = {f"layer{i:02}": layer for i in range(size.layers)}
     if model.embedding:

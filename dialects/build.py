@@ -20,17 +20,17 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.irdl import IRDLOperation
 
 from shardc.dialects.context import make_context
-from shardc.dialects.convert import attribute_of, sdy_axes, spmd_axes
-from shardc.dialects.derive import attribute
+from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate
+from shardc.dialects.op_attributes import op_attributes
 from shardc.dialects.shardings import mesh_attr
-from shardc.dialects.sidecars import set_function_shardings, sidecar
+from shardc.dialects.sidecars import set_function_shardings
 from shardc.dialects.types import attr_of_type, type_of
 from shardc.dialects.verify import enclosing_mesh, module_meshes
 from shardc.graph.builder import Body
 from shardc.graph.types import UNKNOWN, Location, TensorType
 from shardc.layout import Mesh, Sharding
-from shardc.ops import find, func, hlo, infer, sdy
+from shardc.ops import func, hlo, infer, sdy
 
 Value = SSAValue
 
@@ -135,7 +135,7 @@ class IRBuilder:
             results=results,
             region_results=region_results,
         )
-        properties, attributes = self._split(cls, name, attrs)
+        properties, attributes = op_attributes(cls, attrs, self.current_mesh)
         op = cls.create(
             operands=operands,
             result_types=[attr_of_type(type) for type in types],
@@ -171,35 +171,6 @@ class IRBuilder:
     def ret(self, values: Sequence[Value], name: str = func.return_.name) -> None:
         """Build the terminator of the current block."""
         self.insert(self._class(name).create(operands=list(values)))
-
-    def _split(
-        self, cls: type[IRDLOperation], name: str, attrs: Mapping[str, object]
-    ) -> tuple[dict[str, Attribute], dict[str, Attribute]]:
-        """Properties and other attributes, as the operation's definition has them."""
-        definition = cls.get_irdl_definition()
-        properties: dict[str, Attribute] = {}
-        attributes: dict[str, Attribute] = {}
-        for key, value in attrs.items():
-            attr = self._attribute(name, key, value, attrs)
-            if key in definition.properties:
-                properties[key] = attr
-            elif key in definition.attributes or "." in key:
-                attributes[key] = attr
-            else:
-                known = ", ".join([*definition.properties, *definition.attributes]) or "none"
-                raise ValueError(f"{name} has no attribute {key}; it has {known}")
-            attributes.update(sidecar(key, value))
-        return properties, attributes
-
-    def _attribute(self, name: str, key: str, value: object, attrs: Mapping[str, object]) -> Attribute:
-        if name.startswith("spmd.") and key == "axes":
-            return spmd_axes(value, self.current_mesh())  # pyright: ignore[reportArgumentType]
-        sharding = attrs.get("out_sharding")
-        if name.startswith("sdy.") and isinstance(sharding, Sharding):
-            axes = sdy_axes(key, value, sharding.mesh)
-            if axes is not None:
-                return axes
-        return attribute(find(name), key, value) or attribute_of(key, value)
 
     def current_mesh(self) -> Mesh:
         """The mesh that axis names belong to at the insertion point; ValueError if that is open."""

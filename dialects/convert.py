@@ -45,7 +45,6 @@ from shardc.dialects.shardings import (
     attr_of,
     axis_named,
     axis_of,
-    axis_ref,
     per_value,
     sharding_of,
 )
@@ -66,8 +65,7 @@ from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.dialects.types import attr_of_type
 from shardc.graph.attrs import ConvDims, Dense, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import DTYPES, TensorType
-from shardc.layout import Axis, LayoutError, Mesh, Sharding
-from shardc.layout.sharding import text_of
+from shardc.layout import LayoutError, Mesh, Sharding
 
 # Reading
 
@@ -211,26 +209,6 @@ def _tuple(value: tuple[object, ...]) -> Attribute:
     if all(isinstance(item, Sharding) for item in value):
         return per_value(cast("tuple[Sharding, ...]", value))
     return ArrayAttr([attribute_of("", item) for item in value])
-
-
-def sdy_axes(name: str, value: Any, mesh: Mesh) -> Attribute | None:
-    """The attribute of an sdy collective that lists axes; None if `name` is no such."""
-    if name in ("gathering_axes", "slicing_axes", "reduce_scatter_axes"):
-        return AxisListsAttr(tuple(tuple(axis_ref(axis, mesh) for axis in axes) for axes in value))
-    if name == "params":
-        return AllToAllParamsAttr(
-            tuple((tuple(axis_ref(a, mesh) for a in axes), s, t) for axes, s, t in value)
-        )
-    if name == "reduction_axes" or (name == "axes" and all(isinstance(axis, Axis) for axis in value)):
-        return AxesAttr(tuple(axis_ref(axis, mesh) for axis in value))
-    if name == "axes":
-        return AxisListsAttr(tuple(tuple(axis_ref(axis, mesh) for axis in axes) for axes in value))
-    return None
-
-
-def spmd_axes(value: tuple[Axis, ...], mesh: Mesh) -> Attribute:
-    """`["x", "y:(1)2"]`, as spmd operations name axes."""
-    return ArrayAttr([StringAttr(text_of(axis, mesh)) for axis in value])
 
 
 # The tables

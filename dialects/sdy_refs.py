@@ -7,11 +7,14 @@ before `@pod` is known. `shardings.py` turns them into `layout.Sharding` and bac
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TypeVar
 
 from xdsl.parser import AttrParser
 from xdsl.utils.mlir_lexer import MLIRLexer
 
 from shardc.layout import KINDS
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +154,9 @@ def _parse_priority(parser: AttrParser) -> int | None:
 
 
 def parse_mesh(parser: AttrParser) -> MeshRef:
-    """Read `<["x"=4], device_ids=[1, 0]>`."""
+    """Read `<["x"=4], device_ids=[1, 0]>`, perhaps with `#sdy.mesh` before it."""
+    if parser.lexer.input.at(parser.pos) == "#":
+        return _parse_long(parser, MeshRef, "mesh")
     with parser.in_angle_brackets():
         axes = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: _parse_mesh_axis(parser))
         ids = None
@@ -210,11 +215,16 @@ def parse_shardings(parser: AttrParser) -> tuple[ShardingRef, ...]:
 def _parse_one(parser: AttrParser) -> ShardingRef:
     if parser.lexer.input.at(parser.pos) != "#":
         return parse_sharding(parser)
+    return _parse_long(parser, ShardingRef, "sharding")
+
+
+def _parse_long(parser: AttrParser, kind: type[T], what: str) -> T:
+    """Read an attribute with its name, which must hold that kind."""
     attribute = parser.parse_attribute()
     held = getattr(attribute, "data", None)
-    if isinstance(held, ShardingRef):
+    if isinstance(held, kind):
         return held
-    parser.raise_error(f"{attribute} is no sharding")
+    parser.raise_error(f"{attribute} is no {what}")
 
 
 def parse_all_to_all(parser: AttrParser) -> AllToAll:

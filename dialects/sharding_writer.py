@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.ir import Block, BlockArgument, Operation, OpResult
 
 from shardc.dialects.shardings import PARTIAL, SHARDING, partial_of, partials_of, per_value
 from shardc.dialects.sidecars import set_function_shardings
@@ -24,20 +24,22 @@ def write_shardings(
     `results` are by function name. Arguments of inner bodies have no place for a sharding in the IR, where
     it follows from the operation around; theirs are set in the graph only.
     """
+    values = snap.graph.values
     touched: dict[int, Operation | Block] = {}
     for value, sharding in shardings.items():
-        snap.graph.values[value].sharding = sharding
+        values[value].sharding = sharding
         ssa = snap.ssa[value]
         if isinstance(ssa, OpResult):
-            touched[id(ssa.op)] = ssa.op
+            touched[value - ssa.index] = ssa.op
         elif isinstance(ssa, BlockArgument):
-            touched[id(ssa.block)] = ssa.block
-    numbers = {ssa: number for number, ssa in enumerate(snap.ssa)}
-    for target in touched.values():
+            touched[value - ssa.index] = ssa.block
+    for first, target in touched.items():
+        count = len(target.args if isinstance(target, Block) else target.results)
+        known = [value.sharding for value in values[first : first + count]]
         if isinstance(target, Block):
-            _write_arguments(snap, target, numbers)
+            _write_arguments(target, known)
         else:
-            _write_results(target, [snap.graph.values[numbers[result]].sharding for result in target.results])
+            _write_results(target, known)
     for func in snap.module.body.block.ops:
         if isinstance(func, FuncOp) and results and func.sym_name.data in results:
             new = results[func.sym_name.data]
@@ -45,10 +47,9 @@ def write_shardings(
             snap.graph.functions[func.sym_name.data].result_shardings = list(new)
 
 
-def _write_arguments(snap: Snapshot, block: Block, numbers: Mapping[SSAValue, int]) -> None:
+def _write_arguments(block: Block, shardings: Sequence[Sharding | None]) -> None:
     func = block.parent_op()
     if isinstance(func, FuncOp):
-        shardings = [snap.graph.values[numbers[arg]].sharding for arg in block.args]
         set_function_shardings(func, shardings, None)
 
 

@@ -8,16 +8,24 @@ The graph is read when a pass first asks for it and kept until a pass changes th
     shared.drop()            # the module has changed
     shared.snapshot()        # reads
 
-So are the types of its per-device code: `shared.varying()`.
+So are the types of its per-device code: `shared.varying()`. Notes on which neither depends change in both:
+
+    op.attributes.pop("shardc.call")
+    shared.noted("shardc.call")
 """
 
 from __future__ import annotations
+
+from collections.abc import Iterator
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.check.varying import VaryingTypes, check_graph
 from shardc.diagnostics import Diagnostic, collecting, warn
+from shardc.dialects.convert import python_of
 from shardc.dialects.snapshot import Snapshot, snapshot
+from shardc.graph import Graph, Node, walk
+from shardc.graph.program import Attrs
 
 
 class SharedGraph:
@@ -54,9 +62,28 @@ class SharedGraph:
             warn(each.message, each.loc, each.hint)
         return types
 
+    def noted(self, name: str) -> None:
+        """The attribute `name`, a note of shardc's, has changed in the module: say so in the graph too."""
+        if self._held is None:
+            return
+        ops, renoted = self._held.ops, dict[tuple[int, object], tuple[Attrs, Attrs]]()
+        for node in _nodes(self._held.graph):
+            attr = ops[node.id].attributes.get(name)
+            value = None if attr is None else python_of(attr)
+            if node.attrs.get(name) != value:
+                key = id(node.attrs), value
+                if key not in renoted:  # the old ones are kept, so that no others get their id
+                    others = {other: held for other, held in node.attrs.items() if other != name}
+                    renoted[key] = node.attrs, others if attr is None else {**others, name: value}
+                node.attrs = renoted[key][1]
+
     def drop(self) -> None:
         """Forget the graph: the module has changed, or the graph no longer says what the module does."""
         self._held = self._types = None
+
+
+def _nodes(graph: Graph) -> Iterator[Node]:
+    return (node for function in graph.functions.values() for node in walk(function.body))
 
 
 def _same(held: Snapshot, fresh: Snapshot) -> bool:

@@ -2,7 +2,7 @@
 
 shardc.interface = {names = ["x", "layer"],
                     takes = [unit, {fields = ["up", "down"], items = [unit, unit], record = "Layer"}],
-                    gives = unit}
+                    gives = unit, docs = {Layer = "A layer."}}
 
 A dict is a record without a name.
 """
@@ -22,8 +22,10 @@ INTERFACE = "shardc.interface"
 
 def attr_of_interface(interface: Interface) -> DictionaryAttr:
     """The attribute that says it."""
+    docs = {name: StringAttr(doc) for name, doc in interface.docs}
     return DictionaryAttr(
         {
+            **({"docs": DictionaryAttr(docs)} if docs else {}),
             "gives": _attr(interface.results),
             "names": _texts(name for name, _ in interface.parameters),
             "takes": ArrayAttr([_attr(tree) for _, tree in interface.parameters]),
@@ -38,20 +40,26 @@ def interface_of(attr: Attribute | None, arguments: int, results: int) -> Interf
     """
     match attr:
         case DictionaryAttr(
-            data={"gives": gives, "names": ArrayAttr() as names, "takes": ArrayAttr() as takes}
+            data={"gives": gives, "names": ArrayAttr() as names, "takes": ArrayAttr() as takes, **rest}
         ):
-            pass
+            docs = _docs(rest.get("docs"))
         case _:
             return None
     if len(names.data) != len(takes.data):
         return None
     try:
         trees = [_tree(one) for one in takes.data]
-        found = Interface(tuple(zip(_words(names), trees, strict=True)), _tree(gives))
+        found = Interface(tuple(zip(_words(names), trees, strict=True)), _tree(gives), docs)
     except ValueError:
         return None
     fits = leaf_count(found.arguments) == arguments and leaf_count(found.results) == results
     return found if fits else None
+
+
+def _docs(attr: Attribute | None) -> tuple[tuple[str, str], ...]:
+    if not isinstance(attr, DictionaryAttr):
+        return ()
+    return tuple((name, doc.data) for name, doc in attr.data.items() if isinstance(doc, StringAttr))
 
 
 def _attr(tree: Tree) -> Attribute:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, UnrankedTensorType
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Operation
+from xdsl.ir import Operation, Region, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from shardc.diagnostics import ShardcError
@@ -22,30 +23,53 @@ from shardc.layout import LayoutError, Mesh
 from shardc.ops import find
 from shardc.ops.custom_calls import has_rule
 
+_TENSORS = ("stablehlo.", "chlo.")
+"""What the names of operations on tensors begin with."""
+
 
 def verify(module: ModuleOp, dynamic: bool = False) -> None:
     """Raise ShardcError, with its location, for the first operation that is wrong.
 
-    Of operations that share class, types and attributes, one is checked. `dynamic`: tensors of dynamic shape
-    may pass through what has no factor rule: calls, loops, barriers, unknown operations.
+    Of operations that share class, types, attributes and bodies, one is checked. `dynamic`: tensors of
+    dynamic shape may pass through what has no factor rule: calls, loops, barriers, unknown operations.
     """
-    seen: set[tuple[object, ...]] = set()
     functions = {op.sym_name.data: op for op in module.ops if isinstance(op, FuncOp)}
-    meshes = _meshes(module)
-    for op in module.walk():
+    _Verifier(functions, _meshes(module), dynamic).operation(module)
+
+
+@dataclass
+class _Verifier:
+    """Checks operations in order, each before what is in it."""
+
+    functions: Mapping[str, FuncOp]
+    meshes: Mapping[str, Mesh]
+    dynamic: bool
+    seen: set[tuple[object, ...]] = field(default_factory=set[tuple[object, ...]])
+
+    def operation(self, op: Operation) -> None:
+        """Check an operation and what is in it."""
+        _check_stated(op, self.meshes)
         key = _look(op)
-        _check_stated(op, meshes)
-        if (key is not None and key in seen) or _is_right_call(op, functions):
-            continue
+        if key is not None and key in self.seen:
+            return
+        if not _is_right_call(op, self.functions):
+            self._alone(op)
+        for region in op.regions:
+            for block in region.blocks:
+                for inner in block.ops:
+                    self.operation(inner)
+        if key is not None:
+            self.seen.add(key)
+
+    def _alone(self, op: Operation) -> None:
+        """Check an operation, and nothing in it."""
         try:
-            _check_shapes(op, dynamic)
+            _check_shapes(op, self.dynamic)
             _check_terminators(op)
             check_manual(op)
             op.verify(verify_nested_ops=False)
         except VerifyException as error:
             raise ShardcError(first_line(str(error)), location_of(op.location)) from None
-        if key is not None:
-            seen.add(key)
 
 
 def _meshes(module: ModuleOp) -> dict[str, Mesh]:
@@ -72,10 +96,10 @@ def _check_stated(op: Operation, meshes: Mapping[str, Mesh]) -> None:
 
 
 def _look(op: Operation) -> tuple[object, ...] | None:
-    """What decides whether the operation is right; None if what is around it or in it does too."""
-    if op.regions or not op.name.startswith(("stablehlo.", "chlo.")) or not op.results:
+    """What decides whether the operation is right; None if what is around it does too."""
+    if not op.name.startswith(_TENSORS) or not op.results:
         return None
-    return (
+    look = (
         type(op),
         *(id(value.type) for value in op.operands),
         None,
@@ -83,6 +107,27 @@ def _look(op: Operation) -> tuple[object, ...] | None:
         *op.properties,
         *map(id, op.properties.values()),
     )
+    if not op.regions:
+        return look
+    bodies = [_body(region) for region in op.regions]
+    return None if None in bodies else (*look, *bodies)
+
+
+def _body(region: Region) -> tuple[object, ...] | None:
+    """What decides whether a body is right; None if what is around it or notes on its operations do too."""
+    if len(region.blocks) != 1:
+        return None
+    block = region.block
+    numbers: dict[SSAValue, int] = {value: number for number, value in enumerate(block.args)}
+    look: list[object] = [id(value.type) for value in block.args]
+    for op in block.ops:
+        operands = [numbers.get(value) for value in op.operands]
+        if op.regions or op.attributes or None in operands or not op.name.startswith(_TENSORS):
+            return None
+        numbers.update((result, len(numbers)) for result in op.results)
+        types, properties = [id(result.type) for result in op.results], op.properties
+        look.append((type(op), *operands, None, *types, *properties, *map(id, properties.values())))
+    return tuple(look)
 
 
 def _is_right_call(op: Operation, functions: Mapping[str, FuncOp]) -> bool:

@@ -18,8 +18,9 @@ from xdsl.rewriter import Rewriter
 
 from shardc.dialects.arrays import is_array
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.convert import python_of, spmd_axes
+from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
+from shardc.dialects.op_attributes import spmd_axes
 from shardc.dialects.shardings import axis_named
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import enclosing_mesh
@@ -35,7 +36,7 @@ class DropUnitAxes(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         builder = IRBuilder(shared.module)
-        ops = [op for op in shared.module.walk() if has(op.name, Trait.ALONG_AXES)]
+        ops = [op for op in shared.snapshot().ops if has(op.name, Trait.ALONG_AXES)]
         return any([_drop(builder, op) for op in ops])
 
 

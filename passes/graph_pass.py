@@ -34,7 +34,7 @@ class GraphPass(ModulePass):
 
     @abstractmethod
     def rewrite(self, shared: SharedGraph) -> bool:
-        """Rewrite the module in place; False only if neither it nor its graph has changed.
+        """Rewrite the module in place; False only if the graph that is held still says what the module does.
 
         A pass that changes the module and then asks for the graph again drops it in between. ShardcError if
         the module is wrong.

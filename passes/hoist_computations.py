@@ -46,7 +46,6 @@ _STAYS = (
     Trait.COLLECTIVE,
     Trait.GLOBAL_COLLECTIVE,
     Trait.GROUPED,
-    Trait.TERMINATOR,
     Trait.RANDOM,
     Trait.CALL,
 )
@@ -59,10 +58,11 @@ class HoistComputations(GraphPass):
     name = "hoist-computations"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        loops = [op for op in shared.module.walk() if isinstance(op, WhileOp) and not _is_per_device(op)]
+        snap = shared.snapshot()
+        loops = [op for op in snap.ops if isinstance(op, WhileOp) and not _is_per_device(op)]
         if not loops:
             return False
-        costly, movable = _kinds(shared.snapshot())
+        costly, movable = _kinds(snap)
         return any([_hoist(loop, costly, movable) for loop in reversed(loops)])
 
 
@@ -89,18 +89,10 @@ def _is_costly(graph: Graph, node: Node) -> bool:
 
 
 def _is_movable(node: Node) -> bool:
-    stays = any(has(inner.name, *_STAYS) for inner in _all(node))
-    manual = any(inner.name == ManualComputationOp.name for inner in _all(node))
+    names = {node.name, *(inner.name for region in node.regions for inner in walk(region))}
+    stays = any(has(name, *_STAYS) or name == ManualComputationOp.name for name in names)
     barrier = node.name == hlo.optimization_barrier.name
-    return bool(node.results) and not (stays or manual or barrier or has_effect(node))
-
-
-def _all(node: Node) -> Iterator[Node]:
-    """A node and those of its regions, but for what ends them."""
-    yield node
-    for region in node.regions:
-        for inner in region.nodes[:-1]:
-            yield from _all(inner)
+    return bool(node.results) and not (stays or barrier or has_effect(node))
 
 
 def _hoist(loop: WhileOp, costly: set[Operation], movable: set[Operation]) -> bool:

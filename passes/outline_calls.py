@@ -20,12 +20,12 @@ functions are one.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import groupby
 
-from xdsl.dialects.builtin import ModuleOp, StringAttr
-from xdsl.ir import Attribute, Block, Operation
+from xdsl.dialects.builtin import StringAttr
+from xdsl.ir import Block, Operation
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import Trait, has, spmd
@@ -47,15 +47,20 @@ class OutlineCalls(GraphPass):
     name = "outline-calls"
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        opened = _FROM_JAX in shared.module.attributes and _open_library(shared.module)
-        if opened:
-            shared.drop()
-        functions = Functions(shared)
-        calls = _calls(shared.module)
-        for body in manual_bodies(shared.module):
+        marked = [(op, path) for op in shared.module.walk() if (path := _path(op))]
+        if not marked:
+            return False
+        if _FROM_JAX in shared.module.attributes:
+            marked = _open_library(marked)
+            shared.noted(CALL)
+        functions, calls = Functions(shared), _calls(path for _, path in marked)
+        for body in manual_bodies(shared.module) if marked else ():
             _outline(functions, body, 0, calls)
-        marks = [op.attributes.pop(CALL, None) for op in shared.module.walk()]
-        return opened or any(marks)
+        for op in shared.module.walk() if functions.made else [op for op, _ in marked]:
+            op.attributes.pop(CALL, None)
+        if not functions.made:
+            shared.noted(CALL)
+        return bool(functions.made)
 
 
 def _outline(functions: Functions, block: Block, depth: int, calls: Calls) -> None:
@@ -89,10 +94,9 @@ def _name(call: str) -> str:
     return call.rpartition("/")[2].partition("#")[0]
 
 
-def _calls(module: ModuleOp) -> Calls:
+def _calls(paths: Iterable[str]) -> Calls:
     """The paths of all calls, by the names of what they call."""
-    paths = {path.data for op in module.walk() if isinstance(path := _path(op), StringAttr)}
-    parts = [path.split("/") for path in paths]
+    parts = [path.split("/") for path in dict.fromkeys(paths)]
     found: dict[str, set[str]] = {}
     for call in ("/".join(steps[: i + 1]) for steps in parts for i in range(len(steps))):
         found.setdefault(_name(call), set()).add(call)
@@ -109,12 +113,12 @@ def _below_wrappers(ops: list[Operation], depth: int) -> int:
     return depth
 
 
-def _open_library(module: ModuleOp) -> bool:
-    """Leave calls of JAX's own functions out of the call paths; whether there were any.
+def _open_library(marked: Sequence[tuple[Operation, str]]) -> list[tuple[Operation, str]]:
+    """Leave calls of JAX's own functions out of the call paths: the operations that are left in calls.
 
     What they call keeps a number of its own.
     """
-    paths = [(op, path.data.split("/")) for op in module.walk() if isinstance(path := _path(op), StringAttr)]
+    paths, left = [(op, path.split("/")) for op, path in marked], list[tuple[Operation, str]]()
     names = {step.partition("#")[0] for _, steps in paths for step in steps}
     sizes = Counter(tuple(steps[: i + 1]) for _, steps in paths for i in range(len(steps)))
     for op, steps in paths:
@@ -130,10 +134,11 @@ def _open_library(module: ModuleOp) -> bool:
                 kept.append(f"{own}#{inside}{number}")
                 inside = ""
         if kept:
-            op.attributes[CALL] = StringAttr("/".join(kept))
+            left.append((op, "/".join(kept)))
+            op.attributes[CALL] = StringAttr(left[-1][1])
         else:
             op.attributes.pop(CALL)
-    return bool(paths)
+    return left
 
 
 def _without_number(name: str, names: Container[str]) -> str:
@@ -142,11 +147,13 @@ def _without_number(name: str, names: Container[str]) -> str:
     return base if number.isdecimal() and base in names else name
 
 
-def _path(op: Operation) -> Attribute | None:
-    return op.attributes.get(CALL)
+def _path(op: Operation) -> str:
+    """The calls that an operation comes from, outermost first; empty if it comes from none."""
+    path = op.attributes.get(CALL)
+    return path.data if isinstance(path, StringAttr) else ""
 
 
 def _call_at(op: Operation, depth: int) -> str | None:
-    path = op.attributes.get(CALL)
-    steps = path.data.split("/") if isinstance(path, StringAttr) else []
+    path = _path(op)
+    steps = path.split("/") if path else []
     return "/".join(steps[: depth + 1]) if len(steps) > depth else None

@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Operation
 
 from shardc.dialects.arrays import is_array
-from shardc.dialects.convert import spmd_axes
+from shardc.dialects.op_attributes import spmd_axes
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_collectives import CollectiveOp

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from shardc.collector import no_garbage_collection
+
 if TYPE_CHECKING:
     from shardc.api import Program, Trace, compile, cost, explain, from_onnx, trace
     from shardc.jaxside.from_jax import from_jax
@@ -40,6 +42,7 @@ def __getattr__(name: str) -> object:
     """The compiler is imported when it is first asked for; `import shardc` alone imports nothing."""
     if name not in __all__:
         raise AttributeError(f"module shardc has no attribute {name}")
-    if name == "explain":
-        return import_module("shardc.explain")  # a room that can be called
-    return getattr(import_module(_ROOMS.get(name, "shardc.api")), name)
+    with no_garbage_collection():
+        if name == "explain":
+            return import_module("shardc.explain")  # a room that can be called
+        return getattr(import_module(_ROOMS.get(name, "shardc.api")), name)

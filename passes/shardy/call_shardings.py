@@ -46,10 +46,11 @@ def give_functions_result_shardings(module: ModuleOp) -> None:
         if function is not main and function.body.blocks:
             end = function.body.block.last_op
             assert end is not None
-            _set_results(function, [ref_of_value(value) for value in end.operands])
+            set_results(function, [ref_of_value(value) for value in end.operands])
 
 
-def _set_results(function: FuncOp, refs: list[ShardingRef | None]) -> None:
+def set_results(function: FuncOp, refs: list[ShardingRef | None]) -> None:
+    """Write the shardings of a function's results, and remove those that are None."""
     known = function.res_attrs or [DictionaryAttr({}) for _ in refs]
     entries: list[DictionaryAttr] = []
     for entry, ref in zip(known, refs, strict=True):

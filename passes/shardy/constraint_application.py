@@ -47,6 +47,7 @@ class ApplyShardingConstraints(ModulePass):
         before = [value.sharding for value in snap.graph.values]
         editor = Editor.of(snap.graph, unit_axes=True)
         uses = Uses.of(editor.graph, explicit(owners))
+        uses.exits.update(function.body.nodes[-1].id for function in editor.graph.functions.values())
         uses.owner.update((owner, owner) for owner in owners)
         uses.start.update(owners)
         apply_constraints(editor, uses)

@@ -39,7 +39,7 @@ class AddDataFlowEdges(ModulePass):
     add_func_data_flow_edges: bool = False
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        if self.add_func_data_flow_edges:
+        if self.add_func_data_flow_edges or self.enable_native_non_flat_support:
             add_func_edges(op)
         snap = snapshot(op)
         for function in snap.graph.functions.values():

@@ -14,21 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
-from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.ir import Attribute, BlockArgument, Operation, OpResult, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import CallOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_tensor
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import FuncDataFlowEdgeOp
-from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
-from shardc.dialects.sdy_refs import DimRef, ShardingRef
+from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING
-from shardc.dialects.types import type_of
 from shardc.passes.shardy.call_graph import calls_of, functions_of, main_of
-from shardc.passes.shardy.values import ref_of_value
+from shardc.passes.shardy.values import open_like, ref_of_value, set_ref
 
 
 def add_func_edges(module: ModuleOp) -> None:
@@ -70,32 +68,9 @@ def sink_func_edges(module: ModuleOp) -> None:
             given = edge.attributes.get(SHARDING)
             old = ref_of_value(edge.input)
             if isinstance(given, ShardingPerValueAttr):
-                _set(edge.input, given.data[0])
+                set_ref(edge.input, given.data[0])
             elif old is not None:
-                dims = tuple(DimRef((), True, None) for _ in old.dims)
-                _set(edge.input, ShardingRef(old.mesh, dims))
+                set_ref(edge.input, open_like(old, edge.input))
             edge.result.replace_all_uses_with(edge.input)
             edge.detach()
             edge.erase()
-
-
-def _set(value: SSAValue, ref: ShardingRef) -> None:
-    """Write a sharding where that of the value stands."""
-    if isinstance(value, OpResult):
-        op = value.op
-        known = op.attributes.get(SHARDING)
-        old = known.data if isinstance(known, ShardingPerValueAttr) else _open(ref, op.results)
-        op.attributes[SHARDING] = ShardingPerValueAttr((*old[: value.index], ref, *old[value.index + 1 :]))
-        return
-    assert isinstance(value, BlockArgument)
-    block = value.block
-    function = block.parent_op()
-    if isinstance(function, FuncOp):
-        entries = list(function.arg_attrs or [DictionaryAttr({}) for _ in block.args])
-        entries[value.index] = DictionaryAttr({**entries[value.index].data, SHARDING: ShardingAttr(ref)})
-        function.properties["arg_attrs"] = ArrayAttr(list[Attribute](entries))
-
-
-def _open(like: ShardingRef, values: Sequence[SSAValue[Attribute]]) -> tuple[ShardingRef, ...]:
-    ranks = [type_of(value.type).rank for value in values]
-    return tuple(ShardingRef(like.mesh, (DimRef((), True, None),) * rank) for rank in ranks)

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import IntegerAttr, ModuleOp, i64
 from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.diagnostics import ShardcError
+from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import ManualComputationOp, MeshOp, ShardingGroupOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
@@ -69,7 +71,10 @@ def _id(op: ShardingGroupOp) -> int:
 
 
 def clean_manual_axes(module: ModuleOp) -> None:
-    """Sort manual axes in the order of the mesh; shardings that don't name one are replicated along it."""
+    """Sort manual axes in the order of the mesh; shardings that don't name one are replicated along it.
+
+    ShardcError if a body that does something has manual axes and no sharding names a mesh.
+    """
     meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
     for op in module.walk():
         if not isinstance(op, ManualComputationOp):
@@ -77,6 +82,7 @@ def clean_manual_axes(module: ModuleOp) -> None:
         refs = (*op.in_shardings.data, *op.out_shardings.data)
         common = next((ref.mesh for ref in refs if _resolved(ref.mesh, meshes).axes), None)
         if common is None:
+            _check_unsharded(op)
             continue
         order = [name for name, _ in _resolved(common, meshes).axes]
         names = tuple(sorted(op.manual_axes.data, key=order.index))
@@ -85,6 +91,16 @@ def clean_manual_axes(module: ModuleOp) -> None:
             op.properties[key] = ShardingPerValueAttr(
                 tuple(_complete(ref, names, common, order) for ref in given.data)
             )
+
+
+def _check_unsharded(op: ManualComputationOp) -> None:
+    """ShardcError if a body does something, and nothing says on which mesh its manual axes are."""
+    if op.manual_axes.data and op.body.block.first_op is not op.body.block.last_op:
+        raise ShardcError(
+            "op has manual_axes when there are no in/out shardings and the body is not empty",
+            location_of(op.location),
+            "no mesh is named, so no device is told to run the body",
+        )
 
 
 def _resolved(mesh: str | MeshRef, meshes: dict[str, MeshRef]) -> MeshRef:

@@ -121,7 +121,8 @@ def _add_edges(computation: NamedComputationOp) -> None:
     inputs, outputs = computation.in_shardings, computation.out_shardings
     for values, shardings in ((computation.body.block.args, inputs), (computation.results, outputs)):
         for number, value in enumerate(values):
-            if isinstance(value.type, TensorType):
+            known = any(isinstance(use.operation, DataFlowEdgeOp) for use in value.uses)
+            if isinstance(value.type, TensorType) and not known:
                 ref = None if shardings is None else shardings.data[number]
                 insert_edge(value, None if ref is None else ShardingAttr(ref), None)
 

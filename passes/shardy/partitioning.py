@@ -15,10 +15,11 @@ from shardc.passes.reshards_to_collectives import ReshardsToCollectives
 
 @dataclass(frozen=True)
 class InsertExplicitReshards(InsertReshards):
-    """insert-reshards. `enable_full_version` changes nothing: all reshards are always inserted."""
+    """insert-reshards. The options change nothing: all reshards are always inserted, at calls too."""
 
     name = "sdy-insert-explicit-reshards"
     enable_full_version: bool = False
+    avoid_reshards_on_calls: bool = False
 
 
 @dataclass(frozen=True)

@@ -34,11 +34,16 @@ from shardc.passes.shardy.steps import name_meshes
 
 @dataclass(frozen=True)
 class ImportPipeline(ModulePass):
-    """Make a program ready for the layers of propagation. The option changes nothing at this end."""
+    """Make a program ready for the layers of propagation.
+
+    Newer Shardys can put the bodies of functions into the places of their calls at once, and not after the
+    import: `enable_late_inlining=false`. `dedup_functions_fully` changes nothing at this end.
+    """
 
     name = "sdy-import-pipeline"
 
     dedup_functions_fully: bool = False
+    enable_late_inlining: bool = True
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         drop_uncalled(op)
@@ -49,6 +54,21 @@ class ImportPipeline(ModulePass):
         drop_uncalled(op)
         clean_manual_axes(op)
         AddDataFlowEdges().apply(ctx, op)
+        if not self.enable_late_inlining:
+            _inline(ctx, op)
+            _settle_constraints(ctx, op)
+
+
+def _inline(ctx: Context, op: ModuleOp) -> None:
+    """Put the body of a function, a copy for each call, into the place of the call."""
+    FlattenCallGraph().apply(ctx, op)
+    drop_uncalled(op)
+    ImportFuncCalls().apply(ctx, op)
+
+
+def _settle_constraints(ctx: Context, op: ModuleOp) -> None:
+    ApplyShardingConstraints().apply(ctx, op)
+    import_groups(op)
 
 
 @dataclass(frozen=True)
@@ -73,11 +93,8 @@ class PropagationPipeline(ModulePass):
         if self.dedup_functions_fully:
             add_func_edges(op)
         else:
-            FlattenCallGraph().apply(ctx, op)
-            drop_uncalled(op)
-            ImportFuncCalls().apply(ctx, op)
-        ApplyShardingConstraints().apply(ctx, op)
-        import_groups(op)
+            _inline(ctx, op)
+        _settle_constraints(ctx, op)
         PreOrderFuncs().apply(ctx, op)
         UserPriorityPropagate(
             keep_sharding_rules=True,

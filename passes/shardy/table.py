@@ -19,6 +19,7 @@ from shardc.passes.shardy.layers import (
     UserPriorityPropagate,
 )
 from shardc.passes.shardy.named_calls import ExportNamedComputations, ImportFuncCalls
+from shardc.passes.shardy.newer import NEWER_STEPS, TranslateMesh
 from shardc.passes.shardy.partitioning import (
     ConvertGlobalToLocal,
     InsertExplicitReshards,
@@ -52,9 +53,10 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         ReshardToCollectives,
         ResolvePermutationFactors,
         SinkDataFlowEdges,
+        TranslateMesh,
         UnflattenCallGraph,
         UserPriorityPropagate,
-        *(step_class(name, step) for name, step in STEPS.items()),
+        *(step_class(name, step) for name, step in (STEPS | NEWER_STEPS).items()),
     )
 }
 """Shardy's name -> the pass, as `PASSES` has it."""

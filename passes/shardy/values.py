@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.ir import Attribute, BlockArgument, OpResult, SSAValue
 
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
-from shardc.dialects.sdy_refs import ShardingRef
+from shardc.dialects.sdy_refs import DimRef, ShardingRef
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.stablehlo.control_flow import WhileOp
+from shardc.dialects.types import type_of
 
 
 def made_by(value: SSAValue, *names: str) -> bool:
@@ -45,3 +47,27 @@ def _ref_of_argument(value: BlockArgument) -> ShardingRef | None:
         return ShardingRef(outer.mesh, tuple(dims))
     listed = owner.attributes.get(SHARDING) if isinstance(owner, WhileOp) else None
     return listed.data[value.index] if isinstance(listed, ShardingPerValueAttr) else None
+
+
+def set_ref(value: SSAValue, ref: ShardingRef) -> None:
+    """Write a sharding where that of the value stands."""
+    if isinstance(value, OpResult):
+        op = value.op
+        known = op.attributes.get(SHARDING)
+        given = known.data if isinstance(known, ShardingPerValueAttr) else None
+        refs = list(given or (open_like(ref, result) for result in op.results))
+        refs[value.index] = ref
+        op.attributes[SHARDING] = ShardingPerValueAttr(tuple(refs))
+        return
+    assert isinstance(value, BlockArgument)
+    block = value.block
+    function = block.parent_op()
+    if isinstance(function, FuncOp):
+        entries = list(function.arg_attrs or [DictionaryAttr({}) for _ in block.args])
+        entries[value.index] = DictionaryAttr({**entries[value.index].data, SHARDING: ShardingAttr(ref)})
+        function.properties["arg_attrs"] = ArrayAttr(list[Attribute](entries))
+
+
+def open_like(ref: ShardingRef, value: SSAValue) -> ShardingRef:
+    """A sharding of a value over the mesh of another, with all dimensions open."""
+    return ShardingRef(ref.mesh, (DimRef(open=True),) * type_of(value.type).rank)

@@ -23,6 +23,9 @@ from shardc.diagnostics import ShardcError, warn
 
 ORBAX = "_METADATA"
 ZARR = ("zarr.json", ".zarray", ".zgroup")
+SHOWN = 4
+"""Folders that an error names."""
+
 OWN = "shardc"
 """The attribute of a group that was saved here: name -> dtype and shape of its arrays, all chunks stored."""
 
@@ -94,15 +97,27 @@ def chunked_folder(path: Path) -> dict[str, ChunkedEntry] | None:
     """The arrays of a folder in a format with chunks; None if it is none."""
     if (path / ORBAX).is_file():
         return _orbax(path)
-    if (path / "default" / ORBAX).is_file():
-        return _orbax(path / "default")
     if any((path / name).is_file() for name in ZARR):
         return _zarr(path)
-    if (
-        step := next((at for at in sorted(path.iterdir()) if (at / "default" / ORBAX).is_file()), None)
-    ) is not None:
-        raise ShardcError(f"{path} has the steps of a training", hint=f"name one of them: {step}")
+    items = _items(path)
+    if len(items) > 1:
+        raise ShardcError(f"{path} has {len(items)} trees of arrays", hint=_one_of(items))
+    if items:
+        return _orbax(items[0])
+    steps = [at for at in sorted(path.iterdir()) if at.is_dir() and _items(at)]
+    if steps:
+        raise ShardcError(f"{path} has the steps of a training", hint=_one_of(steps))
     return None
+
+
+def _items(path: Path) -> list[Path]:
+    """The trees of a step, as orbax's managers and its second interface write them: a folder of each."""
+    return [at for at in sorted(path.iterdir()) if (at / ORBAX).is_file()]
+
+
+def _one_of(folders: Sequence[Path]) -> str:
+    shown = [str(folder) for folder in folders[:SHOWN]]
+    return f"name one of them: {', '.join([*shown, '…'] if len(folders) > SHOWN else shown)}"
 
 
 def _orbax(path: Path) -> dict[str, ChunkedEntry]:

@@ -27,6 +27,9 @@ from shardc.diagnostics import ShardcError
 GROUP, CHECKPOINT = ".zarr", ".orbax"
 """What a path ends in."""
 
+_MADE = "shardc.made_of"
+"""The note of what is made of something: other for another source or target."""
+
 _LARGEST = 4 << 20
 """Bytes of a chunk."""
 
@@ -43,16 +46,31 @@ def temporary_of(path: str, token: str) -> Path:
     return Path(path).with_name(f".{Path(path).name}.{token}.tmp")
 
 
-def make_folder(folder: Path, path: str, layouts: Mapping[str, Placed]) -> None:
-    """The folder with the descriptions of the arrays, and of the group or checkpoint that they are."""
+def make_folder(folder: Path, path: str, layouts: Mapping[str, Placed], token: str | None = None) -> None:
+    """The folder with the descriptions of the arrays, and of the group or checkpoint that they are.
+
+    `token` says what it is made of, for who asks `token_of`.
+    """
     ts = tensorstore(str(folder))
     with saying(path):
         folder.mkdir(parents=True, exist_ok=True)
         describe = _describe_checkpoint if path.endswith(CHECKPOINT) else _describe_groups
-        describe(folder, layouts)
+        describe(folder, layouts, {} if token is None else {_MADE: token})
         for name, placed in layouts.items():
             with _writing(name):
                 ts.open(_spec(folder, name, placed), create=True, open=True).result()
+
+
+def token_of(path: str) -> str | None:
+    """What a group or checkpoint was made of, if that was noted in it."""
+    try:
+        if path.endswith(CHECKPOINT):
+            said = json.loads((Path(path) / ORBAX).read_text(encoding="utf-8"))["custom_metadata"]
+        else:
+            said = json.loads((Path(path) / "zarr.json").read_text(encoding="utf-8"))["attributes"]
+        return said[_MADE]
+    except (OSError, ValueError, TypeError, LookupError):
+        return None
 
 
 def write_blocks(
@@ -132,10 +150,10 @@ def _chunk(placed: Placed) -> tuple[int, ...]:
     return tuple(chunk)
 
 
-def _describe_groups(folder: Path, layouts: Mapping[str, Placed]) -> None:
+def _describe_groups(folder: Path, layouts: Mapping[str, Placed], notes: Mapping[str, str]) -> None:
     """A zarr group, and one for every folder of an array's name. ShardcError for a name that is none."""
     said = {n: [str(p.type.numpy), list(p.type.shape)] for n, p in layouts.items()}
-    _describe_group(folder, {OWN: said})
+    _describe_group(folder, {OWN: said, **notes})
     for name in layouts:
         parts = name.split("/")
         if any(word in _NO_NAMES or word.startswith("__") or "\0" in word for word in parts):
@@ -153,7 +171,7 @@ def _describe_group(folder: Path, attributes: Mapping[str, Any]) -> None:
     (folder / "zarr.json").write_text(text, encoding="utf-8")
 
 
-def _describe_checkpoint(folder: Path, layouts: Mapping[str, Placed]) -> None:
+def _describe_checkpoint(folder: Path, layouts: Mapping[str, Placed], notes: Mapping[str, str]) -> None:
     """A flat tree of arrays, as orbax describes one whose arrays are zarr's (use_ocdbt=False)."""
     tree: dict[str, Any] = {}
     for name, placed in layouts.items():
@@ -168,5 +186,5 @@ def _describe_checkpoint(folder: Path, layouts: Mapping[str, Placed]) -> None:
             },
         }
     said = {"use_ocdbt": False, "use_zarr3": True, "store_array_data_equal_to_fill_value": True}
-    text = json.dumps({"tree_metadata": tree, **said, "custom_metadata": None})
+    text = json.dumps({"tree_metadata": tree, **said, "custom_metadata": {**notes} or None})
     (folder / ORBAX).write_text(text, encoding="utf-8")

@@ -114,13 +114,18 @@ class FileSink:
 
 
 class ChunkSink:
-    """A folder of chunks, beside its place. A block is there if all its chunks are: each appears whole."""
+    """A folder of chunks, beside its place. A block is there if all its chunks are: each appears whole.
+
+    A run that was killed after the folder got its place is gone on with there.
+    """
 
     def __init__(self, path: str, layouts: Mapping[str, Placed], token: str) -> None:
-        chunked_saving.check_target(path)
         self._path, self._layouts = path, layouts
-        self._folder = _beside(Path(path), token)
-        chunked_saving.make_folder(self._folder, path, layouts)
+        self._placed = chunked_saving.token_of(path) == token
+        self._folder = Path(path) if self._placed else _beside(Path(path), token)
+        if not self._placed:
+            chunked_saving.check_target(path)
+            chunked_saving.make_folder(self._folder, path, layouts, token)
 
     def has(self, name: str, bounds: Bounds) -> bool:
         return all(
@@ -131,7 +136,8 @@ class ChunkSink:
         chunked_saving.write_blocks(self._folder, self._layouts, {name: [(bounds, block)]})
 
     def finish(self) -> None:
-        chunked_saving.finish(self._folder, self._path)
+        if not self._placed:
+            chunked_saving.finish(self._folder, self._path)
         _clear(Path(self._path))
 
 

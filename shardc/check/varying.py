@@ -8,16 +8,21 @@ pass linear operations only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import cast
 
-from shardc.check.boundary import entering
-from shardc.check.checker import Checker, reached
-from shardc.check.state import SAME, AxisParts, State
+from shardc.check.boundary import entering, leaving
+from shardc.check.communication import COMMUNICATION, said
+from shardc.check.flow import not_partial, plain, without_partials
+from shardc.check.groups import GROUPED
+from shardc.check.numbers import ARITHMETIC, arithmetic, constant, device_number
+from shardc.check.site import CheckedOp
+from shardc.check.state import REDUCERS, SAME, AxisParts, State
 from shardc.diagnostics import collecting
-from shardc.graph import Graph, Location, Node, Region, walk
-from shardc.layout import Axis, Mesh, Sharding
-from shardc.ops import sdy
+from shardc.graph import Graph, Node, Region, walk
+from shardc.layout import Axis, Sharding
+from shardc.ops import Trait, func, has, hlo, sdy
 
 
 class VaryingTypes(Mapping[int, State]):
@@ -57,73 +62,157 @@ def check_body(graph: Graph, node: Node) -> VaryingTypes:
 
     Warns where a reduction combines copies.
     """
-    parts = _parts(graph, node)
+    parts = parts_of(graph, node)
     states: dict[int, State] = {}
     Checker(graph, parts, frozenset(), states).manual_computation(node)
     return VaryingTypes(graph, parts, states)
 
 
-class StatesSoFar:
-    """The states of per-device code that is still being written: bodies in bodies, outermost first."""
+class Checker:
+    """Walks regions in order; `states` fills up."""
 
     def __init__(
-        self,
-        graph: Graph,
-        mesh: Mesh,
-        manual: frozenset[str],
-        shardings: Sequence[Sharding],
-        regions: Sequence[Region],
+        self, graph: Graph, parts: AxisParts, manual: frozenset[str], states: dict[int, State]
     ) -> None:
-        inside = list(reached(graph, regions, set()))
-        axes = [axis for node in inside for axis in cast(Sequence[Axis], node.attrs.get("axes", ()))]
-        axes += [axis for sharding in shardings for axis in sharding.axes()]
-        self.parts = AxisParts(mesh, axes, Location())
-        self.states: dict[int, State] = {}
-        self._checker = Checker(graph, self.parts, manual, self.states)
+        self.graph, self.parts, self.manual, self.states = graph, parts, manual, states
+        self.makers: dict[int, Node] = {}
 
-    def entering(self, shardings: Sequence[Sharding]) -> list[State]:
-        """The states of blocks that lie so."""
-        return [entering(sharding, SAME, self.parts, self._checker.manual) for sharding in shardings]
-
-    def region(self, region: Region, args: Sequence[State]) -> None:
-        """Go through a body, which has no end yet."""
+    def region(self, region: Region, args: Sequence[State]) -> list[State]:
+        """The states of a region's results, given those of its arguments."""
         self.states.update(zip(region.args, args, strict=True))
-        with collecting():
-            for node in region.nodes:
-                self.states.update(zip(node.results, self._checker.node(node), strict=True))
+        for node in region.nodes[:-1]:
+            self.makers.update(dict.fromkeys(node.results, node))
+            self.states.update(zip(node.results, self.node(node), strict=True))
+        return [self.states.get(v, SAME) for v in region.results]
+
+    def node(self, node: Node) -> list[State]:
+        """The states of an operation's results."""
+        control = CONTROL.get(node.name)
+        if control:
+            return control(self, node)
+        rule = TYPING_RULES.get(node.name)
+        if rule is None:
+            return without_partials(node, self.states) or plain(self.site(node))
+        return rule(self.site(node))
+
+    def site(self, node: Node) -> CheckedOp:
+        return CheckedOp(self.graph, node, self.parts, self.manual, self.states, self.makers)
+
+    def manual_computation(self, node: Node) -> list[State]:
+        """Enter by the in_shardings, leave by the out_shardings."""
+        manual = self.manual | set(cast(tuple[str, ...], node.attrs["manual_axes"]))
+        shardings = cast(Sequence[Sharding], node.attrs["in_shardings"])
+        (region,) = node.regions
+        args = [
+            entering(sharding, outside, self.parts, manual)
+            for sharding, outside in zip(shardings, self.site(node).states, strict=True)
+        ]
+        inner = Checker(self.graph, self.parts, manual, self.states)
+        results = inner.region(region, args)
+        returned = inner.site(region.nodes[-1])
+        for index in range(len(results)):
+            leaving(returned, node, index)
+        outer = self.parts.of(self.parts.mesh.axis(name) for name in self.manual)
+        return [replace(s, varies=s.varies & outer, partial=s.partial & outer) for s in results]
+
+    def call(self, node: Node) -> list[State]:
+        """The callee, with the states of these arguments."""
+        callee = self.graph.functions[cast(str, node.attrs["callee"])]
+        return self.region(callee.body, self.site(node).states)
+
+    def loop(self, node: Node) -> list[State]:
+        """A while: what is carried has a state that one more turn does not change."""
+        condition, body = node.regions
+        site = self.site(node)
+        carried = list(site.states)
+        while True:
+            with collecting():
+                after = self._iterate(node, condition, body, carried)
+                repeated = [
+                    _join(site, f"{_carried(site, i)} is", pair, ("where the loop starts", "after a turn"))
+                    for i, pair in enumerate(zip(carried, after, strict=True))
+                ]
+            if repeated == carried:
+                break
+            carried = repeated
+        self._iterate(node, condition, body, carried)
+        return carried
+
+    def _iterate(self, node: Node, condition: Region, body: Region, carried: list[State]) -> list[State]:
+        (predicate,) = self.region(condition, carried)
+        not_partial(self.site(condition.nodes[-1]), "the condition of a loop must be whole")
+        self._no_waiting(predicate, node.regions, "only some devices go on with the loop")
+        return [_decided(self.site(node), predicate, state) for state in self.region(body, carried)]
+
+    def branch(self, node: Node) -> list[State]:
+        """A case or if: the results of the branches, and what decides between them."""
+        site = self.site(node)
+        not_partial(site, f"what {site.op_name} decides by must be whole")
+        self._no_waiting(site.states[0], node.regions, "only some devices come here")
+        branches = [self.region(region, ()) for region in node.regions]
+        joined = branches[0]
+        for other in branches[1:]:
+            joined = [
+                _join(site, f"{_branched(site, i)} is", pair, ("in one branch", "in another"))
+                for i, pair in enumerate(zip(joined, other, strict=True))
+            ]
+        return [_decided(site, site.states[0], state) for state in joined]
+
+    def _no_waiting(self, predicate: State, regions: Sequence[Region], which: str) -> None:
+        """ShardcError where devices wait for others that went another way."""
+        for node in reached(self.graph, regions, set()) if predicate.varies else ():
+            apart = self.parts.of(cast(Sequence[Axis], node.attrs.get("axes", ()))) & predicate.varies
+            if apart and has(node.name, Trait.COLLECTIVE):
+                site, over = self.site(node), self.parts.text(apart)
+                raise site.error(
+                    f"{said(node)} over {over} waits for all devices along {over}, and {which}: "
+                    f"what decides varies over {over}",
+                    f"decide by a value that is the same over {over}: pmax it over {over} first",
+                )
 
 
-class VaryingBody:
-    """The states of the values of a region whose arguments have the given ones, without warnings.
+def _carried(site: CheckedOp, index: int) -> str:
+    """What the source calls a value that a loop carries."""
+    named = (site.node.results[index], site.node.regions[1].args[index], site.node.operands[index])
+    names = (site.graph.values[value].loc.name for value in named)
+    return next((name for name in names if name), f"carried value {index + 1}")
 
-    `manual` names the axes that the code around it is written over, and `parts` are those of that code; by
-    default the region is of whole tensors, and the per-device code inside it has parts of its own.
-    """
 
-    def __init__(
-        self,
-        graph: Graph,
-        region: Region,
-        parts: AxisParts | None,
-        manual: frozenset[str],
-        states: Sequence[State],
-    ) -> None:
-        self.states: dict[int, State] = {}
-        self.parts: dict[int, AxisParts] = {}
-        """The parts of the axes in each sdy.manual_computation, by its node."""
-        nested: set[int] = set()
-        with collecting():
-            if parts is not None:
-                Checker(graph, parts, manual, self.states).region(region, states)
-            for node in walk(region):
-                if node.name != sdy.manual_computation.name or node.id in nested:
-                    continue
-                inside = {n.id for n in walk(node.regions[0]) if n.name == node.name}
-                own = parts or _parts(graph, node)
-                self.parts.update(dict.fromkeys((node.id, *inside), own))
-                nested |= inside
-                if parts is None:
-                    Checker(graph, own, manual, self.states).manual_computation(node)
+def _branched(site: CheckedOp, index: int) -> str:
+    """What to call a result of a branch."""
+    name = site.graph.values[site.node.results[index]].loc.name
+    which = "the result" if len(site.node.results) == 1 else f"result {index}"
+    return name or f"{which} of {site.op_name}"
+
+
+def _join(site: CheckedOp, what: str, pair: tuple[State, State], ways: tuple[str, str]) -> State:
+    """What holds of a value that is one or the other, depending on the way taken."""
+    a, b = pair
+    partial = a.partial | b.partial
+    kind = a.kind if a.partial else b.kind
+    one_kind = not (a.partial and b.partial) or a.kind == b.kind
+    if not one_kind or not all(state.is_term(axis, kind) for state in pair for axis in partial):
+        texts = [f"{{{site.parts.state_text(s)}}} {way}" for s, way in zip(pair, ways, strict=True)]
+        which = next(way for s, way in zip(pair, ways, strict=True) if s.partial)
+        over = site.parts.text(partial)
+        raise site.error(f"{what} {' and '.join(texts)}", f"{REDUCERS[kind]} over {over} what it is {which}")
+    numbers = a.numbers if a.numbers == b.numbers else None
+    return State((a.varies | b.varies) - partial, partial, kind, a.zero and b.zero, numbers)
+
+
+def _decided(site: CheckedOp, predicate: State, state: State) -> State:
+    """A result whose making depended on a predicate."""
+    if predicate.varies & state.partial:
+        over = site.parts.text(predicate.varies & state.partial)
+        raise site.error(
+            f"{site.op_name} depends on a value that varies over {over}, and its result is partial over it"
+        )
+    return replace(state, varies=state.varies | predicate.varies)
+
+
+def each(site: CheckedOp) -> list[State]:
+    """Result i is operand i."""
+    return list(site.states)
 
 
 def _shardings(node: Node) -> list[Sharding]:
@@ -133,14 +222,45 @@ def _shardings(node: Node) -> list[Sharding]:
     ]
 
 
-def _parts(graph: Graph, node: Node) -> AxisParts:
+def parts_of(graph: Graph, node: Node) -> AxisParts:
     """The axes cut as the shardings and the operations of the body need it."""
-    inside = list(reached(graph, node.regions, set()))
-    named = [axis for inner in inside for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
+    nodes = list(reached(graph, node.regions, set()))
+    named = [axis for inner in nodes for axis in cast(Sequence[Axis], inner.attrs.get("axes", ()))]
     shardings = [
         sharding
-        for manual in (node, *(inner for inner in inside if inner.name == node.name))
+        for manual in (node, *(inner for inner in nodes if inner.name == node.name))
         for sharding in _shardings(manual)
     ]
     mesh = shardings[0].mesh if shardings else next(iter(graph.meshes.values()))
     return AxisParts(mesh, [*named, *(axis for sharding in shardings for axis in sharding.axes())], node.loc)
+
+
+def reached(graph: Graph, regions: Sequence[Region], called: set[str]) -> Iterator[Node]:
+    """The operations of regions and of the functions called from them."""
+    for node in (node for region in regions for node in walk(region)):
+        yield node
+        callee = cast(str, node.attrs.get("callee", "")) if node.name == func.call.name else ""
+        if callee and callee not in called:
+            called.add(callee)
+            yield from reached(graph, [graph.functions[callee].body], called)
+
+
+TYPING_RULES: dict[str, Callable[[CheckedOp], list[State]]] = {
+    **COMMUNICATION,
+    **GROUPED,
+    **dict.fromkeys(ARITHMETIC, arithmetic),
+    sdy.propagation_barrier.name: each,
+    sdy.reshard.name: each,
+    sdy.sharding_constraint.name: each,
+    hlo.constant.name: constant,
+    hlo.optimization_barrier.name: each,
+    hlo.partition_id.name: device_number,
+}
+
+CONTROL: dict[str, Callable[[Checker, Node], list[State]]] = {
+    func.call.name: Checker.call,
+    sdy.manual_computation.name: Checker.manual_computation,
+    hlo.case.name: Checker.branch,
+    hlo.if_.name: Checker.branch,
+    hlo.while_.name: Checker.loop,
+}

@@ -9,11 +9,21 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from shardc.editor.analysis import Analysis
+from shardc.editor.fields import record_of
 from shardc.editor.hover import signature
-from shardc.editor.names import AFTER_AXIS_SIGN, Definition, function_at, globals_of, locals_of, members
+from shardc.editor.names import (
+    AFTER_AXIS_SIGN,
+    Definition,
+    function_at,
+    globals_of,
+    locals_of,
+    members,
+)
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
+from shardc.frontend.text.files import SourceFile
 from shardc.frontend.text.modules import MODULES
+from shardc.frontend.text.printer import type_text
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.scope import CONSTANTS
 
@@ -101,7 +111,7 @@ def _named(one: Definition, analysis: Analysis) -> Completion:
         one.kind, one.kind
     )
     detail = "" if one.inside else analysis.text.line(one.line).strip().removesuffix(":")
-    doc = one.node.doc if isinstance(one.node, s.Function) else None
+    doc = one.node.doc if isinstance(one.node, s.Function | s.RecordDef) else None
     return Completion(one.name, kind, detail, doc or "")
 
 
@@ -121,33 +131,18 @@ def _members(analysis: Analysis, line: int, owner: str) -> Iterator[Completion]:
             Completion(name, "function", signature(name)) for name in MODULES[owner] if name in BUILTINS
         )
         return
-    record = _record_of(analysis, line, owner)
+    function = function_at(program, line)
+    file = analysis.source or SourceFile(program, {})
+    record = record_of(file, function, owner) if function else None
     if record is not None:
         for field in record.fields:
-            yield Completion(field.name, "field", analysis.text.line(field.pos.line).strip())
+            yield Completion(field.name, "field", f"{field.name}: {type_text(field.type)}")
         return
     yield from (Completion(name, "field") for name in _OF_TENSORS)
     for name in BUILTINS:
         parameters = [*inspect.signature(BUILTINS[name]).parameters.values()]
         if len(parameters) > 1 and parameters[1].annotation in ("Tensor", "Operand"):
             yield Completion(name, "function", signature(name), inspect.getdoc(BUILTINS[name]) or "")
-
-
-def _record_of(analysis: Analysis, line: int, owner: str) -> s.RecordDef | None:
-    """The record that `layer` is, or `model.layers`, as types say."""
-    program = analysis.mended.program
-    records = {record.name: record for record in program.records}
-    function = function_at(program, line)
-    first, *fields = owner.split(".")
-    record: s.RecordDef | None = None
-    for one in locals_of(function, program.file) if function else ():
-        typed = getattr(one.node, "type", None)
-        if one.name == first:
-            record = records.get(getattr(typed, "name", None) or getattr(typed, "dtype", None) or "")
-    for name in fields:
-        types = {field.name: field.type for field in record.fields} if record else {}
-        record = records.get(getattr(types.get(name), "name", ""))
-    return record
 
 
 def _files(analysis: Analysis, begun: str) -> Iterator[Completion]:

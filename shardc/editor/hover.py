@@ -70,7 +70,7 @@ def _declaration(analysis: Analysis, found: Definition) -> str:
             last = found.node.fields[-1].pos.line
         shown = "\n".join(analysis.text.line(number) for number in range(first, last + 1))
     text = f"```shard\n{shown}\n```"
-    if isinstance(found.node, s.Function) and found.node.doc:
+    if isinstance(found.node, s.Function | s.RecordDef) and found.node.doc:
         text += f"\n\n{inspect.cleandoc(found.node.doc)}"
     value = analysis.checked.known.get(found.name) if found.file == analysis.file else None
     if found.kind in ("size", "const") and value is not None:
@@ -83,6 +83,8 @@ def _declaration(analysis: Analysis, found: Definition) -> str:
 def _head(found: Definition) -> str:
     if isinstance(found.node, s.Function):
         return f"def {found.name}({', '.join(parameter.name for parameter in found.node.parameters)})"
+    if isinstance(found.node, s.Parameter):
+        return f"{found.name}: {type_text(found.node.type)}"
     return f"{found.kind} {found.name}"
 
 

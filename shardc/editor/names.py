@@ -109,11 +109,26 @@ def _member(
     if owner is not None and isinstance(owner.node, s.Import):
         file = source.imports.get(owner.node.path) if source else None
         return None if file is None else _in_file(file, name)
-    for record in program.records:
-        for field in record.fields:
+    files = source.imports.values() if source else ()
+    for one in (program, *(file.program for file in files)):
+        for field in (field for record in one.records for field in record.fields):
             if field.name == name:
-                return Definition(name, "field", program.file, *field.pos[:2], field)
+                return Definition(name, "field", one.file, *field.pos[:2], field)
     return None
+
+
+def record_named(source: SourceFile, name: str) -> tuple[s.RecordDef, SourceFile] | None:
+    """The record that a type names in a file, and the file that declares it."""
+    module, _, own = name.rpartition(".")
+    for one in source.program.imports:
+        file = source.imports.get(one.path)
+        names = {alias.name: theirs.name for theirs, alias in one.names}
+        if file and module and not one.names and module in names_of(one):
+            return record_named(file, own)
+        if file and name in names:
+            return record_named(file, names[name])
+    found = next((record for record in source.program.records if record.name == name), None)
+    return None if found is None else (found, source)
 
 
 def _imported(program: Program, source: SourceFile | None, name: str) -> Definition | None:

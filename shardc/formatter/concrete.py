@@ -22,7 +22,7 @@ Written: TypeAlias = "Tree[Token]"
 LAYOUT = ("_NL", "_INDENT", "_DEDENT")
 """Tokens that are newlines and indentation."""
 
-_COMMENT = re.compile(r'"""(?:.|\n)*?"""|"[^"\n]*"|\'[^\'\n]*\'|(#[^\n]*)')
+_COMMENT = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'|(#[^\n]*)')
 """A text in quotes, or in a group a comment."""
 
 

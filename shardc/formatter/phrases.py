@@ -43,8 +43,11 @@ _NAMED_BRACKETS = frozenset(
 _LISTS = frozenset("arguments axis_list axis_sizes dims parameters sequence several subscripts".split())
 """Rules that are items between brackets, which another rule writes."""
 
-_ONE_VALUE = frozenset("atom comprehension dim_atom grouped notated partial".split())
-"""Rules whose brackets may hold one value, of which a comma would make a tuple, or nonsense."""
+_TAKE_A_COMMA = _LISTS | frozenset(
+    "bracketed device_order import_names loop names record several_results tuple_type while_loop".split()
+)
+"""Rules whose brackets hold a list: with a comma behind one item it is the same list. Everywhere else a comma
+would make a tuple, or no program."""
 
 _LEVELS = {
     **dict.fromkeys(("PLUS", "MINUS"), "sum"),
@@ -142,7 +145,8 @@ class Phrases:
             return join(inner, *said)
         docs = [self._item(rule, item) for item in items]
         tuple_of_one = rule in ("sequence", "several") and len(items) == 1
-        comma = None if len(items) == 1 and (rule in _ONE_VALUE or tuple_of_one) else IfBroken(",")
+        is_list = rule in _TAKE_A_COMMA and not tuple_of_one
+        comma = IfBroken(",") if is_list or len(items) > 1 else None
         rows = _rows(items, commas) if _opens_a_line(opening, items) else None
         if rows is None:
             body = self._row(docs, commas, comma, tuple_of_one)

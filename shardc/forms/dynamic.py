@@ -11,7 +11,7 @@ from typing import Any, cast
 from shardc.forms.factors import sliced, written
 from shardc.forms.plain import SIZED
 from shardc.forms.registry import After, form
-from shardc.forms.site import INDEX, Site, compare, offset, positions, scalar, spread
+from shardc.forms.site import INDEX, Site, compare, offset, positions, scalar, spread, wide
 from shardc.graph import TensorType
 from shardc.graph.builder import Builder
 from shardc.ops import hlo, spmd
@@ -24,6 +24,7 @@ def dynamic_slice(site: Site) -> list[Any]:
     """dynamic_slice(x, i) -> the part of it that lies in this block, zeros elsewhere: a partial sum."""
     b, (x, *starts) = site.builder, site.operands
     sizes = list(cast(Ints, SIZED[site.op.name](site)["slice_sizes"]))
+    starts = [wide(b, start) for start in starts]
     inside: list[Any] = []
     for dim, size in _sliced(site):
         axes, block = site.operand_shardings[0].dims[dim].axes, b.type_of(x).shape[dim]
@@ -113,9 +114,8 @@ def dynamic_update_slice(site: Site) -> list[Any]:
         if not axes or size == type.shape[dim]:
             continue
         block = b.type_of(x).shape[dim]
-        start = _like(
-            b, _clamped(b, starts[dim], type.shape[dim] - size), b.one(spmd.axis_index.name, axes=axes)
-        )
+        start = _clamped(b, wide(b, starts[dim]), type.shape[dim] - size)
+        start = _like(b, start, b.one(spmd.axis_index.name, axes=axes))
         first = b.one(hlo.subtract.name, offset(b, axes, block), start)
         first = _clamped(b, b.one(hlo.add.name, first, scalar(b, block, b.type_of(first))), block + size)
         update = between_zeros(b, update, dim, block)

@@ -6,38 +6,49 @@ the result is a partial sum; a scatter drops what does not fall into the block, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import reduce
 from typing import Any, cast
 
 from shardc.forms.factors import looked_up, written
 from shardc.forms.plain import SIZED
 from shardc.forms.registry import form
-from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread
+from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread, wide
 from shardc.graph import GatherDims, ScatterDims, TensorType
 from shardc.graph.builder import Builder
 from shardc.layout import Axis
 from shardc.ops import hlo
 
+Change = Callable[[Builder[Any], Any], Any]
+
 
 @form(hlo.gather, "masked", looked_up)
 def gather(site: Site) -> list[Any]:
-    """gather(table, ids) -> where(the id is mine, gather(block, ids - start), 0): partial over the axes."""
+    """gather(table, ids) -> where(the id is mine, gather(block, ids - start), 0): partial over the axes.
+
+    Where no index says which row, the first is meant.
+    """
     numbers = cast(GatherDims, site.op.attrs["dimension_numbers"])
     sizes = cast(tuple[int, ...], site.op.attrs["slice_sizes"])
     table, indices = site.operands
-    split = _split(site, [d for d in numbers.start_index_map if sizes[d] < site.op.operands[0].shape[d]])
+    whole, batched = site.op.operands[0].shape, numbers.operand_batching_dims
+    split = _split(site, [d for d, n in enumerate(whole) if sizes[d] < n and d not in batched])
     attrs = SIZED[site.op.name](site)
     if not split:
         return site.plain(None, **attrs)
     b = site.builder
+    indices = wide(b, indices)
     mine = None
     for dim in split:
-        component = numbers.start_index_map.index(dim)
-        limit = site.op.operands[0].shape[dim] - sizes[dim]
-        indices = _update(b, indices, numbers.index_vector_dim, component, _Clamp(limit))
         block = b.type_of(table).shape[dim]
-        indices = _update(b, indices, numbers.index_vector_dim, component, _Shift(_axes(site, dim), block))
-        found = _inside(b, _component(b, indices, numbers.index_vector_dim, component), block)
+        if dim in numbers.start_index_map:
+            component = numbers.start_index_map.index(dim)
+            for change in (_Clamp(whole[dim] - sizes[dim]), _Shift(_axes(site, dim), block)):
+                indices = _update(b, indices, numbers.index_vector_dim, component, change)
+            found = _inside(b, _component(b, indices, numbers.index_vector_dim, component), block)
+        else:
+            shape = _without_vector(b.type_of(indices).shape, numbers.index_vector_dim)
+            found = spread(b, _is_first(b, _axes(site, dim), block), shape)
         mine = found if mine is None else b.one(hlo.and_.name, mine, found)
     (rows,) = site.plain([table, indices], **attrs)
     type = b.type_of(rows)
@@ -48,16 +59,30 @@ def gather(site: Site) -> list[Any]:
 
 @form(hlo.scatter, "masked", written)
 def scatter(site: Site) -> list[Any]:
-    """scatter(table, ids, updates) -> scatter(block, ids - start, updates): other rows are out of bounds."""
+    """scatter(table, ids, updates) -> scatter(block, ids - start, updates): other rows are out of bounds.
+
+    Where no index says which row, the first is meant: devices without it keep their block.
+    """
     numbers = cast(ScatterDims, site.op.attrs["scatter_dimension_numbers"])
     count = len(site.op.results)
     tables, indices, updates = site.operands[:count], site.operands[count], site.operands[count + 1 :]
-    for dim in _split(site, list(numbers.inserted_window_dims)):
-        component = numbers.scatter_dims_to_operand_dims.index(dim)
-        block = site.builder.type_of(tables[0]).shape[dim]
-        shift = _Shift(_axes(site, dim), block)
-        indices = _update(site.builder, indices, numbers.index_vector_dim, component, shift)
-    return site.plain([*tables, indices, *updates])
+    b = site.builder
+    split = _split(site, list(numbers.inserted_window_dims))
+    indices = wide(b, indices) if split else indices
+    first: list[Any] = []
+    for dim in split:
+        block = b.type_of(tables[0]).shape[dim]
+        axes = _axes(site, dim)
+        if dim in numbers.scatter_dims_to_operand_dims:
+            component = numbers.scatter_dims_to_operand_dims.index(dim)
+            indices = _update(b, indices, numbers.index_vector_dim, component, _Shift(axes, block))
+        else:
+            first.append(_is_first(b, axes, block))
+    results = site.plain([*tables, indices, *updates])
+    if not first:
+        return results
+    mine = reduce(lambda one, other: b.one(hlo.and_.name, one, other), first)
+    return [b.one(hlo.select.name, mine, new, old) for new, old in zip(results, tables, strict=True)]
 
 
 def _split(site: Site, dims: Sequence[int]) -> list[int]:
@@ -93,7 +118,12 @@ class _Shift:
         return b.one(hlo.subtract.name, indices, spread(b, start, type.shape))
 
 
-def _update(b: Builder[Any], indices: Any, vector_dim: int, component: int, change: _Clamp | _Shift) -> Any:
+def _is_first(b: Builder[Any], axes: tuple[Axis, ...], block: int) -> Any:
+    """Whether a device has the first block of a dimension: where the table is not indexed, 0 is meant."""
+    return compare(b, offset(b, axes, block), "EQ", scalar(b, 0, INDEX))
+
+
+def _update(b: Builder[Any], indices: Any, vector_dim: int, component: int, change: Change) -> Any:
     """`indices` with one component of every index vector changed."""
     type = b.type_of(indices)
     if vector_dim == type.rank or type.shape[vector_dim] == 1:
@@ -109,8 +139,11 @@ def _component(b: Builder[Any], indices: Any, vector_dim: int, component: int) -
     if vector_dim == type.rank:
         return indices
     part = _cut(b, indices, vector_dim, component) if type.shape[vector_dim] > 1 else indices
-    shape = tuple(n for d, n in enumerate(type.shape) if d != vector_dim)
-    return b.one(hlo.reshape.name, part, result=type.with_shape(shape))
+    return b.one(hlo.reshape.name, part, result=type.with_shape(_without_vector(type.shape, vector_dim)))
+
+
+def _without_vector(shape: tuple[int, ...], vector_dim: int) -> tuple[int, ...]:
+    return tuple(n for d, n in enumerate(shape) if d != vector_dim)
 
 
 def _cut(b: Builder[Any], value: Any, dim: int, index: int) -> Any:

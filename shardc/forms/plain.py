@@ -7,6 +7,7 @@ operation: attributes that hold sizes, and padding that must not be seen by a re
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any, cast
 
 from shardc.analysis.text import sharded_text
@@ -66,10 +67,10 @@ def _convolution(site: Site) -> dict[str, Any]:
     groups = cast(int, site.op.attrs["feature_group_count"])
     batches = cast(int, site.op.attrs["batch_group_count"])
     if groups > 1 and features[0] > 1:
-        return {"feature_group_count": max(1, groups // features[0])}
+        return {"feature_group_count": ceil(groups / features[0])}
     parts = _parts(site, 0, dims.input_batch)
     if batches > 1 and parts > 1:
-        return {"batch_group_count": max(1, batches // parts)}
+        return {"batch_group_count": ceil(batches / parts)}
     return {}
 
 

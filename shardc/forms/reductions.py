@@ -18,6 +18,7 @@ from shardc.graph.builder import Builder
 from shardc.layout import Axis
 from shardc.ops import chlo, hlo, spmd
 from shardc.ops.rule import FactorRule
+from shardc.ops.windows.geometry import cumulative_dims
 
 COMBINE = {
     "sum": hlo.add.name,
@@ -27,23 +28,10 @@ COMBINE = {
 }
 
 
-def cumulative_dims(op: Op) -> tuple[int, ...]:
-    """The dimensions a reduce_window runs along from one end to the other; () where it is not cumulative."""
-    shape = op.operands[0].shape
-    window = cast(Sequence[int], op.attrs["window_dimensions"])
-    ones = (1,) * len(shape)
-    plain = all(
-        op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations")
-    )
-    padding = cast(Sequence[tuple[int, int]], op.attrs.get("padding", ((0, 0),) * len(shape)))
-    moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
-    ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
-    return moving if plain and ends and op.combiner in COMBINE else ()
-
-
 def running_factors(op: Op, rule: FactorRule) -> FactorSet:
     """The dimensions along which a window sums up all that is before."""
-    return frozenset(f for dim in cumulative_dims(op) for f in rule.operands[0][dim])
+    moving = cumulative_dims(op) if op.combiner in COMBINE else ()
+    return frozenset(f for dim in moving for f in rule.operands[0][dim])
 
 
 @form(hlo.reduce, "extreme", extremes, After.WHOLE)

@@ -66,6 +66,14 @@ def scalar(builder: Builder[Any], value: object, type: TensorType) -> Any:
     return builder.one(hlo.constant.name, result=type, value=Dense(data, type.shape))
 
 
+def wide(builder: Builder[Any], indices: Any) -> Any:
+    """`indices` in at least 32 bits: fewer may not count all rows, nor below the start of a block."""
+    type = builder.type_of(indices)
+    if type.dtype not in ("i8", "u8", "i16", "u16"):
+        return indices
+    return builder.one(hlo.convert.name, indices, result=type.with_dtype(INDEX.dtype))
+
+
 def offset(builder: Builder[Any], axes: Sequence[Axis], block: int) -> Any:
     """Where this device's block of `block` elements starts in a dimension split over `axes`: i32[]."""
     index = builder.one(spmd.axis_index.name, axes=tuple(axes))

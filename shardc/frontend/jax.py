@@ -29,8 +29,11 @@ def text_of(traced: Any, parameters: Any = None) -> str:
     Parameters and results are the leaves of the trees of arguments and results, in order; what JAX's paths
     leave open of the tuples among them is said by shardc.tuples. `parameters` are JAX's own of a lowering.
     """
+    import jax
+
     stated = {} if parameters is None else {"_private_parameters": parameters}
-    lowered = traced.lower(**stated)
+    # said, because a function inside a traced one may know its mesh without the devices
+    lowered = traced.lower(lowering_platforms=(jax.default_backend(),), **stated)
     say_tuples(lowered.compiler_ir("stablehlo"), traced)
     return str(lowered.as_text(debug_info=True))
 

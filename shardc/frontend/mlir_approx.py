@@ -32,7 +32,8 @@ def read_approximate(module: ModuleOp) -> None:
     calls = [op for op in module.walk() if isinstance(op, CustomCallOp) and _is_approximate(op)]
     for call in calls:
         _rewrite(call, functions, IRBuilder(module))
-    for name in {_comparator(call) for call in calls} & functions.keys():
+    kept = {_comparator(op) for op in module.walk() if isinstance(op, CustomCallOp)}
+    for name in ({_comparator(call) for call in calls} & functions.keys()) - kept:
         functions[name].detach()
         functions[name].erase()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+from shardc.analysis.usage import usage
 from shardc.gradients.backward import Backward
 from shardc.gradients.cotangents import zeros
 from shardc.gradients.forward import GROUP, Forward, shardings
@@ -30,17 +31,23 @@ class Along:
     def __init__(self, program: Program, writer: Writer[Any]) -> None:
         self.program, self.writer = program, writer
         self.forward = Forward(program, writer, {})
+        self.uses = usage(program.region)
 
     def region(self, region: Region, known: dict[int, Any], tangents: Tangents) -> None:
         """Build a region whose arguments are known, as are the tangents of those that have one."""
         for node in region.nodes[:-1]:
             special = _SPECIAL.get(node.name)
-            if special is None or not any(r in self.program.active for r in node.results):
+            moves = any(map(self._moves, node.results))
+            if special is None or not moves:
                 self.forward.node(node, known)
-                if any(r in self.program.active for r in node.results):
+                if moves:
                     self.plain(node, known, tangents)
             else:
                 special(self, node, known, tangents)
+
+    def _moves(self, value: int) -> bool:
+        """Whether a value depends on the arguments, and somebody reads it."""
+        return value in self.program.active and value in self.uses.count
 
     def tangent(self, value: int, tangents: Tangents) -> Any:
         """The tangent of a value, zeros if it has none."""
@@ -109,7 +116,7 @@ class Along:
                 stand[v] = recorder.fresh(graph.type(v))
             return Term(recorder, stand[v])
 
-        results = [r for r in node.results if r in program.active]
+        results = [r for r in node.results if self._moves(r)]
         arguments = {r: recorder.fresh(graph.type(r)) for r in results}
         step = Step(
             op_of(graph, node),

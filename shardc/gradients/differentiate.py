@@ -6,18 +6,19 @@ gradients = pull(cotangents)
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from shardc.gradients import branches, calls, loops, manual
 from shardc.gradients.along import Along
 from shardc.gradients.backward import Backward
 from shardc.gradients.backward import Special as BackwardSpecial
-from shardc.gradients.cotangents import Pending
 from shardc.gradients.forward import Forward
 from shardc.gradients.forward import Special as ForwardSpecial
 from shardc.gradients.program import Program
-from shardc.gradients.recording import Writer
+from shardc.gradients.recording import Recorder, Writer
 from shardc.gradients.values import Values
 from shardc.ops import func, hlo, sdy
 
@@ -36,8 +37,44 @@ BACKWARD: Mapping[str, BackwardSpecial] = {
     sdy.manual_computation.name: manual.backward,
 }
 
-Pull = Callable[[Sequence[Any]], list[Any]]
-"""The cotangents of the results -> those of the wanted arguments; None for zero."""
+
+@dataclass(frozen=True)
+class Pull:
+    """What takes the cotangents of the results to those of the wanted arguments, None for zero."""
+
+    program: Program
+    writer: Writer[Any]
+    known: Mapping[int, Any]
+    wanted: Sequence[int]
+
+    def __call__(self, cotangents: Sequence[Any], residuals: Sequence[Any] | None = None) -> list[Any]:
+        """With `residuals`, in another body than that of the function: these are the values of it there."""
+        program = self.program
+        known = self.known if residuals is None else dict(zip(self._needed, residuals, strict=True))
+        values = Values(program, self.writer, program.region, known)
+        back = run_back(program, self.writer, values, cotangents)
+        return [back.cotangents.take(program.region.args[i]) for i in self.wanted]
+
+    @property
+    def residuals(self) -> list[Any]:
+        """The values of the function that the backward pass reads."""
+        return [self.known[value] for value in self._needed]
+
+    @cached_property
+    def _needed(self) -> Sequence[int]:
+        """Found by a rehearsal."""
+        program, recorder, needed = self.program, Recorder(self.program.graph), list[int]()
+
+        def lacking(value: int) -> int:
+            needed.append(value)
+            return recorder.fresh(program.graph.type(value))
+
+        values = Values(program, recorder, program.region, {}, lacking=lacking)
+        seeds = [recorder.fresh(program.graph.type(value)) for value in program.region.results]
+        back = run_back(program, recorder, values, seeds)
+        for i in self.wanted:
+            back.cotangents.take(program.region.args[i])
+        return needed
 
 
 def vjp(
@@ -46,16 +83,10 @@ def vjp(
     """Build the function for these arguments; its results, and what takes cotangents back to the `wanted`
     arguments. Raises ShardcError at an operation that has no derivative.
     """
-    region = program.region
     prepare(program, wanted)
-    known = dict(zip(region.args, args, strict=True))
+    known = dict(zip(program.region.args, args, strict=True))
     results = run_forward(program, writer, known)
-
-    def pull(cotangents: Sequence[Any]) -> list[Any]:
-        back = run_back(program, writer, known, cotangents, None)
-        return [back.cotangents.take(region.args[i]) for i in wanted]
-
-    return results, pull
+    return results, Pull(program, writer, known, wanted)
 
 
 def jvp(
@@ -82,15 +113,9 @@ def run_forward(program: Program, writer: Writer[Any], known: dict[int, Any]) ->
     return Forward(program, writer, FORWARD).region(program.region, known)
 
 
-def run_back(
-    program: Program,
-    writer: Writer[Any],
-    known: Mapping[int, Any],
-    cotangents: Sequence[Any],
-    over: Sequence[Pending] | None,
-) -> Backward:
-    """The backward pass, from cotangents that differ between devices along the axes `over`."""
-    back = Backward(program, writer, Values(program, writer, program.region, known), program.backward)
-    back.seed(program.region.results, cotangents, over)
+def run_back(program: Program, writer: Writer[Any], values: Values, cotangents: Sequence[Any]) -> Backward:
+    """The backward pass."""
+    back = Backward(program, writer, values, program.backward)
+    back.seed(program.region.results, cotangents)
     back.region(program.region)
     return back

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, cast
 
 from shardc.analysis.loops import Constants
+from shardc.check.regions import VaryingBody
 from shardc.check.state import SAME, AxisParts, State
-from shardc.check.varying import VaryingBody
 from shardc.diagnostics import ShardcError
 from shardc.gradients.inlining import Inliner
 from shardc.gradients.marks import STOP

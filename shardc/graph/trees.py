@@ -40,10 +40,14 @@ Nested: TypeAlias = "T | tuple[Nested[T], ...] | dict[str, Nested[T]]"
 
 @dataclass(frozen=True, slots=True)
 class Interface:
-    """The parameters, with their names, and the results: a tuple where there are several."""
+    """The parameters, with their names, and the results: a tuple where there are several.
+
+    `docs` says what authors say of records, by the names of these.
+    """
 
     parameters: tuple[tuple[str, Tree], ...]
     results: Tree
+    docs: tuple[tuple[str, str], ...] = ()
 
     @property
     def is_flat(self) -> bool:

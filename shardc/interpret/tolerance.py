@@ -20,6 +20,7 @@ from ml_dtypes import finfo
 
 from shardc.graph import FP8, Graph, Node, Region, is_narrow
 from shardc.ops import Trait, find, has, op_of
+from shardc.ops.definition import Rate
 
 UNIT = {
     "f64": 2.0**-53,
@@ -92,9 +93,16 @@ class _Depths:
         types = self.graph.types(node.results)
         if not types or has(node.name, Trait.MOVES) or has(node.name, Trait.REGION, Trait.CALL):
             return 0.0
-        definition = find(node.name)
-        operations = definition.work.operations(op_of(self.graph, node)) if definition is not None else 0
-        terms = operations / max(1, sum(type.size for type in types))
+        terms = _roundings(self.graph, node) / max(1, sum(type.size for type in types))
         terms = max(terms, self.devices) if has(node.name, Trait.COMBINES) else terms
         parts = self.devices if has(node.name, Trait.COMBINES) else 1
         return max(rounding(terms, type.dtype, parts) for type in types)
+
+
+def _roundings(graph: Graph, node: Node) -> int:
+    """The operations of a node that may round: all, but comparisons."""
+    definition = find(node.name)
+    if definition is None:
+        return 0
+    op = op_of(graph, node)
+    return 0 if definition.work.rate(op) is Rate.SORT else definition.work.operations(op)

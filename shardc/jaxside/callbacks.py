@@ -31,12 +31,16 @@ class HostFunctions:
     functions: dict[str, Function] = field(default_factory=dict[str, Function])
 
     def lowering(self) -> Any:
-        """The parameters of a lowering that collects callbacks here."""
-        rules = tuple((primitive, self._rule(said)) for primitive, said in _primitives())
+        """The parameters of a lowering that collects callbacks here, those inside a library's operations too.
+
+        The lowering raises ShardcError at a callback that cannot be compiled.
+        """
+        rules = tuple((primitive, self._rule(primitive, said)) for primitive, said in _primitives())
         return _module("interpreters.mlir").LoweringParameters(override_lowering_rules=rules)
 
-    def _rule(self, said: Callable[..., _Said]) -> Any:
+    def _rule(self, primitive: Any, said: Callable[..., _Said]) -> Any:
         def rule(context: Any, *operands: Any, **params: Any) -> Any:
+            _check(str(primitive), params, context.traceback)
             found = said(**params)
             told: dict[str, Any] = {**found.told, "name": self._name(found), "manual": _manual_axes(context)}
             text = json.dumps(told, sort_keys=True)
@@ -144,15 +148,19 @@ _CALLS: tuple[tuple[str, str, Callable[..., _Said]], ...] = (
 )
 
 
-def calls_host(jaxpr: Any) -> bool:
-    """Whether a traced function has callbacks. ShardcError at one that cannot be compiled."""
+def check(jaxpr: Any) -> None:
+    """ShardcError at a callback of a traced function that cannot be compiled; JAX does not lower them all."""
     known = {str(primitive) for primitive, _ in _primitives()}
-    found = [equation for equation in equations(jaxpr) if str(equation.primitive) in known]
-    for equation in found:
-        for refused in filter(None, (says(equation.params) for says in _REFUSED)):
-            name = str(equation.primitive).replace("debug_", "jax.debug.")
-            raise ShardcError(f"{name} {refused} cannot be compiled", _place(equation), _HINT)
-    return bool(found)
+    for equation in equations(jaxpr):
+        if str(equation.primitive) in known:
+            _check(str(equation.primitive), equation.params, equation.source_info.traceback)
+
+
+def _check(primitive: str, params: Mapping[str, Any], traceback: Any) -> None:
+    """ShardcError at a callback that cannot be compiled."""
+    for refused in filter(None, (says(params) for says in _REFUSED)):
+        name = primitive.replace("debug_", "jax.debug.")
+        raise ShardcError(f"{name} {refused} cannot be compiled", _place(traceback), _HINT)
 
 
 _REFUSED: tuple[Callable[[Mapping[str, Any]], str | None], ...] = (
@@ -167,6 +175,6 @@ _HINT = (
 )
 
 
-def _place(equation: Any) -> Location:
-    frame = _module("source_info_util").user_frame(equation.source_info.traceback)
+def _place(traceback: Any) -> Location:
+    frame = _module("source_info_util").user_frame(traceback)
     return UNKNOWN if frame is None else Location(frame.file_name, frame.start_line, frame.start_column + 1)

@@ -22,14 +22,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypedDict, Unpack, overload
 
-from jax.sharding import Mesh
-
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
+from shardc.jaxside.captured import Captured, with_captured
 from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
 from shardc.jaxside.lowered import Lowered, ShardcWarning, Traced, lowered
-from shardc.jaxside.placement import Path, Placement, abstract, meshes, placement
+from shardc.jaxside.placement import AnyMesh, Path, Placement, abstract, meshes, placed, placement
 from shardc.jaxside.untyped import jax
 from shardc.options import Options, PassOptions, options_of
 
@@ -94,7 +93,8 @@ class Jitted:
         self._prove: bool | None = ours.pop("prove", None)
         self._options: Options = options_of("jit", PassOptions, None, ours)
         self._jit_options = theirs
-        self._stages = staged(function, **{key: theirs[key] for key in _LOWERING if key in theirs})
+        self._lowering = {key: theirs[key] for key in _LOWERING if key in theirs}
+        self._stages = staged(function, **self._lowering)
         self._stated = tuple(meshes([self._jit_options.get(key) for key in _LOWERING[:2]]))
         self._programs: dict[Any, Lowered] = {}
         self._calls: dict[Any, Any] = {}
@@ -148,14 +148,16 @@ class Jitted:
             self._calls[key] = jax.jit(self._emitted(*key), **self._jit_options)
         return self._calls[key]
 
-    def _emitted(self, placed: Placement, ambient: Mesh | None) -> Callable[..., Any]:
+    def _emitted(self, placed: Placement, ambient: AnyMesh | None) -> Callable[..., Any]:
         """What JAX traces in the function's place."""
         known = dict(placed)
 
         def call(*args: Any, **kwargs: Any) -> Any:
+            leaves, tree = jax.tree.flatten((args, kwargs))
+            if any(map(_is_concrete, leaves)):
+                return self._function(*args, **kwargs)  # JAX looks for the operation that made a NaN
             abstracted = jax.tree_util.tree_map_with_path(functools.partial(_abstract, known), (args, kwargs))
             program = self._lowered(abstracted[0], abstracted[1], ambient)
-            leaves, tree = jax.tree.flatten((args, kwargs))
             traced = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
 
             def flat(*values: Any) -> list[Any]:
@@ -170,25 +172,28 @@ class Jitted:
 
         return functools.wraps(self._function)(call)
 
-    def _derived(self, known: tuple[Mesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
+    def _derived(self, known: tuple[AnyMesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
         """A derivative of the function, compiled."""
         with _inside():
-            traced = staged(function).trace(*types)
-        return self._compile(traced, known)
+            traced, captured = with_captured(function, {}, staged(function).trace(*types), types, {})
+        return self._compile(traced, known, captured)
 
-    def _lowered(self, args: Any, kwargs: Any, ambient: Mesh | None) -> Lowered:
+    def _lowered(self, args: Any, kwargs: Any, ambient: AnyMesh | None) -> Lowered:
         with _inside():
             traced = self._stages.trace(*args, **kwargs)
         key = traced.jaxpr, placement((args, kwargs)), ambient
         if key not in self._programs:
             if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
                 raise ShardcError(OUTER_VALUE.format(name=self._name), hint="give it as an argument")
-            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]))
-            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known)
+            with _inside():
+                traced, captured = with_captured(self._function, self._lowering, traced, args, kwargs)
+            lying = [placed(array) for array in captured]
+            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
+            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known, captured)
         return self._programs[key]
 
-    def _compile(self, traced: Any, known: tuple[Mesh, ...]) -> Lowered:
-        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove)
+    def _compile(self, traced: Any, known: tuple[AnyMesh, ...], captured: Captured) -> Lowered:
+        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove, captured)
         if found.mesh is None:
             raise ShardcError(NO_SHARDINGS.format(name=self._name), hint=HINT)
         for warning in found.warnings:
@@ -210,10 +215,14 @@ def _abstract(known: dict[Path, Any], path: Path, leaf: Any) -> Any:
     return abstract(leaf, known.get(path)) if isinstance(leaf, jax.core.Tracer) else leaf
 
 
-def _ambient() -> Mesh | None:
-    """The mesh that jax.set_mesh set; None where there is none, or JAX traces and does not tell."""
+def _is_concrete(leaf: Any) -> bool:
+    return isinstance(leaf, jax.Array) and not isinstance(leaf, jax.core.Tracer)
+
+
+def _ambient() -> AnyMesh | None:
+    """The mesh that jax.set_mesh set; while JAX traces it tells no devices. None where there is none."""
     try:
         mesh = jax.sharding.get_mesh()
     except ValueError:
-        return None
+        mesh = jax.sharding.get_abstract_mesh()
     return None if mesh.empty else mesh

@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from jax.sharding import Mesh as JaxMesh
 from jax.sharding import NamedSharding, PartitionSpec
 
 from shardc import api
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
 from shardc.graph.trees import arguments_of
-from shardc.jaxside.callbacks import HostFunctions, calls_host
-from shardc.jaxside.placement import abstract, equations, meshes_in, on_devices
+from shardc.jaxside.callbacks import HostFunctions, check
+from shardc.jaxside.own_main import own_main
+from shardc.jaxside.placement import AnyMesh, abstract, equations, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options
@@ -37,14 +39,16 @@ class Lowered:
     mlir: what JAX lowered the function to. program: what shardc made of it. results: the tree of the results'
     types. The program runs on the devices of the first of `known` meshes that fits it. own_rules: the
     operations of JAX in the function with derivatives of their own, which the program's text does not tell.
+    captured: the arrays that the program takes before its arguments.
     """
 
     mlir: str
     program: api.Program
     results: Any
     options: Options
-    known: tuple[JaxMesh, ...] = ()
+    known: tuple[AnyMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
+    captured: tuple[Any, ...] = field(default=(), repr=False)
     stage: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
@@ -107,7 +111,7 @@ class Lowered:
     @property
     def in_shardings(self) -> tuple[NamedSharding | None, ...]:
         """Where the leaves of the arguments lie."""
-        return tuple(map(self._named, self.program.arguments))
+        return tuple(map(self._named, self.program.arguments[len(self.captured) :]))
 
     @property
     def out_shardings(self) -> Any:
@@ -127,7 +131,7 @@ class Lowered:
         if sharding is None:
             return None
         mesh, sizes = self.device_mesh, dict(sharding.mesh.axes)
-        if mesh.axis_names != tuple(sizes):
+        if isinstance(mesh, JaxMesh) and mesh.axis_names != tuple(sizes):
             mesh = JaxMesh(mesh.devices.reshape(tuple(sizes.values())), tuple(sizes))
         entries = [_entry(dim, sharding.mesh) for dim in sharding.dims]
         while entries and entries[-1] is None:
@@ -135,20 +139,22 @@ class Lowered:
         return NamedSharding(mesh, PartitionSpec(*entries))
 
     @cached_property
-    def device_mesh(self) -> JaxMesh:
+    def device_mesh(self) -> AnyMesh:
         """The mesh that the program runs on."""
         return on_devices(self.program.module.mesh, self.known)
 
     @cached_property
     def run(self) -> Callable[..., Any]:
-        """The emitted program's `main`, on the devices that the user's mesh has."""
+        """The emitted program's `main` of the function's arguments, on the devices of the user's mesh."""
+        main = own_main(self.program)
         mesh = self.device_mesh
         setattr(self.program.module, "mesh", lambda: mesh)
-        return self.program.main
+        return partial(main, *self.captured) if self.captured else main
 
     def nested(self, leaves: Sequence[Any]) -> list[Any]:
         """The arguments of `run` that have these leaves."""
-        return list(arguments_of(self.program.interface, leaves))
+        every = [*self.captured, *leaves]
+        return list(arguments_of(self.program.interface, every))[len(self.captured) :]
 
     def staged_by(self, stage: Callable[[], Any]) -> Lowered:
         """The same, with what makes `emitted`."""
@@ -174,24 +180,31 @@ def _entry(dim: Dim, mesh: Mesh) -> Any:
     return names[0] if len(names) == 1 else tuple(names)
 
 
+@no_garbage_collection()
 def lowered(
-    traced: Any, options: Options, file: str, known: Iterable[JaxMesh] = (), prove: bool | None = None
+    traced: Any,
+    options: Options,
+    file: str,
+    known: Iterable[AnyMesh] = (),
+    prove: bool | None = None,
+    captured: tuple[Any, ...] = (),
 ) -> Lowered:
     """Compile what JAX traced. ShardcError if shardc cannot; `file` is what errors call the text.
 
     known: meshes of the user's, whose devices the program may run on; those in the function are added.
-    prove: as in shardc.compile.
+    prove: as in shardc.compile. captured: the first arguments, which are no arguments of the function's.
     """
     names = frozenset(str(equation.primitive.name) for equation in equations(traced.jaxpr))
+    check(traced.jaxpr)
     host = HostFunctions()
-    text = text_of(traced, host.lowering() if calls_host(traced.jaxpr) else None)
+    text = text_of(traced, host.lowering())
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
     program = api.compile(text, chosen, prove=prove)
     if host.functions:
         program.module.host_functions.update(host.functions)
-    return Lowered(text, program, traced.out_info, chosen, found, own_rules)
+    return Lowered(text, program, traced.out_info, chosen, found, own_rules, captured)
 
 
 _OWN_RULES = ("custom_jvp", "custom_vjp", "stop_gradient")

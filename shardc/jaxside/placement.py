@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from jax.sharding import Mesh, NamedSharding, PartitionSpec, Sharding
+from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
 from shardc.jaxside.untyped import jax
+
+AnyMesh = Mesh | AbstractMesh
+"""A mesh of devices, or the one of a function around, which JAX traces and which it will run on."""
 
 Path = tuple[Any, ...]
 Placement = tuple[tuple[Path, Sharding], ...]
@@ -18,18 +21,18 @@ Placement = tuple[tuple[Path, Sharding], ...]
 def placement(arguments: Any) -> Placement:
     """The shardings of the arrays among the arguments that were put on several devices."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(arguments)
-    found = ((path, _placed(leaf)) for path, leaf in leaves)
+    found = ((path, placed(leaf)) for path, leaf in leaves)
     return tuple((path, sharding) for path, sharding in found if sharding is not None)
 
 
-def _placed(leaf: Any) -> Sharding | None:
+def placed(leaf: Any) -> Sharding | None:
     """Where an array was put, if on several devices. A tracer of a derivative or of jax.vmap has an array."""
     if isinstance(leaf, jax.core.Tracer):
         if isinstance(getattr(leaf, "batch_dim", None), int):
             _check_whole(leaf.batch_dim, getattr(leaf.val, "sharding", None))
-            return _without(leaf.batch_dim, _placed(leaf.val))
+            return _without(leaf.batch_dim, placed(leaf.val))
         primal = getattr(leaf, "primal", None)
-        return None if primal is None else _placed(primal)
+        return None if primal is None else placed(primal)
     sharding = getattr(leaf, "sharding", None)
     committed = getattr(leaf, "committed", True)
     several = isinstance(sharding, Sharding) and committed and _device_count(sharding) > 1
@@ -73,18 +76,19 @@ def abstract(leaf: Any, sharding: Sharding | None) -> Any:
     return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=weak, sharding=sharding)
 
 
-def meshes(shardings: Any) -> Iterator[Mesh]:
+def meshes(shardings: Any) -> Iterator[AnyMesh]:
     """The meshes of the shardings in a tree."""
     for leaf in jax.tree.leaves(shardings):
-        if isinstance(leaf, NamedSharding) and isinstance(leaf.mesh, Mesh):
+        if isinstance(leaf, NamedSharding):
             yield leaf.mesh
 
 
 def meshes_in(jaxpr: Any) -> Iterator[Mesh]:
-    """The meshes that the operations of a traced function name."""
+    """The meshes that the operations of a traced function name, where they name devices."""
     for equation in equations(jaxpr):
         for value in jax.tree.leaves(list(equation.params.values())):
-            yield from [value] if isinstance(value, Mesh) else meshes(value)
+            found = [value] if isinstance(value, Mesh) else meshes(value)
+            yield from (mesh for mesh in found if isinstance(mesh, Mesh))
 
 
 def equations(jaxpr: Any) -> Iterator[Any]:
@@ -96,16 +100,17 @@ def equations(jaxpr: Any) -> Iterator[Any]:
                 yield from equations(value)
 
 
-def on_devices(emitted: Callable[[], Mesh], known: Iterable[Mesh]) -> Mesh:
+def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> AnyMesh:
     """The mesh that a program runs on: the user's own, where it is known.
 
     The emitted program's `mesh()` counts JAX's devices from 0; the user's mesh may have other ones. Where the
-    program cuts an axis of the user's into several, the devices keep their order.
+    program cuts an axis of the user's into several, the devices keep their order. Meshes with
+    devices come first.
     """
     own = emitted()
-    for mesh in known:
+    for mesh in sorted(known, key=lambda mesh: not isinstance(mesh, Mesh)):
         if dict(mesh.shape) == dict(own.shape) and mesh.axis_names == own.axis_names:
             return mesh
-        if mesh.size == own.size:
+        if isinstance(mesh, Mesh) and mesh.size == own.size:
             return Mesh(mesh.devices.reshape(own.devices.shape), own.axis_names)
     return own

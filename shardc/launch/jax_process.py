@@ -36,6 +36,9 @@ from shardc.runtime import Mesh
 SLOWEST_START = 600
 """Seconds until all processes have to be there: a busy machine starts them slowly, and who fails is seen."""
 
+_PREEMPTION = "jax_enable_preemption_service"
+"""With it SIGTERM ends no process: it is for scripts, which may ask whether they are to save and end."""
+
 _DEVICES = "--devices says how many each process has of its CPU"
 _PLACES = "who the others are say JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and JAX_PROCESS_ID"
 
@@ -46,10 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     show_lines()
     given = arguments(argv)
+    emitted = has_main_local(given.program)
     try:
-        _join(jax, given)
+        _join(jax, given, emitted)
         sys.argv = [given.program, *given.rest]
-        if has_main_local(given.program):
+        if emitted:
             _run(jax, load_program(given.program), given)
         else:
             _keep_devices(jax)
@@ -71,8 +75,10 @@ def _leave() -> None:
     os._exit(1)
 
 
-def _join(jax: Any, given: argparse.Namespace) -> None:
+def _join(jax: Any, given: argparse.Namespace, emitted: bool) -> None:
     """Before anything else of JAX: who the others are."""
+    if emitted:
+        jax.config.update(_PREEMPTION, False)
     if given.coordinator is None:
         try:
             jax.distributed.initialize(**own_place())

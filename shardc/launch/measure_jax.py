@@ -13,7 +13,7 @@ import numpy as np
 from shardc.graph.types import DTYPES
 from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
 from shardc.launch.solving import Clock, quickest
-from shardc.launch.working import Function, measured
+from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
 
@@ -42,15 +42,13 @@ class _Work:
     def __init__(self, jax: Any) -> None:
         self.jax = jax
 
-    def product(self, dtype: str, sizes: tuple[int, int, int]) -> Callable[[], object]:
-        m, k, n = sizes
-        with self.jax.enable_x64(dtype == "f64"):
-            a, b = (self.jax.numpy.ones(shape, DTYPES[dtype][1]) for shape in ((m, k), (k, n)))
-            return self._compiled(self.jax.numpy.matmul, a, b)
+    def product(self, product: Product) -> Callable[[], object]:
+        with self.jax.enable_x64(product.dtype == "f64"):
+            a, b = (self.jax.numpy.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
+            return self._compiled(product.run, a, b)
 
     def function(self, work: Function, side: int) -> Callable[[], object]:
-        x, y = (self.jax.numpy.full((side, side), value, np.float32) for value in (0.5, 0.25))
-        return self._compiled(partial(work.run, self.jax.numpy), x, y)
+        return self._compiled(partial(work.run, self.jax.numpy), *map(self.jax.numpy.asarray, blocks(side)))
 
     def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
         call = self.jax.jit(function).lower(*arrays).compile()

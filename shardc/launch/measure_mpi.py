@@ -11,7 +11,7 @@ import numpy as np
 from shardc.graph.types import DTYPES
 from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
 from shardc.launch.solving import Clock, quickest
-from shardc.launch.working import Function, measured
+from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
 
@@ -32,14 +32,13 @@ def main() -> int:
     return 0
 
 
-def _product(dtype: str, sizes: tuple[int, int, int]) -> Callable[[], object]:
-    m, k, n = sizes
-    a, b = (np.ones(shape, DTYPES[dtype][1]) for shape in ((m, k), (k, n)))
-    return lambda: a @ b
+def _product(product: Product) -> Callable[[], object]:
+    a, b = (np.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
+    return lambda: product.run(a, b)
 
 
 def _function(work: Function, side: int) -> Callable[[], object]:
-    x, y = (np.full((side, side), value, np.float32) for value in (0.5, 0.25))
+    x, y = blocks(side)
     return lambda: work.run(np, x, y)
 
 

@@ -17,9 +17,14 @@ import numpy as np
 from shardc.launch.solving import positive
 from shardc.launch.working import Device
 from shardc.ops import OpDef, spmd
+from shardc.ops.definition import Rate
 
 SIZES = tuple(1 << power for power in range(12, 25, 2))
 """Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
+
+
+_ERRORS: dict[str, str] = {Rate.OTHER: "other work", Rate.SERIAL: "serial work", Rate.SORT: "sorts"}
+"""What the file calls rates of what is no product."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +94,7 @@ def _row(sample: Sample, devices: int) -> tuple[int, int]:
 def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
     """The machine as a file that --machine reads."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
-    errors = {"products": device.errors[0], "other work": device.errors[1]}
+    errors = {_ERRORS.get(name, f"products of {name}"): error for name, error in device.errors.items()}
     errors |= {kind: error for kind, (_, _, error) in link.each.items()}
     lines = [
         "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
@@ -103,8 +108,7 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",
-        *(f"{name} = {rate:.4g}" for name, rate in device.products.items()),
-        f"other = {device.other:.4g}",
+        *(f"{name} = {rate:.4g}" for name, rate in device.rates.items()),
         "",
         "[[links]]",
         f'name = "{what}"',

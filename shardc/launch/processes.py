@@ -8,17 +8,17 @@ ends.
 from __future__ import annotations
 
 import os
-import select
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
+from shardc.launch.order import Order, behind_gate, gate, has_ended
 from shardc.launch.parent import end_with, library
 
 GRACE = 5.0
@@ -81,14 +81,15 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
     KeyboardInterrupt ends all and is raised on.
     """
     running: list[_Running] = []
-    with _interruptible():
+    with _interruptible(), closing(Order()) as order:
         try:
-            with _uninterrupted():
+            with _uninterrupted(), gate() as closed:
                 for command in commands:
-                    running.append(_start(command))
+                    running.append(_start(command, closed))
+                    order.add(running[-1].process.pid)
             for one in running:
                 _show_output(one)
-            code, failure = _watch(running, limit)
+            code, failure = _watch(running, order, limit)
         finally:
             with _uninterrupted():
                 _end(running)
@@ -125,8 +126,8 @@ def _uninterrupted() -> Generator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _start(command: Command) -> _Running:
-    """Start a process. No thread may run yet: of those a new process could find a lock held for ever."""
+def _start(command: Command, gate: int) -> _Running:
+    """Start a process behind a gate. No thread may run yet: a new one could find its lock held for ever."""
     library()
     parent = os.getpid()
 
@@ -136,9 +137,9 @@ def _start(command: Command) -> _Running:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _INTERRUPTS)
 
     process = subprocess.Popen(
-        command.argv,
+        behind_gate(command.argv),
         env={**os.environ, **command.environment},
-        stdin=subprocess.DEVNULL,
+        stdin=gate,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
@@ -169,59 +170,29 @@ def _show(source: IO[bytes], target: IO[bytes], command: Command) -> None:
             target.flush()
 
 
-def _watch(running: Sequence[_Running], limit: float | None) -> tuple[int, str]:
+def _watch(running: Sequence[_Running], order: Order, limit: float | None) -> tuple[int, str]:
     """Wait until all are done or one has failed: the exit code, and what has failed."""
     ends = None if limit is None else time.monotonic() + limit
-    waiting = list(running)
-    with _ending(running) as next_to_end:
-        while waiting:
-            if ends is not None and time.monotonic() > ends:
-                names = ", ".join(one.command.name for one in waiting)
-                return TIMED_OUT, f"{names} did not end within the limit"
-            one = next_to_end(waiting)
-            for other in waiting:
-                if other.command.ranks is not None:
-                    other.command.ranks.note()
-            if one is None:
-                continue
-            if code := _ended(one):
-                ranks = one.command.ranks
-                first = ranks.first(code) if ranks is not None else None
-                name, code = first or (one.command.name, code)
-                return (code if code > 0 else 128 - code), f"{name} {_how(code)}"
-            waiting.remove(one)
-            late = time.monotonic() + LATE
-            ends = late if ends is None else min(ends, late)
+    waiting = {one.process.pid: one for one in running}
+    while waiting:
+        if ends is not None and time.monotonic() > ends:
+            names = ", ".join(one.command.name for one in waiting.values())
+            return TIMED_OUT, f"{names} did not end within the limit"
+        ended = order.next(_MOMENT)
+        for one in waiting.values():
+            if one.command.ranks is not None:
+                one.command.ranks.note()
+        if ended is None:
+            continue
+        one = waiting.pop(ended)
+        if code := _ended(one):
+            ranks = one.command.ranks
+            first = ranks.first(code) if ranks is not None else None
+            name, code = first or (one.command.name, code)
+            return (code if code > 0 else 128 - code), f"{name} {_how(code)}"
+        late = time.monotonic() + LATE
+        ends = late if ends is None else min(ends, late)
     return 0, ""
-
-
-@contextmanager
-def _ending(running: Sequence[_Running]) -> Generator[Callable[[list[_Running]], _Running | None]]:
-    """What waits a moment for a process to end. On Linux they come in the order in which they ended."""
-    if sys.platform != "linux":
-        yield _one_that_ended
-        return
-    with ExitStack() as opened:
-        queue = opened.enter_context(select.epoll())
-        by_descriptor: dict[int, _Running] = {}
-        for one in running:
-            descriptor = os.pidfd_open(one.process.pid)
-            opened.callback(os.close, descriptor)
-            queue.register(descriptor, select.EPOLLIN | select.EPOLLONESHOT)
-            by_descriptor[descriptor] = one
-
-        def first(waiting: list[_Running]) -> _Running | None:
-            found = queue.poll(_MOMENT, 1)
-            return by_descriptor[found[0][0]] if found else None
-
-        yield first
-
-
-def _one_that_ended(waiting: list[_Running]) -> _Running | None:
-    found = next((one for one in waiting if not _runs(one)), None)
-    if found is None:
-        time.sleep(_MOMENT)
-    return found
 
 
 def _how(code: int) -> str:
@@ -251,12 +222,7 @@ def _end(running: Sequence[_Running]) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(one.process.pid, signal.SIGTERM)
     ends = time.monotonic() + GRACE
-    while any(map(_runs, alive)) and time.monotonic() < ends:
+    while not all(has_ended(one.process.pid) for one in alive) and time.monotonic() < ends:
         time.sleep(0.01)
     for one in alive:
         _ended(one)
-
-
-def _runs(one: _Running) -> bool:
-    """Whether a process runs. It keeps its number, so that the number is no other's."""
-    return os.waitid(os.P_PID, one.process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None

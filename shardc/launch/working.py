@@ -7,31 +7,67 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import log2
 from typing import Any
 
 import numpy as np
 
+from shardc.graph.types import DTYPES
 from shardc.launch.solving import Clock, positive, quickest
+from shardc.ops.definition import Rate
 
 PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
 """Rows, terms and columns of the matrices that are multiplied."""
 
+
+@dataclass(frozen=True)
+class Product:
+    """Matrices, each given as it is multiplied or with its dimensions in the other order, as gradients do."""
+
+    dtype: str
+    sizes: tuple[int, int, int]
+    turned: tuple[bool, bool]
+
+    @property
+    def shapes(self) -> tuple[tuple[int, int], tuple[int, int]]:
+        """Of what is given."""
+        m, k, n = self.sizes
+        left, right = self.turned
+        return ((k, m) if left else (m, k)), ((n, k) if right else (k, n))
+
+    def run(self, a: Any, b: Any) -> Any:
+        """The product."""
+        left, right = self.turned
+        return (a.T if left else a) @ (b.T if right else b)
+
+
+TURNED = ((False, False), (True, False), (False, True))
+"""Of a product, and of the gradients of both its factors."""
+
 SIDES = (512, 1024, 2048)
 """Rows and columns of the f32 blocks of WORK: 1 MiB to 16 MiB."""
+
+ORDERED_SIDES = SIDES[:2]
+"""Those of ORDERED, which takes longer."""
 
 
 @dataclass(frozen=True)
 class Function:
     """A function of two square blocks with the names of `xp`.
 
-    For each of their elements: arithmetic operations, and elements read and written.
+    For each of their elements: operations at a rate (of sorts for each halving), elements read and written.
     """
 
     run: Callable[[Any, Any, Any], Any]
     operations: int
     moved: int
+    rate: Rate = Rate.OTHER
+
+    def counted(self, side: int) -> float:
+        """The operations of blocks of so many rows."""
+        return self.operations * side**2 * (log2(side) if self.rate is Rate.SORT else 1)
 
 
 def _softmax(xp: Any, x: Any, y: Any) -> Any:
@@ -49,19 +85,44 @@ WORK = (
     Function(_softmax, 5, 3),
 )
 
+ORDERED = (
+    Function(lambda xp, x, y: xp.cumsum(x, axis=0), 1, 2, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.cumsum(x, axis=1), 1, 2, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.argmax(x, axis=1), 1, 1, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.sort(x, axis=0), 1, 2, Rate.SORT),
+    Function(lambda xp, x, y: xp.sort(x, axis=1), 1, 2, Rate.SORT),
+)
+"""Functions whose elements wait for each other."""
+
+
+def blocks(side: int) -> tuple[Any, Any]:
+    """Square blocks for a function: numbers in no order, from 0.25 to 0.75."""
+    rng = np.random.default_rng(side)
+    x, y = (rng.uniform(0.25, 0.75, (side, side)).astype(np.float32) for _ in range(2))
+    return x, y
+
 
 @dataclass(frozen=True)
 class Device:
-    """Operations/s of products by dtype and of all else, bytes/s, and the median errors of both fits."""
+    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name."""
 
-    products: Mapping[str, float]
-    other: float
+    rates: Mapping[str, float]
     bandwidth: float
-    errors: tuple[float, float]
+    errors: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Timed:
+    """So many operations and bytes took `seconds`."""
+
+    operations: float
+    bytes: float
+    seconds: float
 
 
 def measured(
-    product: Callable[[str, tuple[int, int, int]], Callable[[], object]],
+    product: Callable[[Product], Callable[[], object]],
     function: Callable[[Function, int], Callable[[], object]],
     dtypes: tuple[str, ...],
     clock: Clock,
@@ -71,27 +132,43 @@ def measured(
     Everything else may wait for memory alone; products of dtypes that are not listed have its rate too, so it
     is at most that of products.
     """
-    rates: dict[str, float] = {}
-    off: list[float] = []
-    for dtype in dtypes:
-        found = [2 * m * k * n / quickest(product(dtype, (m, k, n)), clock) for m, k, n in PRODUCTS]
-        rates[dtype], errors = _rate(found)
-        off += errors
-    samples = [(f, side, quickest(function(f, side), clock)) for side in SIDES for f in WORK]
-    other, bandwidth, error = fitted(samples)
-    return Device(rates, min(other, max(rates.values())), bandwidth, (float(np.median(off)), error))
+
+    def timed(f: Function, side: int) -> Timed:
+        return Timed(f.counted(side), 4 * f.moved * side**2, quickest(function(f, side), clock))
+
+    def multiplied(one: Product) -> Timed:
+        nbytes = np.dtype(DTYPES[one.dtype][1]).itemsize
+        m, k, n = one.sizes
+        moved = nbytes * (m * k + k * n + m * n)
+        return Timed(2 * m * k * n, moved, quickest(product(one), clock))
+
+    other, bandwidth, error = fitted([timed(f, side) for side in SIDES for f in WORK])
+    samples = {
+        dtype: [multiplied(Product(dtype, sizes, turned)) for sizes in PRODUCTS for turned in TURNED]
+        for dtype in dtypes
+    }
+    fits: dict[str, tuple[float, float]] = {dtype: rate(found, bandwidth) for dtype, found in samples.items()}
+    most = max(found for found, _ in fits.values())
+    for kind in (Rate.SERIAL, Rate.SORT):
+        found = [timed(f, side) for side in ORDERED_SIDES for f in ORDERED if f.rate is kind]
+        fits[kind] = rate(found, bandwidth)
+    rates = {name: found for name, (found, _) in fits.items()}
+    errors = {name: off for name, (_, off) in fits.items()}
+    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error})
 
 
-def _rate(found: list[float]) -> tuple[float, list[float]]:
-    """Operations/s whose times are nearest to those of the products, by relative error; and the errors."""
-    inverse = sum(found) / sum(rate * rate for rate in found)
-    return 1 / inverse, [abs(rate * inverse - 1) for rate in found]
+def rate(found: Sequence[Timed], bandwidth: float) -> tuple[float, float]:
+    """Operations/s, beside bytes at a known bandwidth, by relative error; and the median error."""
+    each = np.array([sample.operations / sample.seconds for sample in found])
+    left = np.array([1 - sample.bytes / bandwidth / sample.seconds for sample in found])
+    inverse = max(float(each @ left / (each @ each)), 1e-6 / float(each.max()))
+    return 1 / inverse, float(np.median(np.abs(each * inverse - left)))
 
 
-def fitted(samples: list[tuple[Function, int, float]]) -> tuple[float, float, float]:
-    """Operations/s, bytes/s and the median relative error of functions, blocks' sides and seconds."""
-    rows = np.array([(f.operations * side**2, 4 * f.moved * side**2) for f, side, _ in samples], np.float64)
-    times = np.array([seconds for *_, seconds in samples])
+def fitted(found: Sequence[Timed]) -> tuple[float, float, float]:
+    """Operations/s, bytes/s and the median relative error."""
+    rows = np.array([(sample.operations, sample.bytes) for sample in found], np.float64)
+    times = np.array([sample.seconds for sample in found])
     scale = rows.max(axis=0)
     solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
     errors = np.abs(rows @ solution - times) / times

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from math import prod
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -78,4 +77,7 @@ def merge(axes: Iterable[Axis]) -> tuple[Axis, ...]:
 
 def size_of(axes: Iterable[Axis]) -> int:
     """The number of parts that the axes split something into."""
-    return prod(axis.size for axis in axes)
+    parts = 1
+    for axis in axes:
+        parts *= axis.size
+    return parts

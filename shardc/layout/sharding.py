@@ -113,7 +113,7 @@ class Sharding:
 
     def local_shape(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The shape of a device's block: the ceiling of size / parts in every dimension."""
-        return tuple(-(-size // dim.parts) for size, dim in zip(shape, self.dims, strict=True))
+        return tuple([-(-size // dim.parts) for size, dim in zip(shape, self.dims, strict=True)])
 
     def uneven(self, shape: Sequence[int]) -> tuple[int, ...]:
         """The dimensions whose size their axes don't divide."""

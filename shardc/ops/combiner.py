@@ -17,6 +17,8 @@ _COMBINERS = {
     hlo.or_.name: "or",
     hlo.xor.name: "xor",
 }
+_OF_BOOLS = {"sum": "or", "max": "or", "prod": "and", "min": "and"}
+_OF_BITS = {"or": "bitor", "and": "bitand"}
 
 
 def op_of(graph: Graph, node: Node) -> Op:
@@ -33,7 +35,8 @@ def combiner(region: Region, graph: Graph) -> str | None:
     """How a region over scalars combines its arguments: sum, max, min, prod, and, or, xor, set; else None.
 
     Of two (value, index) pairs: argmax or argmin, if it picks so and of equal values the smaller index.
-    `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only.
+    `set` returns its last argument (the scatter that overwrites). `or` and `and` are named so for bool only,
+    where a sum or maximum is an `or` too, a product or minimum an `and`.
     """
     if len(region.args) == 4:
         return extreme(region)
@@ -61,8 +64,9 @@ def combiners(region: Region, graph: Graph) -> tuple[str | None, ...]:
 
 
 def _kind(node: Node, graph: Graph) -> str | None:
-    if node.name == "stablehlo.or" and graph.type(node.results[0]).dtype != "bool":
-        return "bitor"
-    if node.name == "stablehlo.and" and graph.type(node.results[0]).dtype != "bool":
-        return "bitand"
-    return _COMBINERS.get(node.name)
+    kind = _COMBINERS.get(node.name)
+    if kind is None:
+        return None
+    if graph.type(node.results[0]).dtype == "bool":
+        return _OF_BOOLS.get(kind, kind)
+    return _OF_BITS.get(kind, kind)

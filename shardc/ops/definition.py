@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from enum import Enum, StrEnum
 from typing import Protocol
 
 from shardc.graph import Op, TensorType
@@ -72,16 +72,29 @@ class Trait(Enum):
     ALONG_AXES = "names the axes of the mesh that it runs along, in per-device code"
 
 
+class Rate(StrEnum):
+    """How quickly a machine does operations that are no products: each has a number in its file."""
+
+    OTHER = "other"
+    """Arithmetic on elements, on many of them at once."""
+    SERIAL = "serial"
+    """Elements taken one after the other: cumulative sums, argmax."""
+    SORT = "sort"
+    """Comparisons of elements that are sorted."""
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What running an operation once takes on one device.
 
     `operations` counts arithmetic on elements. `moved` are the bytes read of each operand and written of each
-    result, where that is not all of them (a gather reads only the rows that it takes), by their types.
+    result, where that is not all of them (a gather reads only the rows that it takes), by their types. `rate`
+    says how quickly they are done, for what is no product.
     """
 
     operations: Callable[[Op], int]
     moved: Callable[[Op], Moved] | None = None
+    rate: Callable[[Op], Rate] = lambda op: Rate.OTHER
 
 
 def per_result(op: Op) -> int:

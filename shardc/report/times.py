@@ -71,11 +71,11 @@ def estimate(
     communication = sum(time.total_ns for time in times)
     done = list(_work(program))
     matmul = sum(
-        run.times * machine.work(work.operations, work.dtype, 0)
+        run.times * machine.work(work.operations, work.rate, 0)
         for run, work in done
         if has(run.node.name, Trait.PRODUCT)
     )
-    working = sum(run.times * machine.work(work.operations, work.dtype, work.bytes()) for run, work in done)
+    working = sum(run.times * machine.work(work.operations, work.rate, work.bytes()) for run, work in done)
     kinds = dict.fromkeys(link.kind for link in machine.links)
     work_ns = round(BILLION * working)
     return Estimate(

@@ -1,8 +1,9 @@
 """Floating-point and other operations of a device's program.
 
 A matmul of m x k by k x n counts 2mnk, a convolution twice its multiplications. `all` adds one operation per
-element of every result that is computed (arithmetic, comparison, functions), and one per element that a
-reduction reads; moving, repeating and choosing elements is free (OpDef.work).
+element of every result that is computed (arithmetic, comparison, functions), one per element that a
+reduction reads, and for each that is sorted the logarithm of how many there are; moving, repeating and
+choosing elements is free (OpDef.work).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Collectives and the device's number outside per-device code.
 
 Over axes of one device, JAX prints no per-device code around them. There a collective gives its operand, a
-permute without pairs zeros, and the number is 0. Anything else is an error.
+permute without pairs zeros, and the number is 0. A number that nobody uses goes. Anything else is an error.
 """
 
 from __future__ import annotations
@@ -25,6 +25,9 @@ WRITE = f"write it in a {sdy.manual_computation.name}, as jax.shard_map does"
 def replace_alone(snap: Snapshot, builder: IRBuilder, node: Node) -> None:
     """Put in the place of a collective, or of the device's number, what it is where devices are alone."""
     op = snap.ops[node.id]
+    if node.name == NUMBER and op.results[0].first_use is None:
+        Rewriter.erase_op(op)
+        return
     if node.name == NUMBER:
         several = any(mesh.size > 1 for mesh in snap.graph.meshes.values())
         made = None if several else [_zero(snap, builder, node)]

@@ -589,3 +589,99 @@ func.func @main(%x: tensor<2xui64> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) 
   %s, %0 = stablehlo.rng_bit_generator %x, algorithm = THREE_FRY : (tensor<2xui64>) -> (tensor<2xui64>, tensor<4x6xui32>)
   return %0 : tensor<4x6xui32>
 }
+// -----
+// gather, a row that no index says
+sdy.mesh @m = <["x"=2, "y"=2]>
+func.func @main(%arg0: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %arg1: tensor<5xui32>) -> tensor<5x1xf32> {
+  %0 = "stablehlo.gather"(%arg0, %arg1) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<4x6xf32>, tensor<5xui32>) -> tensor<5x1xf32>
+  return %0 : tensor<5x1xf32>
+}
+// -----
+// gather, a window of one that no index moves, uneven
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<6x5xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %arg1: tensor<3x1xi32>) -> tensor<3x1x1xf32> {
+  %0 = "stablehlo.gather"(%arg0, %arg1) {dimension_numbers = #stablehlo.gather<offset_dims = [1, 2], start_index_map = [1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>} : (tensor<6x5xf32>, tensor<3x1xi32>) -> tensor<3x1x1xf32>
+  return %0 : tensor<3x1x1xf32>
+}
+// -----
+// gather without indices
+sdy.mesh @m = <["x"=2]>
+func.func @main(%arg0: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %arg1: tensor<3x0xi64>) -> tensor<3x2xf32> {
+  %0 = "stablehlo.gather"(%arg0, %arg1) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>} : (tensor<4x2xf32>, tensor<3x0xi64>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+// -----
+// scatter, a row that no index says
+sdy.mesh @m = <["x"=2]>
+func.func @main(%arg0: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %arg1: tensor<3x1xi32>, %arg2: tensor<3xf32>) -> (tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+  %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>} : (tensor<4x6xf32>, tensor<3x1xi32>, tensor<3xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+// -----
+// scatter, rows that no index says, set, uneven
+sdy.mesh @m = <["x"=4, "y"=2]>
+func.func @main(%arg0: tensor<6x7xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}, %arg1: tensor<3x1xi32>, %arg2: tensor<3xi32>) -> (tensor<6x7xi32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {"y"}]>}) {
+  %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) ({
+    ^bb0(%arg3: tensor<i32>, %arg4: tensor<i32>):
+      stablehlo.return %arg4 : tensor<i32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [1], index_vector_dim = 1>} : (tensor<6x7xi32>, tensor<3x1xi32>, tensor<3xi32>) -> tensor<6x7xi32>
+  return %0 : tensor<6x7xi32>
+}
+// -----
+// scatter without indices
+sdy.mesh @m = <["x"=2]>
+func.func @main(%arg0: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}, %arg1: tensor<3x0xi32>, %arg2: tensor<3x6xf32>) -> (tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}]>}) {
+  %0 = "stablehlo.scatter"(%arg0, %arg1, %arg2) ({
+    ^bb0(%arg3: tensor<f32>, %arg4: tensor<f32>):
+      %1 = stablehlo.add %arg3, %arg4 : tensor<f32>
+      stablehlo.return %1 : tensor<f32>
+  }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [], index_vector_dim = 1>} : (tensor<4x6xf32>, tensor<3x0xi32>, tensor<3x6xf32>) -> tensor<4x6xf32>
+  return %0 : tensor<4x6xf32>
+}
+// -----
+// depthwise convolution, 5 groups over 4 devices
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<2x3x3x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}, %arg1: tensor<2x2x1x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) -> (tensor<2x2x2x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) {
+  %2 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 5 : i64, sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}, {}, {"x"}]>]>} : (tensor<2x3x3x5xf32>, tensor<2x2x1x5xf32>) -> tensor<2x2x2x5xf32>
+  return %2 : tensor<2x2x2x5xf32>
+}
+// -----
+// convolution, 3 groups of 2 outputs over 4 devices
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<2x3x3x3xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}, %arg1: tensor<2x2x1x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) -> (tensor<2x2x2x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) {
+  %2 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64, sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}, {}, {"x"}]>]>} : (tensor<2x3x3x3xf32>, tensor<2x2x1x6xf32>) -> tensor<2x2x2x6xf32>
+  return %2 : tensor<2x2x2x6xf32>
+}
+// -----
+// convolution, 5 batch groups over 2 devices
+sdy.mesh @m = <["x"=2]>
+func.func @main(%arg0: tensor<5x3x3x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}, {}, {}]>}, %arg1: tensor<2x2x2x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) -> (tensor<1x2x2x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) {
+  %2 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 5 : i64, feature_group_count = 1 : i64, sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}, {}, {"x"}]>]>} : (tensor<5x3x3x2xf32>, tensor<2x2x2x5xf32>) -> tensor<1x2x2x5xf32>
+  return %2 : tensor<1x2x2x5xf32>
+}
+// -----
+// convolution, 3 groups of 2 inputs over 2 devices
+sdy.mesh @m = <["x"=2]>
+func.func @main(%arg0: tensor<2x3x3x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}, %arg1: tensor<2x2x2x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) -> (tensor<2x2x2x6xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}, {}, {"x"}]>}) {
+  %2 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 1 : i64, feature_group_count = 3 : i64, sdy.sharding = #sdy.sharding_per_value<[<@m, [{}, {}, {}, {"x"}]>]>} : (tensor<2x3x3x6xf32>, tensor<2x2x2x6xf32>) -> tensor<2x2x2x6xf32>
+  return %2 : tensor<2x2x2x6xf32>
+}
+// -----
+// convolution, 6 batch groups over 4 devices
+sdy.mesh @m = <["x"=4]>
+func.func @main(%arg0: tensor<6x3x3x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}, {}, {}]>}, %arg1: tensor<2x2x2x12xf32>) -> tensor<1x2x2x12xf32> {
+  %2 = stablehlo.convolution(%arg0, %arg1) dim_numbers = [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f], window = {stride = [1, 1], pad = [[0, 0], [0, 0]]} {batch_group_count = 6 : i64, feature_group_count = 1 : i64} : (tensor<6x3x3x2xf32>, tensor<2x2x2x12xf32>) -> tensor<1x2x2x12xf32>
+  return %2 : tensor<1x2x2x12xf32>
+}
+// -----
+// the device's number, which nobody uses
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}]>}) -> tensor<8x6xf32> {
+  %i = stablehlo.partition_id : tensor<ui32>
+  %0 = stablehlo.negate %x : tensor<8x6xf32>
+  return %0 : tensor<8x6xf32>
+}

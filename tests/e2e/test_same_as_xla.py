@@ -283,3 +283,114 @@ func.func @main(%x: tensor<{lhs}xf32> {{sdy.sharding = #sdy.sharding<@m, {shardi
     arrays = [random.random([*map(int, shape.split("x"))], np.float32) for shape in (lhs, kernel)]
     (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
     assert_near(got, wanted)
+
+
+SHARDED = "{{sdy.sharding = #sdy.sharding<@m, {}>}}"
+ROWS = 'sdy.mesh @m = <["a"=2, "b"=2]>\nfunc.func @main(%x: tensor<300x2xf32> ' + SHARDED.format(
+    '[{"a"}, {}]'
+)
+TAKES_ROWS = (
+    "{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], "
+    "start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 2>}"
+)
+PUTS_ROWS = (
+    "{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], "
+    "scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}"
+)
+NARROW = {
+    "gather": f"""{ROWS}, %i: tensor<3x1xT>) -> tensor<3x2xf32> {{
+  %0 = "stablehlo.gather"(%x, %i) {TAKES_ROWS} : (tensor<300x2xf32>, tensor<3x1xT>) -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}}""",
+    "scatter": f"""{ROWS}, %i: tensor<3x1xT>, %u: tensor<3x2xf32>) -> tensor<300x2xf32> {{
+  %0 = "stablehlo.scatter"(%x, %i, %u) ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %r = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %r : tensor<f32>
+  }}) {PUTS_ROWS} : (tensor<300x2xf32>, tensor<3x1xT>, tensor<3x2xf32>) -> tensor<300x2xf32>
+  return %0 : tensor<300x2xf32>
+}}""",
+    "slice and update": f"""{ROWS}, %i: tensor<T>, %u: tensor<160x2xf32>)
+    -> (tensor<100x2xf32>, tensor<300x2xf32>) {{
+  %c = stablehlo.constant dense<0> : tensor<T>
+  %0 = stablehlo.dynamic_slice %x, %i, %c, sizes = [100, 2]
+    : (tensor<300x2xf32>, tensor<T>, tensor<T>) -> tensor<100x2xf32>
+  %1 = stablehlo.dynamic_update_slice %x, %u, %i, %c
+    : (tensor<300x2xf32>, tensor<160x2xf32>, tensor<T>, tensor<T>) -> tensor<300x2xf32>
+  return %0, %1 : tensor<100x2xf32>, tensor<300x2xf32>
+}}""",
+}
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("dtype", ["i8", "ui8", "i16"])
+@pytest.mark.parametrize("name", NARROW)
+def test_indices_too_narrow_for_the_rows(name: str, dtype: str, target: str) -> None:
+    """Neither the last row nor the start of a block is a number of 8 bits.
+
+    XLA gets numbers of 32 bits: slices by an i8 have a limit of 8 bits there, and its process ends.
+    """
+    text, plain = (
+        NARROW[name].replace("xT>", f"x{each}>").replace("<T>", f"<{each}>") for each in (dtype, "i32")
+    )
+    index = np.array(2 if name.startswith("slice") else [[1], [3], [120]], np.int32)
+    rows = {"gather": [], "scatter": [3], "slice and update": [160]}[name]
+    random = np.random.default_rng(0)
+    table, *updates = [random.random((count, 2), np.float32) for count in (300, *rows)]
+    narrow = index.astype({"i8": np.int8, "ui8": np.uint8, "i16": np.int16}[dtype])
+    found = by_shardc(text, [table, narrow, *updates], target)
+    for got, wanted in zip(found, by_xla(plain, [table, index, *updates]), strict=True):
+        assert_near(got, wanted)
+
+
+BOOLS = np.random.default_rng(0).random((8, 8)) < 0.3
+WINDOWED = """"stablehlo.reduce_window"(%x, %c) ({{
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %p = stablehlo.{op} %a, %b : tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }}) {{window_dimensions = array<i64: {size}, 1>, padding = dense<[[{low}, 0], [0, 0]]> : tensor<2x2xi64>}}
+        : (tensor<8x8xi1>, tensor<i1>) -> tensor<8x8xi1>"""
+COMBINED = {
+    "reduced": "stablehlo.reduce(%x init: %c) applies stablehlo.{op} across dimensions = [0] "
+    ": (tensor<8x8xi1>, tensor<i1>) -> tensor<8xi1>",
+    "running": WINDOWED.replace("{size}", "8").replace("{low}", "7"),
+    "windows": WINDOWED.replace("{size}", "3").replace("{low}", "2"),
+    "scattered": """"stablehlo.scatter"(%x, %i, %u) ({{
+    ^bb0(%a: tensor<i1>, %b: tensor<i1>):
+      %p = stablehlo.{op} %a, %b : tensor<i1>
+      stablehlo.return %p : tensor<i1>
+    }}) {{scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}
+        : (tensor<8x8xi1>, tensor<2x1xi32>, tensor<2x8xi1>) -> tensor<8x8xi1>""",
+}
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("op", ["add", "multiply", "maximum", "minimum", "and", "or"])
+@pytest.mark.parametrize("name", COMBINED)
+def test_bools_combined(name: str, op: str, target: str) -> None:
+    """A sum of bools is whether one is true: emitted programs counted, or ended in a TypeError."""
+    shape = "8" if name == "reduced" else "8x8"
+    neutral = "true" if op in ("multiply", "minimum", "and") else "false"
+    body = f"""%c = stablehlo.constant dense<{neutral}> : tensor<i1>
+    %i = stablehlo.constant dense<[[6], [1]]> : tensor<2x1xi32>
+    %u = stablehlo.slice %x [0:2, 0:8] : (tensor<8x8xi1>) -> tensor<2x8xi1>
+    %0 = {COMBINED[name].format(op=op)}
+    return %0 : tensor<{shape}xi1>"""
+    text = program(body, f"tensor<{shape}xi1>", "8x8xi1")
+    (got,), (wanted,) = by_shardc(text, [BOOLS], target), by_xla(text, [BOOLS])
+    assert got.dtype == bool
+    np.testing.assert_array_equal(got, wanted)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_angles_of_complex_numbers(target: str) -> None:
+    """NumPy's arctan2 takes none: its program ended in a TypeError."""
+    body = "%0 = stablehlo.atan2 %x, %y : tensor<8x8xcomplex<f32>>\nreturn %0 : tensor<8x8xcomplex<f32>>"
+    text = program(body, "tensor<8x8xcomplex<f32>>", "8x8xcomplex<f32> 8x8xcomplex<f32>")
+    arrays = [
+        (WAVES + 1j * np.cos(WAVES)).astype(np.complex64),
+        (1 + WAVES.T - 2j * WAVES).astype(np.complex64),
+    ]
+    (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
+    assert_near(got, wanted)

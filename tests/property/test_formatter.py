@@ -16,7 +16,7 @@ from shardc.frontend.text import parse
 from tests.unit.formatter.programs import programs
 
 PROGRAMS = programs()
-_QUOTED = re.compile(r'"""(?:.|\n)*?"""|"[^"\n]*"|\'[^\'\n]*\'')
+_QUOTED = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'')
 
 
 def comments(text: str) -> list[str]:
@@ -62,7 +62,6 @@ def respaced(text: str, draw: st.DrawFn) -> str:
     return made + text[end:]
 
 
-@pytest.mark.slow  # finds a comma that is added beside a comment inside the `(2)` of a part of an axis
 @settings(max_examples=100, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(st.data())
 def test_respaced_programs(data: st.DataObject) -> None:

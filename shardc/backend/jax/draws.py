@@ -55,7 +55,7 @@ def drawn(scope: Scope, node: Node) -> Term:
 
 def is_own(node: Node) -> bool:
     """Whether a block is drawn that this target has a function for."""
-    return str(node.attrs.get("of", node.attrs["dtype"])) in (_OWN_DTYPE, "u32")
+    return str(node.attrs.get("of", node.attrs["dtype"])) in (_OWN_DTYPE, "u32", "i32")
 
 
 def _split(node: Node) -> tuple[tuple[str, ...], ...]:
@@ -74,6 +74,8 @@ def _whole(scope: Scope, node: Node, kind: str) -> Expr:
     if kind == "bernoulli":
         return call("jax.random.bernoulli", key, _chance(scope, node), shape)
     dtype = scope.target.dtype(scope.type(node.results[0]).dtype)
+    if kind == "randint":
+        return call("jax.random.randint", key, shape, *_both_ends(scope, node), dtype)
     low, high = _ends(scope, node) if kind == "uniform" else (None, None)
     return call(f"jax.random.{kind}", key, shape, dtype, minval=low, maxval=high)
 
@@ -86,18 +88,19 @@ def _chance(scope: Scope, node: Node) -> Expr:
     return typed(_literal(scope, constant, dtype), dtype, scope.target)
 
 
-def _ends(scope: Scope, node: Node) -> tuple[Expr | None, Expr | None]:
-    """The bounds of a uniform; None for 0 and 1."""
+def _both_ends(scope: Scope, node: Node) -> list[Expr]:
+    """The bounds of a draw: constants, or operands after the key."""
     operands = iter(node.operands[1:])
     dtype = scope.type(node.results[0]).dtype
-    found: list[Expr | None] = []
-    for key, usual in (("low", 0), ("high", 1)):
-        constant = node.attrs[key]
-        if constant is None:
-            found.append(scope.expr(next(operands)))
-        else:
-            found.append(None if constant == usual else _literal(scope, constant, dtype))
-    return found[0], found[1]
+    given = [node.attrs[key] for key in ("low", "high")]
+    return [scope.expr(next(operands)) if x is None else _literal(scope, x, dtype) for x in given]
+
+
+def _ends(scope: Scope, node: Node) -> tuple[Expr | None, ...]:
+    """The bounds of a uniform; None for 0 and 1."""
+    usual = [node.attrs[key] == x for key, x in (("low", 0), ("high", 1))]
+    ends = zip(_both_ends(scope, node), usual, strict=True)
+    return tuple(None if is_usual else end for end, is_usual in ends)
 
 
 def _literal(scope: Scope, constant: object, dtype: str) -> Expr:
@@ -110,8 +113,9 @@ def _own(scope: Scope, node: Node, kind: str) -> Expr:
     """own_normal(key, (8, 16), ("data", ()))"""
     key, split = scope.expr(node.operands[0]), tuple_of([_axes(names) for names in _split(node)])
     chance = [_chance(scope, node)] if kind == "bernoulli" else []
+    ends = _both_ends(scope, node) if kind == "randint" else []
     low, high = _ends(scope, node) if kind == "uniform" else (None, None)
-    return call(f"own_{kind}", key, *chance, _shape(node), split, minval=low, maxval=high)
+    return call(f"own_{kind}", key, *chance, _shape(node), split, *ends, minval=low, maxval=high)
 
 
 def _axes(names: tuple[str, ...]) -> Expr:

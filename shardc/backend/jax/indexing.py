@@ -92,6 +92,8 @@ _SCATTERS = {
     "prod": "lax.scatter_mul",
     "max": "lax.scatter_max",
     "min": "lax.scatter_min",
+    "or": "lax.scatter_max",
+    "and": "lax.scatter_min",
 }
 
 

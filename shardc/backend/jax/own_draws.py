@@ -39,6 +39,18 @@ def own_uniform(key, shape, split, minval=0.0, maxval=1.0):
     return jnp.maximum(low, drawn * (high - low) + low)
 
 
+def own_randint(key, shape, split, minval, maxval):
+    """This device's block of jax.random.randint(key, shape, minval, maxval, jnp.int32)."""
+    low, high = jnp.int32(minval), jnp.int32(maxval)
+    count = jnp.where(low < high, (high - low).astype(jnp.uint32), jnp.uint32(1))
+    two = jnp.arange(2, dtype=jnp.uint32)
+    keys = jnp.stack(own_threefry2x32(key[0], key[1], jnp.zeros_like(two), two), axis=1)
+    first, second = (lax.rem(own_bits(own, shape, split), count) for own in keys)
+    half = lax.rem(jnp.uint32(2**16), count)
+    drawn = lax.rem(first * lax.rem(half * half, count) + second, count)
+    return low + drawn.astype(jnp.int32)
+
+
 def own_bits(key, shape, split):
     """This device's block of jax.random.bits(key, shape); `split` names the axes of each dimension."""
     number = jnp.uint32(0)

@@ -151,7 +151,8 @@ def _mesh(writer: Writer, program: PerDeviceProgram) -> None:
         ordered = call("np.array", raw(chosen))
         if mesh.device_ids is not None:
             ordered = index(ordered, [f"[{', '.join(map(str, mesh.device_ids))}]"])
-        shaped = method(ordered, "reshape", *(str(size) for _, size in axes))
+        sizes = [str(size) for _, size in axes] or ["()"]
+        shaped = method(ordered, "reshape", *sizes)
         names = tuple_of([raw(quoted(axis)) for axis, _ in axes])
         writer.statement("return ", call("Mesh", shaped, names))
     writer.blank(2)

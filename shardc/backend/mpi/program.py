@@ -33,8 +33,8 @@ from shardc.graph import Graph, Node, Region, walk
 
 _RECORDS = ("ConvDims", "DotDims", "GatherDims", "ScatterDims")
 _KERNELS = "shardc.semantics.ops"
-PRELUDE = below_mark("shardc.backend.mpi", "prelude.py")
-"""How devices talk."""
+PRELUDE = "\n\n".join(below_mark("shardc.backend.mpi", file) for file in ("prelude.py", "prelude_main.py"))
+"""How devices talk, and what is around the program of each."""
 
 
 def emit(graph: Graph, comments: str = "brief") -> str:

@@ -18,11 +18,12 @@ from shardc.backend.python.elementwise import (
     operator,
     strict,
 )
-from shardc.backend.python.expressions import Expr, binary, call, index, method, raw
+from shardc.backend.python.expressions import Expr, binary, call, index, integers, method, raw
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.products import product_in
 from shardc.backend.python.reductions import is_named, reduction
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.shapes import ints
 from shardc.backend.python.sorting import order_of
 from shardc.backend.python.terms import Term, short
 from shardc.backend.python.windows import cumulative, running
@@ -99,6 +100,19 @@ def argmax(scope: Scope, node: Node) -> Expr:
     return method(found, "astype", scope.target.dtype(scope.type(node.results[0]).dtype))
 
 
+@NUMPY.prints(hlo.dynamic_slice)
+def dynamic_slice(scope: Scope, node: Node) -> Expr:
+    """ops.dynamic_slice(x, np.int32(0), i, slice_sizes=(8, 2)): a whole dimension is taken from 0."""
+    value, *starts = node.operands
+    sizes, shape = ints(node, "slice_sizes"), scope.type(value).shape
+    zero = call(scope.target.dtype(scope.type(starts[0]).dtype), "0") if starts else raw("0")
+    places = [
+        zero if size == full else scope.expr(start)
+        for start, size, full in zip(starts, sizes, shape, strict=True)
+    ]
+    return call("ops.dynamic_slice", scope.expr(value), *places, slice_sizes=integers(sizes))
+
+
 @NUMPY.prints(idiom.layer)
 def layer(scope: Scope, node: Node) -> Expr:
     """ws[i] along the first dimension."""
@@ -122,6 +136,10 @@ def _width(dtype: str) -> str:
     return "narrow" if is_narrow(dtype) or is_complex(dtype) else "wide"
 
 
+def _field(dtype: str) -> str:
+    return "complex" if is_complex(dtype) else "real"
+
+
 def _complex(real: Expr, imaginary: Expr) -> Expr:
     return binary("+", real, binary("*", raw("1j"), imaginary))
 
@@ -142,6 +160,7 @@ def _compare_total(scope: Scope, node: Node) -> Expr:
 
 
 NUMPY.prints(hlo.abs_)(by_kind(_width, wide=function("np.abs"), narrow=_kernel(hlo.abs_)))
+NUMPY.prints(hlo.atan2)(by_kind(_field, real=function("np.arctan2"), complex=strict("ops.atan2")))
 NUMPY.prints(hlo.complex_)(elementwise(_complex))
 NUMPY.prints(hlo.compare)(comparison(_compare_total))
 NUMPY.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=_kernel(hlo.divide)))

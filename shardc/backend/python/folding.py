@@ -3,6 +3,7 @@
     reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
     reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
+    gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
     dynamic_slice; reshape              ->  idiom.layer       ws[i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
@@ -26,13 +27,14 @@ from typing import cast
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
+from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.library_idioms import MATCHERS
-from shardc.backend.python.modulo import divided, floored
+from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
-from shardc.graph import Dense, GatherDims, Graph, Node, Region, identity, is_integer
+from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -167,30 +169,10 @@ def _argmax(folder: _Folder, node: Node) -> Node | None:
     return Node(node.id, found.name, node.operands[:1], node.results[1:], attrs, (), node.loc)
 
 
-def _take(folder: _Folder, node: Node) -> Node | None:
-    dims = cast(GatherDims, node.attrs["dimension_numbers"])
-    table, places = node.operands
-    shape, rank = folder.shape(table), len(folder.shape(places))
-    if dims.operand_batching_dims or len(dims.start_index_map) != 1:
-        return None
-    (axis,) = dims.start_index_map
-    if dims.collapsed_slice_dims != (axis,):
-        return None
-    if node.attrs["slice_sizes"] != tuple(1 if d == axis else size for d, size in enumerate(shape)):
-        return None
-    is_column = dims.index_vector_dim != rank
-    if is_column:
-        if dims.index_vector_dim != rank - 1:
-            return None
-        rank -= 1
-        column = folder.only(places, *_RESHAPES)
-        if column is not None and (*folder.shape(column.operands[0]), 1) == folder.shape(places):
-            (places,) = column.operands
-            is_column = False
-    if dims.offset_dims != (*range(axis), *range(axis + rank, len(shape) - 1 + rank)):
-        return None
-    attrs = {"axis": axis, "column": is_column}
-    return Node(node.id, idiom.take.name, (table, places), node.results, attrs, (), node.loc)
+def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
+    """table[:, None][ids][:, 0] is table[ids]."""
+    made = without_ones(folder, node)
+    return None if made is None else take(folder, made) or made
 
 
 def _layer(folder: _Folder, node: Node) -> Node | None:
@@ -243,36 +225,6 @@ def _inside(folder: _Folder, start: int, size: int) -> bool:
     return found is not None and found[0] >= 0 and found[1] < size
 
 
-def _modulo(folder: _Folder, node: Node) -> Node | None:
-    """Python's % is the remainder where nothing is negative."""
-    known = [bounds(value, folder.made, folder.counters) for value in node.operands]
-    least = [-1 if found is None else found[0] for found in known]
-    return replace(node, name=idiom.modulo.name) if least[0] >= 0 and least[1] > 0 else None
-
-
-def _remainder(folder: _Folder, node: Node) -> Node | None:
-    """% and // as the language means them, whatever the divisor."""
-    rest = divided(node, folder.made, folder.splat)
-    if rest is not None:
-        return Node(node.id, idiom.remainder.name, rest.operands, node.results, {}, (), node.loc)
-    whole = floored(node, folder.made, folder.splat)
-    if whole is None or not is_integer(folder.graph.type(node.results[0]).dtype):
-        return None
-    return Node(node.id, idiom.floored.name, whole.operands, node.results, {}, (), node.loc)
-
-
-def _by_positive(folder: _Folder, node: Node) -> Node | None:
-    """The same of integers by a positive number, which NumPy and JAX mean alike."""
-    made = _remainder(folder, node)
-    if made is None or not is_integer(folder.graph.type(node.results[0]).dtype):
-        return None
-    number = folder.splat(made.operands[1])
-    if number is None or int(cast(int, number)) <= 0:
-        return None
-    positive = idiom.modulo if made.name == idiom.remainder.name else idiom.floor_divide
-    return replace(made, name=positive.name)
-
-
 def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
     """Indices from the end are negative; that of a device or a loop is not."""
     test = folder.made.get(node.operands[0])
@@ -299,11 +251,11 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
-    hlo.reshape.name: (_keepdims, _layer, _item),
+    hlo.reshape.name: (_keepdims, _layer, _item, _take_of_ones),
     hlo.reduce.name: (_argmax,),
-    hlo.remainder.name: (_modulo,),
-    hlo.select.name: (_by_positive, _remainder, _counted_from_the_start),
-    hlo.gather.name: (_take,),
+    hlo.remainder.name: (modulo,),
+    hlo.select.name: (by_positive, mended, _counted_from_the_start),
+    hlo.gather.name: (take, at_one_place),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_update_slice.name: (_put_layer,),
     hlo.maximum.name: (_neutral("max"),),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import textwrap
 from collections.abc import Container, Iterable, Iterator, Sequence
 from pathlib import Path
@@ -18,7 +17,7 @@ from shardc.backend.python.folding import fold
 from shardc.backend.python.names import Names, identifier, source_name
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.trace import FunctionTrace
-from shardc.backend.python.writer import WIDTH, Writer
+from shardc.backend.python.writer import WIDTH, Writer, paragraphs
 from shardc.graph import Function, Region, walk
 from shardc.graph.trees import Interface
 from shardc.ops import Trait, func, has
@@ -103,12 +102,6 @@ def describe_main(writer: Writer, program: PerDeviceProgram) -> None:
     doc = program.graph.main.doc
     told = ["The whole program, on whole arrays."] if doc is None else paragraphs(doc)
     writer.docstring(*told, "\n".join([*lines, *returns]))
-
-
-def paragraphs(doc: str) -> list[str]:
-    """A docstring as it was written, without its indentation."""
-    first, _, rest = inspect.cleandoc(doc).partition("\n")
-    return [first, rest.strip("\n")] if rest.strip() else [first]
 
 
 def name_callees(emission: Emission, program: PerDeviceProgram) -> list[Function]:

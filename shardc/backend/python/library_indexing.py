@@ -11,7 +11,15 @@ from shardc.backend.python.library_run import Dims, Found, Run
 from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
-PUT_BY = {"set": "set", "sum": "add", "prod": "multiply", "max": "max", "min": "min"}
+PUT_BY = {
+    "set": "set",
+    "sum": "add",
+    "prod": "multiply",
+    "max": "max",
+    "min": "min",
+    "or": "max",
+    "and": "min",
+}
 """The methods of `x.at[i]`, by how they combine."""
 
 

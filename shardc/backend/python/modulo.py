@@ -10,14 +10,53 @@ signs of x and n; of a divisor that is a number above 0 the sign is not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import cast
+from dataclasses import replace
+from typing import Protocol, cast
 
 from shardc.backend.python import idiom
-from shardc.graph import Dense, Node
+from shardc.backend.python.library_run import Program
+from shardc.backend.python.ranges import Range, bounds
+from shardc.graph import Dense, Node, is_integer
 from shardc.ops import hlo
 
 Splat = Callable[[int], object]
 """The one element of a constant; None for other values."""
+
+
+class Counting(Program, Protocol):
+    """A program that knows which values count, and the range they take."""
+
+    counters: dict[int, Range]
+
+
+def modulo(program: Counting, node: Node) -> Node | None:
+    """Python's % is the remainder where nothing is negative."""
+    known = [bounds(value, program.made, program.counters) for value in node.operands]
+    least = [-1 if found is None else found[0] for found in known]
+    return replace(node, name=idiom.modulo.name) if least[0] >= 0 and least[1] > 0 else None
+
+
+def mended(program: Program, node: Node) -> Node | None:
+    """% and // as the language means them, whatever the divisor."""
+    rest = divided(node, program.made, program.splat)
+    if rest is not None:
+        return Node(node.id, idiom.remainder.name, rest.operands, node.results, {}, (), node.loc)
+    whole = floored(node, program.made, program.splat)
+    if whole is None or not is_integer(program.graph.type(node.results[0]).dtype):
+        return None
+    return Node(node.id, idiom.floored.name, whole.operands, node.results, {}, (), node.loc)
+
+
+def by_positive(program: Program, node: Node) -> Node | None:
+    """The same of integers by a positive number, which NumPy and JAX mean alike."""
+    made = mended(program, node)
+    if made is None or not is_integer(program.graph.type(node.results[0]).dtype):
+        return None
+    number = program.splat(made.operands[1])
+    if number is None or int(cast(int, number)) <= 0:
+        return None
+    positive = idiom.modulo if made.name == idiom.remainder.name else idiom.floor_divide
+    return replace(made, name=positive.name)
 
 
 def divided(node: Node, made: Mapping[int, Node], splat: Splat) -> Node | None:

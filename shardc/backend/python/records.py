@@ -13,7 +13,7 @@ from keyword import iskeyword
 
 from shardc.backend.python.expressions import Expr, call, dict_of, name, several, tuple_of
 from shardc.backend.python.names import Names, identifier, quoted
-from shardc.backend.python.writer import Writer
+from shardc.backend.python.writer import Writer, paragraphs
 from shardc.graph.trees import Branch, Interface, Tree, branches
 
 IMPORT = "from typing import NamedTuple"
@@ -38,7 +38,10 @@ def python_interface(interface: Interface, names: Names) -> Interface:
             return Branch(items, "", tree.fields)
         return Branch(items, classes[tree.record, tree.fields], _field_names(tree.fields))
 
-    return Interface(tuple((param, spelled(tree)) for param, tree in parameters), spelled(interface.results))
+    said = dict(interface.docs)
+    docs = tuple((spelling, said[record]) for (record, _), spelling in classes.items() if record in said)
+    taken = tuple((param, spelled(tree)) for param, tree in parameters)
+    return Interface(taken, spelled(interface.results), docs)
 
 
 def _field_names(fields: Sequence[str]) -> tuple[str, ...]:
@@ -216,12 +219,15 @@ def is_several(interface: Interface) -> bool:
 
 def define_classes(writer: Writer, interface: Interface, array: str) -> None:
     """The classes of the records, whose leaves are of the class `array`."""
-    written: set[str] = set()
+    written, docs = set[str](), dict(interface.docs)
     for branch in _branches(interface):
         if not branch.record or branch.record in written:
             continue
         written.add(branch.record)
         with writer.indented(f"class {branch.record}(NamedTuple):"):
+            if branch.record in docs:
+                writer.docstring(*paragraphs(docs[branch.record]))
+                writer.blank()
             for field, item in zip(branch.fields, branch.items, strict=True):
                 writer.line(f"{field}: {_annotation(item, array)}")
         writer.blank(2)

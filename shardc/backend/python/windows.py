@@ -7,9 +7,10 @@ from typing import cast
 from shardc.backend.python.expressions import Expr, call
 from shardc.backend.python.literals import scalar
 from shardc.backend.python.scope import Scope
-from shardc.backend.python.shapes import ints
 from shardc.graph import Node, identity, is_float
-from shardc.ops import combiner
+from shardc.ops import combiner, op_of
+from shardc.ops.rule_builder import pairs
+from shardc.ops.windows.geometry import cumulative_dims
 
 _JAX = {"sum": "jnp.cumsum", "prod": "jnp.cumprod", "max": "lax.cummax", "min": "lax.cummin"}
 _NUMPY = {
@@ -25,16 +26,9 @@ def running(scope: Scope, node: Node) -> int | None:
     kind = combiner(node.regions[0], scope.graph)
     if len(node.results) != 1 or kind not in _JAX or not _starts_neutral(scope, node, kind):
         return None
-    shape, window = scope.type(node.operands[0]).shape, ints(node, "window_dimensions")
-    padding = cast("tuple[tuple[int, int], ...]", node.attrs.get("padding") or ((0, 0),) * len(shape))
-    for key in ("window_strides", "base_dilations", "window_dilations"):
-        if node.attrs.get(key) is not None and set(ints(node, key)) != {1}:
-            return None
-    dims = [d for d, size in enumerate(window) if size != 1]
-    if len(dims) != 1 or window[dims[0]] != shape[dims[0]]:
-        return None
-    expected = tuple((shape[d] - 1, 0) if d == dims[0] else (0, 0) for d in range(len(shape)))
-    return dims[0] if tuple(map(tuple, padding)) == expected else None
+    op = op_of(scope.graph, node)
+    dims, padding = cumulative_dims(op), pairs(op, "padding", op.operands[0].rank)
+    return dims[0] if len(dims) == 1 and not padding[dims[0]][1] else None
 
 
 def _starts_neutral(scope: Scope, node: Node, kind: str) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import textwrap
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -47,11 +48,11 @@ class Writer:
         if not paragraphs:
             self.line(f'"""{_quoted(first)}"""')
             return
-        self.line(f'"""{_quoted(first)}')
+        self.line(f'"""{printable(first)}')
         for paragraph in paragraphs:
             self.blank()
             for line in paragraph.split("\n"):
-                self.line(_quoted(line))
+                self.line(printable(line))
         self.line('"""')
 
     def statement(self, prefix: str, value: Expr, note: str | None = None) -> None:
@@ -130,6 +131,12 @@ class Writer:
         return "\n".join(self._lines).rstrip("\n") + "\n"
 
 
+def paragraphs(doc: str) -> list[str]:
+    """A docstring as it was written, without its indentation."""
+    first, _, rest = inspect.cleandoc(doc).partition("\n")
+    return [first, rest.strip("\n")] if rest.strip() else [first]
+
+
 def _quoted(text: str) -> str:
-    """Text that cannot end the docstring it stands in."""
-    return printable(text).removesuffix('"') + ("'" if text.endswith('"') else "")
+    """Text before the end of a docstring, which it is not part of."""
+    return printable(text.removesuffix('"')) + ('\\"' if text.endswith('"') else "")

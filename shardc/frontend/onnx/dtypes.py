@@ -20,8 +20,13 @@ DTYPES: dict[int, str] = {
     TensorProto.BFLOAT16: "bf16",
     TensorProto.COMPLEX64: "c64",
     TensorProto.COMPLEX128: "c128",
+    TensorProto.FLOAT8E4M3FN: "f8e4m3fn",
+    TensorProto.FLOAT8E4M3FNUZ: "f8e4m3fnuz",
+    TensorProto.FLOAT8E5M2: "f8e5m2",
+    TensorProto.FLOAT8E5M2FNUZ: "f8e5m2fnuz",
+    TensorProto.FLOAT8E8M0: "f8e8m0fnu",
 }
-"""TensorProto.DataType -> dtype. Strings and floats and integers of 8 bits or fewer have none."""
+"""TensorProto.DataType -> dtype. Strings and numbers of fewer than 8 bits have none."""
 
 NUMBERS = {name: number for number, name in DTYPES.items()}
 

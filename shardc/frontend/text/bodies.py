@@ -30,7 +30,7 @@ from shardc.frontend.text.typed import (
     tree_of_type,
 )
 from shardc.frontend.text.values import Tensor, Value
-from shardc.graph.trees import Interface
+from shardc.graph.trees import Interface, branches
 from shardc.graph.types import TensorType
 from shardc.layout import Axis
 from shardc.ops import spmd
@@ -103,11 +103,23 @@ class Bodies:
                 raise self.e.error(f"{function.name} returns None", pos=_end(function))
             self.builder.document(function.doc)
             if public:
-                self.builder.note_interface(_interface(function, typed, returned))
+                self.builder.note_interface(self._interface(function, typed, returned))
             self.builder.ret([tensor.value for value in returned for tensor in tensors_of(value)])
         annotated = mapped or any(x.sharding for x in types)
         axes = frozenset(self.program.shared.named)
         return Signature(symbol, tuple(typed), tuple(returned), annotated, manual, axes, mapped)
+
+    def _interface(
+        self, function: s.Function, typed: Sequence[Typed], returned: Sequence[Value]
+    ) -> Interface:
+        """How the entry takes and gives its tensors."""
+        names = [parameter.name for parameter in function.parameters]
+        trees = [tree_of_type(one) for one in typed]
+        given = tree_of(returned[0] if len(returned) == 1 else tuple(returned))
+        classes = dict.fromkeys(branch.record for tree in (*trees, given) for branch in branches(tree))
+        docs = ((name, self.program.shared.classes.get(name)) for name in classes)
+        said = tuple((name, doc) for name, doc in docs if doc is not None)
+        return Interface(tuple(zip(names, trees, strict=True)), given, said)
 
     def results(self, function: s.Function, uneven: Uneven, mapped: bool) -> list[Typed] | None:
         """What the types of the results mean, if they are written."""
@@ -232,14 +244,6 @@ def _valued(typed: Sequence[Typed], tensors: Sequence[Tensor]) -> list[Value]:
     """Values of these types, made of the tensors."""
     rest = iter(tensors)
     return [filled(one, rest) for one in typed]
-
-
-def _interface(function: s.Function, typed: Sequence[Typed], returned: Sequence[Value]) -> Interface:
-    """How the entry takes and gives its tensors."""
-    names = [parameter.name for parameter in function.parameters]
-    trees = map(tree_of_type, typed)
-    given = tree_of(returned[0] if len(returned) == 1 else tuple(returned))
-    return Interface(tuple(zip(names, trees, strict=True)), given)
 
 
 def _of_types(typed: Sequence[Typed], types: Sequence[TensorType]) -> list[Typed]:

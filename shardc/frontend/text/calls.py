@@ -51,13 +51,11 @@ def call(scope: Scope, expr: s.Call) -> Value:
             return _method(scope, expr, function)
         expr = replace(expr, function=imported)
         function = imported
-    if isinstance(function, s.Call | s.Index):
+    if not isinstance(function, s.Name):
         made = scope.value(function)
         if not isinstance(made, FunctionName):
             raise scope.e.error(f"{describe(made)} is called, and is no function", pos=expr.pos)
         return _call_value(scope, made.name, made, expr)
-    if not isinstance(function, s.Name):
-        raise scope.e.error("this is no function", pos=expr.pos)
     name = function.id
     if name in scope.names:
         return _call_value(scope, name, scope.names[name], expr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -44,8 +44,10 @@ class Declarations:
     def declare(self, defines: Mapping[str, int], scope: Callable[[], Scope]) -> None:
         """All but imports and meshes; `scope` makes one without names, for the values of constants."""
         self._check_defines(defines)
-        for declared in sorted((*self.program.sizes, *self.program.constants), key=lambda one: one.pos):
+        every = sorted((*self.program.sizes, *self.program.constants), key=lambda one: one.pos)
+        for number, declared in enumerate(every):
             self.check_free(declared.name, declared.pos)
+            self._check_above(declared, every[number:])
             if isinstance(declared, s.SizeDef):
                 self._size(declared, defines)
             else:
@@ -92,15 +94,23 @@ class Declarations:
         else:
             self.types.no_sizes[constant.name] = describe(value)
 
+    def _check_above(self, declared: s.SizeDef | s.ConstDef, below: Sequence[s.SizeDef | s.ConstDef]) -> None:
+        """An error if a value uses its own name, or one that is declared further down."""
+        parts = list(_parts(declared.value))
+        own = {target.name for one in parts if isinstance(one, s.Comprehension) for target in one.targets}
+        places = {one.name: one.pos for one in reversed(below) if one.name not in own}
+        for node in parts:
+            if isinstance(node, s.Name) and node.id in places:
+                where = self.e.place(places[node.id])
+                hint = f"{node.id} is declared at {where}: a value uses what is declared above it"
+                raise self.e.error(f"{node.id} has no value yet", hint, node.pos)
+
     def _check_known(self, expr: s.Expr) -> None:
         """Nothing is built here: no calls."""
-        todo: list[s.Expr | s.Slice] = [expr]
-        while todo:
-            node = todo.pop()
+        for node in _parts(expr):
             if isinstance(node, s.Call):
                 hint = "operators and numbers make a constant; functions compute tensors"
                 raise self.e.error("a constant has no calls", hint, node.pos)
-            todo += children(node)
 
     def _declare_records(self) -> None:
         for record in self.program.records:
@@ -111,16 +121,16 @@ class Declarations:
             for i, field in enumerate(record.fields):
                 if field.name in names[:i]:
                     raise self.e.error(f"{record.name} has two fields {field.name}", pos=field.pos)
-            self.records[record.name] = replace(record, name=self._class(record.name))
+            self.records[record.name] = replace(record, name=self._class(record))
 
-    def _class(self, name: str) -> str:
+    def _class(self, record: s.RecordDef) -> str:
         """What the record is called in the compiled program: those of its own file keep their names."""
         own = record_names(self.program) if self.program.file == self.e.file else set[str]()
-        taken, unique, number = {*(self.shared.reserved - own), *self.shared.classes}, name, 0
+        taken, unique, number = {*(self.shared.reserved - own), *self.shared.classes}, record.name, 0
         while unique in taken:
             number += 1
-            unique = f"{name}_{number}"
-        self.shared.classes.add(unique)
+            unique = f"{record.name}_{number}"
+        self.shared.classes[unique] = record.doc
         return unique
 
     def declare_meshes(self) -> None:
@@ -156,6 +166,15 @@ class Declarations:
         while name in taken:
             name += "_mesh"
         return name
+
+
+def _parts(expr: s.Expr) -> Iterator[s.Expr | s.Slice]:
+    """An expression and all inside it."""
+    todo: list[s.Expr | s.Slice] = [expr]
+    while todo:
+        node = todo.pop()
+        yield node
+        todo += children(node)
 
 
 def record_names(program: s.Program) -> set[str]:

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
+from shardc.check.regions import StatesSoFar
 from shardc.check.state import SAME, AxisParts, State
-from shardc.check.varying import StatesSoFar
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.snapshot import OpenReader
 from shardc.frontend.text.builder import SourceBuilder

@@ -101,13 +101,19 @@ def vjp(e: Emitter, fun: FunctionName, *primals: Value) -> Value:
     made = _pullback(e, fun, primals, range(len(primals)))
     place = e.builder.place
 
-    def apply(cotangent: Value) -> Value:
-        if e.builder.place is not place:
-            raise e.error(f"the vjp of {fun.name} is called in another body than it was made in")
-        given = _like(e, f"what {fun.name} returns", cotangent, made.value)
-        return made.pull(given)
+    def over(captured: tuple[Value, ...]) -> FunctionName:
+        def apply(*cotangents: Value) -> Value:
+            if len(cotangents) != 1:
+                hint = "of several results, their tuple: pull((a, b))"
+                count = plural(len(cotangents), "argument")
+                raise e.error(f"the vjp of {fun.name} takes one cotangent, and is given {count}", hint)
+            (cotangent,) = cotangents
+            given = _like(e, f"what {fun.name} returns", cotangent, made.value)
+            return made.pull(given, None if e.builder.place is place else tensors_of(captured))
 
-    return made.value, FunctionName(f"the vjp of {fun.name}", None, apply)
+        return FunctionName(f"the vjp of {fun.name}", None, apply, captured, over)
+
+    return made.value, over(made.residuals)
 
 
 def jvp(e: Emitter, fun: FunctionName, primals: Value, tangents: Value) -> Value:
@@ -149,8 +155,17 @@ class _Made:
     def __init__(self, e: Emitter, value: Value, chosen: Sequence[Value], pull: Pull) -> None:
         self.e, self.value, self._chosen, self._pull = e, value, chosen, pull
 
-    def pull(self, cotangents: Sequence[Tensor | None]) -> tuple[Value, ...]:
-        found = iter(self._pull([None if ct is None else ct.value for ct in cotangents]))
+    @property
+    def residuals(self) -> tuple[Tensor, ...]:
+        """What the way back reads of the function."""
+        return tuple(Tensor(value, self.e.builder.type_of(value)) for value in self._pull.residuals)
+
+    def pull(
+        self, cotangents: Sequence[Tensor | None], residuals: Sequence[Tensor] | None = None
+    ) -> tuple[Value, ...]:
+        """With `residuals`, in another body, where these are the values of the function."""
+        given = [None if ct is None else ct.value for ct in cotangents]
+        found = iter(self._pull(given, None if residuals is None else [t.value for t in residuals]))
         return tuple(self._tree(one, found) for one in self._chosen)
 
     def _tree(self, argument: Value, found: object) -> Value:

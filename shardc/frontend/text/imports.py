@@ -24,9 +24,9 @@ class Shared:
     """What all files of a program have in common.
 
     `reserved` are the names of the functions and records of the program's own file, which keep them in the
-    module; `symbols` and `classes` what is taken besides. `named` are the axes that the shardings of the
-    function being built name, and those of functions it calls. `turns` are the values that the names of
-    unrolled loops had, by file, line and column.
+    module; `symbols` and `classes` what is taken besides, classes with their docstrings. `named` are the
+    axes that the shardings of the function being built name, and those of functions it calls. `turns` are
+    the values that the names of unrolled loops had, by file, line and column.
     """
 
     builder: SourceBuilder
@@ -34,7 +34,7 @@ class Shared:
     reserved: frozenset[str]
     meshes: dict[str, Mesh] = field(default_factory=dict[str, Mesh])
     symbols: set[str] = field(default_factory=set[str])
-    classes: set[str] = field(default_factory=set[str])
+    classes: dict[str, str | None] = field(default_factory=dict[str, "str | None"])
     named: set[str] = field(default_factory=set[str])
     turns: dict[tuple[str, int, int], list[Value]] = field(
         default_factory=dict[tuple[str, int, int], list["Value"]]

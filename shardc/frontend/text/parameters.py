@@ -77,6 +77,8 @@ def convert(e: Emitter, name: str, parameter: inspect.Parameter, value: Value) -
     if converted is _WRONG:
         of_each = isinstance(value, RecordValue) and kind in ("Operand", "Tensor")
         hint = f"tree_map({name}, …) takes the tensors of a record one by one" if of_each else None
+        if isinstance(value, tuple) and kind.startswith(("Tensor", "Operand")):
+            hint = "stack(…) and concatenate(…) make one tensor of several"
         raise e.error(f"{name}: {parameter.name} is {_KINDS[kind][0]}, not {describe(value)}", hint)
     return converted
 

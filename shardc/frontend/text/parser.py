@@ -146,6 +146,8 @@ _EXPRESSION = frozenset(
 _BROKEN_SIZE = re.compile(r"\s*size\b.*?=\s*(?=[0-9]*\.|[0-9]+[eE]|[\"'-])")
 """A size up to a value that is no whole number."""
 
+_NO_SIZE = "a size is a whole number from 0"
+
 _CHANGED_FIELD = re.compile(r"\s*([A-Za-z_]\w*)((?:\.\w+)+)(\[.*\])?\s*([-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
 """An assignment to a field."""
 
@@ -154,7 +156,7 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     line = text.split("\n")[max(error.line, 1) - 1] if error.line > 0 else ""
     if size := _BROKEN_SIZE.match(line):
         hint = "const names any value known while compiling: const EPS = 1e-5"
-        return SyntaxProblem("a size is a whole number from 0", Pos(error.line, size.end() + 1), hint)
+        return SyntaxProblem(_NO_SIZE, Pos(error.line, size.end() + 1), hint)
     if field := _CHANGED_FIELD.match(line):
         name, last = field[1], field[2].rpartition(".")[2]
         pos = Pos(error.line, field.start(1) + 1)
@@ -195,6 +197,8 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
     if "DEF" in expected and "RETURN" not in expected and token.type == "NAME":
         hint = _near_keyword(token, expected) or _declaration(token, text)
         return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
+    if token.type == "MINUS" and {"NAME", "INT"} <= expected:
+        return SyntaxProblem(_NO_SIZE, pos)
     found = _found(token)
     if token.type in _ENDS:
         pos = _end_of_line(token, text)
@@ -251,6 +255,8 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return INSTEAD[str(token)]
     if token.type == "NAME" and expected == {"STRING"}:
         return 'a file is named in quotes: import "layers.shard"'
+    if token.type in ("STRING", "LONG_STRING") and expected == {"NAME", "_DEDENT"}:
+        return "a docstring stands above the fields"
     if token.type == "STRING" and "NAME" in expected:
         return "names are written without quotes"
     if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:

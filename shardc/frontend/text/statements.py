@@ -14,10 +14,10 @@ from shardc.frontend.text.loops import loop
 from shardc.frontend.text.open_loops import while_loop
 from shardc.frontend.text.scope import DeviceScope, Scope
 from shardc.frontend.text.shows import show
-from shardc.frontend.text.trees import names_of, tensors_of
+from shardc.frontend.text.trees import as_tensors, has_function, leaves, names_of, tensors_of
 from shardc.frontend.text.turns import rows
 from shardc.frontend.text.typed import Typed, resolved
-from shardc.frontend.text.values import Operand, RecordValue, Tensor, Value, describe, plural
+from shardc.frontend.text.values import RecordValue, Tensor, Value, describe, plural
 from shardc.layout import Sharding, text_of
 from shardc.ops import sdy, spmd
 
@@ -143,7 +143,7 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
     if sharding is None:
         scope.e.builder.name([tensor.value], [target.name])
         return tensor
-    if scope.manual is not None and not leaves(scope.manual, sharding):
+    if scope.manual is not None and not _is_open(scope.manual, sharding):
         return _declared_partial(scope, target, annotated, tensor, sharding)
     scope.program.shared.named.update(axis.name for axis in sharding.axes())
     with scope.e.at(target.pos):
@@ -152,7 +152,7 @@ def constrain(scope: Scope, target: s.Target, annotated: Annotated, value: Value
         return replace(result, sharding=sharding)
 
 
-def leaves(manual: DeviceScope, sharding: Sharding) -> bool:
+def _is_open(manual: DeviceScope, sharding: Sharding) -> bool:
     """Whether a sharding in per-device code is over axes that this code leaves to the compiler."""
     mesh, axes = manual
     rest = [name for name, size in mesh.axes if size > 1 and name not in axes]
@@ -216,20 +216,17 @@ def results_of(
             results.append(fit(scope, types[i], item, f"{what} of {function.name}", expr.pos, reasons))
         else:
             none = item is None and len(items) > 1  # no cotangent, in a function that a derivative calls
-            results.append(None if none else _as_tensors(scope, function, item, expr.pos))
+            results.append(None if none else _returned(scope, function, item, expr.pos))
     if not any(tensors_of(result) for result in results):
         raise scope.e.error(f"{function.name} returns nothing", pos=statement.pos)
     return results
 
 
-def _as_tensors(scope: Scope, function: s.Function, value: Value, pos: s.Pos) -> Value:
+def _returned(scope: Scope, function: s.Function, value: Value, pos: s.Pos) -> Value:
     """A returned value with its numbers as tensors."""
-    if isinstance(value, tuple):
-        return tuple(_as_tensors(scope, function, item, pos) for item in value)
-    if isinstance(value, RecordValue):
-        items = tuple((name, _as_tensors(scope, function, item, pos)) for name, item in value.fields)
-        return RecordValue(value.name, items)
-    if not isinstance(value, Operand):
-        raise scope.e.error(f"{function.name} returns {describe(value)}", pos=pos)
     with scope.e.at(pos):
-        return scope.e.tensor(value)
+        made = as_tensors(scope.e, value)
+        others = [leaf for leaf in leaves(made) if not isinstance(leaf, Tensor)]
+        if others or has_function(made):
+            raise scope.e.error(f"{function.name} returns {describe([*others, made][0])}")
+        return made

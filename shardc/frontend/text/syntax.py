@@ -167,6 +167,7 @@ class RecordDef:
     pos: Pos
     name: str
     fields: tuple[Parameter, ...]
+    doc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -107,8 +107,8 @@ class TreeBuilder(TypeBuilder):
     def constant(self, name: Token, value: s.Expr) -> s.ConstDef:
         return s.ConstDef(pos_of(name), str(name), value)
 
-    def record_type(self, name: Token, *fields: s.Parameter) -> s.RecordDef:
-        return s.RecordDef(pos_of(name), str(name), fields)
+    def record_type(self, name: Token, about: str | None, *fields: s.Parameter) -> s.RecordDef:
+        return s.RecordDef(pos_of(name), str(name), fields, about)
 
     def field(self, name: Token, type: s.AnyType) -> s.Parameter:
         return s.Parameter(pos_of(name), str(name), type)

@@ -1,4 +1,6 @@
-"""Derivatives of the calls of LAPACK that decompose real matrices: LU, eigenvectors, singular values.
+"""Derivatives of the calls of LAPACK that decompose matrices: LU, eigenvectors, singular values.
+
+They are those of real matrices, but for the eigenvalues of any matrix, which may be complex.
 
 Formulas: Giles, "Collected matrix derivative results"; Townsend, "Differentiating the singular value
 decomposition". Where eigenvalues or singular values are equal there is none, and the result is not finite.
@@ -10,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from shardc.graph.types import is_complex
-from shardc.ops import hlo
+from shardc.ops import chlo, hlo
 from shardc.ops.derivative import Cotangents, Missing, Step
 from shardc.ops.derivatives.matrices import (
     as_columns,
@@ -32,7 +34,7 @@ def decomposition(step: Step, cotangents: Cotangents, wanted: frozenset[int]) ->
     formula = _FORMULAS.get(routine(target) or "")
     if formula is None:
         raise Missing(f"custom call {target} has no derivative")
-    if is_complex(step.op.operands[0].dtype):
+    if is_complex(step.op.operands[0].dtype) and formula is not _eig:
         raise Missing("the derivative is that of real matrices")
     return {0: formula(step, cotangents)}
 
@@ -73,6 +75,27 @@ def _eigh(s: Step, cts: Cotangents) -> Term:
     return matmul(matmul(vectors, inner, -1, -2), vectors, -1, -1)
 
 
+def _eig(s: Step, cts: Cotangents) -> Term:
+    """The sum of ct[i] conj(left[i]) right[i]^T / (conj(left[i]) . right[i]); real of real matrices.
+
+    Giles, 3.1, where the inverse of the right eigenvectors is their product with the left ones.
+    """
+    *ct_values, ct_left, ct_right, _ = cts
+    if ct_left is not None or ct_right is not None:
+        raise Missing("eigenvectors of eig have no derivative; its eigenvalues do, and eigh has both")
+    both = tuple((side, ord("V")) for side in ("compute_left", "compute_right"))
+    attrs = {**s.op.attrs, "mhlo.backend_config": both}
+    *_, left, right, _ = s.x.ops(hlo.custom_call, results=list(s.op.results), **attrs)
+    zero = s.result(0).filled(0.0)
+    ct, *imaginary = (zero if one is None else one for one in ct_values)
+    if imaginary:
+        ct = ct.op(hlo.complex_, -imaginary[0])
+    left, size = left.op(chlo.conj), right.shape[-1]
+    rank = len(left.shape)
+    weighed = right * as_rows(ct / (left * right).sum((rank - 2,)), size)
+    return matmul(left, weighed, -1, -1).cast(s.x.type.dtype)
+
+
 def _svd(s: Step, cts: Cotangents) -> Term:
     """Townsend's formula, of singular vectors as many as there are singular values."""
     x, (_, ct_values, ct_u, ct_v, *_) = s.x, cts
@@ -111,4 +134,4 @@ def _svd(s: Step, cts: Cotangents) -> Term:
     return x.filled(0.0) if total is None else total
 
 
-_FORMULAS = {"getrf": _lu, "syevd": _eigh, "gesdd": _svd}
+_FORMULAS = {"getrf": _lu, "syevd": _eigh, "gesdd": _svd, "geev": _eig}

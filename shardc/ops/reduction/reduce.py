@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import READS, OpDef, Spelling, Syntax, of
+from shardc.ops.definition import OpDef, Rate, Spelling, Syntax, Work, of, per_operand
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, ints, partial_kind
@@ -57,6 +57,11 @@ def _rule(op: Op) -> FactorRule:
     )
 
 
+def _rate(op: Op) -> Rate:
+    """Several tensors at once, as argmax has them, are compared one element after the other."""
+    return Rate.OTHER if len(op.results) == 1 else Rate.SERIAL
+
+
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
     dimensions: Any = op.attrs["dimensions"]
@@ -72,7 +77,7 @@ reduce = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=READS,
+        work=Work(per_operand, rate=_rate),
         syntax=Syntax(
             ("*inputs", "*init_values"),
             ("*results_",),

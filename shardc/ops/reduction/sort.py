@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import READS, OpDef, Spelling, Syntax, of
+from shardc.ops.definition import OpDef, Rate, Spelling, Syntax, Work, of
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, integer
@@ -29,6 +29,12 @@ def _types(op: UntypedOp) -> Types:
         raise op.error(f"needs operands of one shape, got {types_text(op.operands)}")
     op.check_region(0, (TensorType((), "bool"),))
     return op.operands
+
+
+def _comparisons(op: Op) -> int:
+    """n ceil(log2 n) of each row of n: what merging takes at most."""
+    rows = op.operands[0]
+    return rows.size * max(0, rows.shape[integer(op, "dimension", -1)] - 1).bit_length()
 
 
 def _rule(op: Op) -> FactorRule:
@@ -57,7 +63,7 @@ sort = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=READS,
+        work=Work(_comparisons, rate=lambda op: Rate.SORT),
         syntax=Syntax(
             ("*inputs",),
             ("*results_",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import COMPUTES, OpDef, Syntax, of
+from shardc.ops.definition import OpDef, Rate, Syntax, Work, of, per_operand
 from shardc.ops.meanings import kernels
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
@@ -44,7 +44,7 @@ top_k = define(
         infer=_types,
         rule=top_k_rule,
         meaning=kernels(ordering.top_k, "k"),
-        work=COMPUTES,
+        work=Work(per_operand, rate=lambda op: Rate.SERIAL),
         syntax=Syntax(
             ("operand",),
             ("values", "indices"),

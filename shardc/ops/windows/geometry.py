@@ -53,6 +53,19 @@ def windowed(
     return tuple(counts)
 
 
+def cumulative_dims(op: Op) -> tuple[int, ...]:
+    """The dimensions a reduce_window runs along from one end to the other; () where it is not cumulative."""
+    shape, window = op.operands[0].shape, ints(op, "window_dimensions")
+    ones = (1,) * len(shape)
+    plain = all(
+        op.attrs.get(key, ones) == ones for key in ("window_strides", "base_dilations", "window_dilations")
+    )
+    padding = pairs(op, "padding", len(shape))
+    moving = tuple(d for d, (w, p) in enumerate(zip(window, padding, strict=True)) if w > 1 or p != (0, 0))
+    ends = all(padding[d] in ((shape[d] - 1, 0), (0, shape[d] - 1)) and window[d] == shape[d] for d in moving)
+    return moving if plain and ends else ()
+
+
 @dataclass(frozen=True, slots=True)
 class Window:
     """The window in one dimension: its length and stride, and whether there is padding or dilation."""

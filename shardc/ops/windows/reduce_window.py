@@ -7,12 +7,12 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import READS, OpDef, Syntax, of
+from shardc.ops.definition import OpDef, Rate, Syntax, Work, of, per_operand
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, partial_kind
 from shardc.ops.untyped import Types, UntypedOp
-from shardc.ops.windows.geometry import GEOMETRY, window_of, windowed
+from shardc.ops.windows.geometry import GEOMETRY, cumulative_dims, window_of, windowed
 from shardc.semantics import windows as kernels
 from shardc.semantics.arrays import Array, Body
 from shardc.semantics.reduction import UFUNCS
@@ -61,6 +61,10 @@ def _rule(op: Op) -> FactorRule:
     )
 
 
+def _rate(op: Op) -> Rate:
+    return Rate.SERIAL if cumulative_dims(op) else Rate.OTHER
+
+
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
     geometry: dict[str, Any] = {key: op.attrs[key] for key in GEOMETRY if key in op.attrs}
@@ -76,7 +80,7 @@ reduce_window = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=READS,
+        work=Work(per_operand, rate=_rate),
         syntax=Syntax(
             ("*inputs", "*init_values"),
             ("*results_",),

@@ -53,12 +53,12 @@ class Machine:
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)
 
-    def work(self, operations: float, dtype: str, bytes: float) -> float:
+    def work(self, operations: float, rate: str, bytes: float) -> float:
         """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`.
 
-        The planner and the report ask here; `dtype` is that of a product, else "other".
+        The planner and the report ask here; `rate` is the dtype of a product, else a Rate.
         """
-        return operations / self.flops.get(dtype, self.flops["other"]) + bytes / self.bandwidth
+        return operations / self.flops.get(rate, self.flops["other"]) + bytes / self.bandwidth
 
 
 def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:

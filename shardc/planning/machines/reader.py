@@ -5,8 +5,9 @@
     [device]
     memory = 80e9                  # bytes
     bandwidth = 3.35e12            # bytes/s, to that memory
-    [device.flops]                 # operations/s by dtype; `other` for those not listed
+    [device.flops]                 # operations/s by dtype, and of sorts; `other` for those not listed
     bf16 = 9.89e14
+    sort = 1e12
     other = 6.7e13
     [[links]]                      # the innermost first
     name = "NVLink"
@@ -34,6 +35,7 @@ from typing import Any, cast
 from shardc.diagnostics import ShardcError, register_source
 from shardc.graph import DTYPES, Location
 from shardc.ops import definitions
+from shardc.ops.definition import Rate
 from shardc.planning.machines.machine import KINDS, Link, Machine
 
 TITLES = tuple(str(definition.title) for definition in definitions() if definition.steps)
@@ -190,7 +192,7 @@ def _machine(top: _Table) -> Machine:
     device.only("memory", "bandwidth", "flops")
     memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
     flops = device.table("flops")
-    flops.only(*DTYPES, "other")
+    flops.only(*DTYPES, *Rate)
     links = tuple(map(_link, top.tables("links")))
     _check_names(top, links)
     axes = top.table("axes", needed=False)

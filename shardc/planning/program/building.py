@@ -19,7 +19,7 @@ from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.network import Arc, Columns, Network, Produced
-from shardc.planning.program.prices import Prices
+from shardc.planning.program.prices import Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
 
@@ -157,14 +157,14 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
         return
     places = list(dict.fromkeys([*given, *need]))
     arcs = _direct(net, made, places, len(places))
-    _conserve(net, arcs, [net.copy((made, *arc)) for arc in arcs], places, given, need)
+    _conserve(net, [*arcs], [net.copy((made, *arc), arcs[arc]) for arc in arcs], places, given, need)
 
 
 def _direct(
     net: Network, made: Produced, places: list[Sharding], middle: int
-) -> list[tuple[Sharding, Sharding]]:
-    """The copies that may be made, without those that two others do as well in turn, over one of the first
-    `middle` places.
+) -> dict[tuple[Sharding, Sharding], Price]:
+    """The copies that may be made, with prices, without those that two others do as well in turn, over one of
+    the first `middle` places.
 
     These are looked for among what is cheaper, or stands later in a list, so that none is left out for
     another that is left out for it.
@@ -177,7 +177,7 @@ def _direct(
         rank = np.empty(size * size, dtype=np.int64)
         rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
         rank = rank.reshape(size, size)
-        kept: list[tuple[Sharding, Sharding, float]] = []
+        kept: dict[tuple[Sharding, Sharding], Price] = {}
         for start in range(size):
             # by middle and end: whether the way over the middle costs no more, in parts that rank lower
             over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
@@ -187,12 +187,10 @@ def _direct(
             np.fill_diagonal(over, False)
             left = ~over.any(axis=0)
             left[start] = False
-            kept += [
-                (places[start], places[end], float(ticks[start, end]))
-                for end in np.flatnonzero(left).tolist()
-            ]
+            for end in np.flatnonzero(left).tolist():
+                kept[places[start], places[end]] = float(ticks[start, end]), int(count[start, end])
         known[key] = kept
-    return [(source, target) for source, target, cost in known[key] if made.trips * cost <= net.limit]
+    return {arc: price for arc, price in known[key].items() if made.trips * price[0] <= net.limit}
 
 
 def _conserve(
@@ -217,15 +215,18 @@ def _conserve(
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
     """An arc that is used exactly if one of the columns is 1."""
     if arc[1] != arc[2]:
-        net.row([net.copy(arc)], columns, 0, 0)
+        made, source, target = arc
+        price = net.prices(made.type, source, target, made.manual)
+        net.row([net.copy(arc, price)], columns, 0, 0)
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
     """Several users: flows over copies that are made once."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
     places = list(dict.fromkeys([*wanted, *given]))
-    arcs = [arc for arc in _direct(net, made, places, len(wanted)) if arc[1] in wanted]
-    copies = [net.copy((made, *arc), integral=True) for arc in arcs]
+    prices = _direct(net, made, places, len(wanted))
+    arcs = [arc for arc in prices if arc[1] in wanted]
+    copies = [net.copy((made, *arc), prices[arc], integral=True) for arc in arcs]
     into: dict[Sharding, list[int]] = {target: [] for target in wanted}
     out: dict[Sharding, list[int]] = {target: [] for target in places}
     for (source, target), column in zip(arcs, copies, strict=True):
@@ -236,7 +237,7 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
         net.row(coming, [*users, *out[target]], -inf, 0)
         net.row([*coming, *given.get(target, [])], [], -inf, 1)
     for need in needs:
-        flows = [net.column() for _ in arcs]
+        flows = net.free_columns(len(arcs))
         first = net.rows.open(len(arcs), -inf, 0)
         net.rows.put(range(first, first + len(arcs)), flows, 1)
         net.rows.put(range(first, first + len(arcs)), copies, -1)

@@ -2,9 +2,9 @@
 
 The first integer program has few ways to run an operation, since results stay as propagation lays them out
 or are partial sums of that: it is solved for programs of a thousand operations. From its plan the second one
-goes on, of all layouts, or of one mesh axis after the other where that is too large (by_axis.py). Where the
-plan is not proved best, the first is solved again from what propagation would find if data came before state
-(data_first.py).
+goes on, of all layouts. Where that is too large, the first is solved again in the layouts that propagation
+would find if data came before state (data_first.py), and the better of the two plans is improved along one
+mesh axis after the other (by_axis.py).
 """
 
 from __future__ import annotations
@@ -39,7 +39,6 @@ def improve(problem: Problem) -> None:
 
 def _improve(problem: Problem) -> None:
     search(problem)
-    _start_again(problem)
     layouts = argument_layouts(problem)
     if layouts:
         first = _SavedChoices(problem)
@@ -52,8 +51,7 @@ def _improve(problem: Problem) -> None:
 def search(problem: Problem) -> None:
     """The best plan in propagation's own layouts, then the best one, or one found axis by axis.
 
-    On `balanced` and `bytes` one found axis by axis is left for more collectives, and what single operations
-    find is taken. Where work is free, others with more collectives are compared with that, too.
+    Where one found so has too many collectives for what it gains, single operations improve the first plan.
     """
     with _frugal(problem):
         _stay(problem, strict=problem.rates.free)
@@ -63,15 +61,16 @@ def search(problem: Problem) -> None:
         problem.modest = problem.modest or problem.total()
     own = _SavedChoices(problem)
     if not perfect(problem):
+        own = _data_first(problem)
         by_axis(problem)
         settle(problem)
-        if problem.rates.flat and problem.total()[1] > own.cost[1]:
-            own.restore()
-            with _frugal(problem):
-                settle(problem)
         if not problem.takes(problem.total()):
             problem.refuse(problem.total())
             own.restore()
+            with _frugal(problem):
+                settle(problem)
+            if not problem.takes(problem.total()):
+                own.restore()
     # where something is sent, a few elements of work are no reason to leave propagation's layouts
     told = 2 if own.cost[1] else 4
     if not problem.rates.free and problem.total()[:told] >= own.cost[:told]:
@@ -102,28 +101,25 @@ def _stay(problem: Problem, strict: bool) -> None:
     problem.modest, problem.expected, problem.proof = modest, False, None
 
 
-def _proved_best(problem: Problem) -> bool:
-    return problem.proof is not None and problem.proof.ticks >= problem.total()[0]
-
-
-def _start_again(problem: Problem) -> None:
-    """Take the plan that data before state leads to, if it is cheaper and the one at hand not proved best.
-
-    On `balanced` and `bytes` also if it has fewer collectives, and the one at hand does not pay for its own.
-    """
-    layouts = {} if _proved_best(problem) or problem.refused else data_first(problem.graph)
-    if layouts:
-        first = _SavedChoices(problem)
-        _restart(problem, layouts)
-        with _frugal(problem):
-            settle(problem)
-            _stay(problem, strict=False)
-            settle(problem)
-        problem.layouts = {}
-        found = problem.total()
-        better = first.cost <= found and problem.pays(found, first.cost)
-        if better or not problem.takes(found):
-            first.restore()
+def _data_first(problem: Problem) -> _SavedChoices:
+    """Take the best plan in the layouts that data before state leads to, if it is better than that at hand;
+    what is taken."""
+    first, layouts = _SavedChoices(problem), data_first(problem.graph)
+    if not layouts:
+        return first
+    _restart(problem, layouts)
+    with _frugal(problem):
+        settle(problem)
+        _stay(problem, strict=False)
+        settle(problem)
+    problem.layouts = {}
+    found = problem.total()
+    if not problem.better(first.cost, found):
+        first.restore()
+        return first
+    if problem.modest is not None and problem.better(problem.modest, found):
+        problem.modest = found
+    return _SavedChoices(problem)
 
 
 class _SavedChoices:

@@ -19,7 +19,7 @@ from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.highs import Rows, Vector
-from shardc.planning.program.prices import Prices
+from shardc.planning.program.prices import Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
 
@@ -75,11 +75,17 @@ class Network:
         self.rows.put([at] * len(columns), columns, 1)
         self.rows.put([at] * len(less), less, -1)
 
-    def copy(self, arc: Arc, integral: bool = False) -> int:
+    def free_columns(self, count: int) -> range:
+        """New columns that cost nothing."""
+        start = len(self.integral)
+        for column, value in ((self.integral, False), (self.ticks, 0.0), (self.count, 0)):
+            column += [value] * count
+        return range(start, start + count)
+
+    def copy(self, arc: Arc, price: Price, integral: bool = False) -> int:
         """A column for a copy."""
-        made, source, target = arc
-        ticks, count = self.prices(made.type, source, target, made.manual)
-        column = self.column(integral, made.trips * ticks, made.trips * count)
+        trips, (ticks, count) = arc[0].trips, price
+        column = self.column(integral, trips * ticks, trips * count)
         self.arcs[column] = arc
         return column
 
@@ -115,9 +121,19 @@ class Network:
         }
 
     def settle(self, columns: Vector) -> bool:
-        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be."""
+        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be.
+
+        Where one is, also those of all copies from and to its two layouts, of which one may be made instead.
+        """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
-        changed = [
-            self.prices.settle(made.type, source, target, made.manual) for made, source, target in used
-        ]
-        return any(changed)
+        changed = [arc for arc in used if self._settle(arc)]
+        near = {(made.type, made.manual, at) for made, *ends in changed for at in ends}
+        for arc in self.arcs.values() if changed else ():
+            made, *ends = arc
+            if any((made.type, made.manual, at) in near for at in ends):
+                self._settle(arc)
+        return bool(changed)
+
+    def _settle(self, arc: Arc) -> bool:
+        made, source, target = arc
+        return self.prices.settle(made.type, source, target, made.manual)

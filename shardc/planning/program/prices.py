@@ -12,6 +12,8 @@ from shardc.planning.reshard.distances import AxisAtoms, distances
 from shardc.planning.solvers import Matrix
 
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
+Price = tuple[float, int]
+"""Ticks and collectives."""
 
 
 class Prices:
@@ -19,17 +21,17 @@ class Prices:
 
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
-        self.known: dict[Key, tuple[float, int]] = {}
+        self.known: dict[Key, Price] = {}
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[
-            tuple[TensorType, AxisNames], dict[object, list[tuple[Sharding, Sharding, float]]]
+            tuple[TensorType, AxisNames], dict[object, dict[tuple[Sharding, Sharding], Price]]
         ] = {}
-        """Copies that are not made in two steps as well (building.py), with ticks, while prices stay."""
+        """Copies that are not made in two steps as well (building.py), while prices stay."""
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
-    ) -> tuple[float, int]:
+    ) -> Price:
         """The best that is known: a lower bound of the ticks, or exact."""
         key, (per_byte, each) = (type, source, target, manual), self.rates.least
         if key not in self.known:

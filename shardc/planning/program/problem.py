@@ -39,8 +39,8 @@ class Problem:
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
     listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
-    own: dict[tuple[Variable, int], tuple[Choice, int]] = field(
-        default_factory=dict["tuple[Variable, int]", "tuple[Choice, int]"], init=False
+    own: dict[tuple[Variable, int], tuple[Choice, int, int]] = field(
+        default_factory=dict["tuple[Variable, int]", "tuple[Choice, int, int]"], init=False
     )
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
@@ -138,13 +138,18 @@ class Problem:
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
+        return variable.trips * self._own(variable, choice)[1], variable.trips * choice.collectives
+
+    def _own(self, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
+        """The choice, the ticks of one run, and how many of them are no work done twice."""
         known = self.own.get((variable, id(choice)))
         if known is None or known[0] is not choice:
-            ticks = self.rates.form(choice)
+            ticks, apart = self.rates.form(choice), 0
             if variable.work is not None:
                 ticks += self.rates.repeated(variable.work, choice)
-            known = self.own[variable, id(choice)] = choice, ticks
-        return variable.trips * known[1], variable.trips * choice.collectives
+                apart = self.rates.apart(variable.work, choice)
+            known = self.own[variable, id(choice)] = choice, ticks, apart
+        return known
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -204,13 +209,8 @@ class Problem:
             (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
         )
         ticks += self.toll * collectives
-        return (ticks, collectives, steps, work, -late, sum(map(self._apart, variables)))
-
-    def _apart(self, variable: Variable) -> int:
-        """Ticks of an operation beyond an even share that are no work done twice."""
-        if variable.work is None:
-            return 0
-        return variable.trips * self.rates.apart(variable.work, variable.choice)
+        apart = sum(v.trips * self._own(v, v.choice)[2] for v in variables)
+        return (ticks, collectives, steps, work, -late, apart)
 
     def total(self) -> Total:
         """The cost of the program."""
@@ -227,6 +227,11 @@ class Problem:
         if not self.rates.flat or after[1] <= before[1]:
             return True
         return 4 * (after[0] - after[5]) <= 3 * (before[0] - before[5])
+
+    def better(self, before: Total, after: Total) -> bool:
+        """Whether another plan is to be preferred: it is worth it, or has fewer collectives, and that before
+        does not pay for its own."""
+        return self.pays(before, after) if after < before else not self.pays(after, before)
 
     def takes(self, plan: Total) -> bool:
         """Whether a plan pays for having more collectives than the best one in propagation's own layouts."""

@@ -2,8 +2,8 @@
 
 A tick is a femtosecond. Where work is free (the machine `bytes`) it is the time of one byte on the link, so
 that times are bytes there. The time of an operation on one device is that of its arithmetic, at the rate for
-its dtype if it is a product and at the rate `other` if not, plus that of what it reads and writes
-(fusion.py).
+its dtype if it is a product and at the rate that its definition names if not (ops/definition.py), plus that
+of what it reads and writes (fusion.py).
 Planning counts what an operation takes beyond an even share of its work on every device: the *repeated* work.
 The shares are the same in all plans.
 """
@@ -31,13 +31,16 @@ START = 10**3  # femtoseconds to start a collective: of equally quick plans, tha
 GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class OpWork:
-    """One run of an operation, undivided: its arithmetic, for which rate, and what memory it uses."""
+    """One run of an operation, undivided: its arithmetic, at which rate, and what memory it uses.
+
+    Equal operations may share it.
+    """
 
     op: Op
     operations: int
-    dtype: str
+    rate: str
     traffic: Traffic
 
     def bytes(self) -> int:
@@ -64,8 +67,8 @@ def op_work(op: Op, traffic: Traffic) -> OpWork | None:
     definition = find(op.name)
     if definition is None:
         return None
-    dtype = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else "other"
-    return OpWork(op, definition.work.operations(op), dtype, traffic)
+    rate = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else definition.work.rate(op)
+    return OpWork(op, definition.work.operations(op), rate, traffic)
 
 
 class Rates:
@@ -81,6 +84,7 @@ class Rates:
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
         self._times: dict[tuple[object, ...], int] = {}
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
+        self._works: dict[tuple[OpWork, Choice], float] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
@@ -123,7 +127,7 @@ class Rates:
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
-        even = self.machine.work(work.operations, work.dtype, work.bytes()) / self.mesh.size
+        even = self.machine.work(work.operations, work.rate, work.bytes()) / self.mesh.size
         return _counted(self.tick * (self._alone(work, choice) - even))
 
     def apart(self, work: OpWork, choice: Choice) -> int:
@@ -138,7 +142,11 @@ class Rates:
         return round(self.tick * self._alone(work, choice))
 
     def _alone(self, work: OpWork, choice: Choice) -> float:
-        return self.machine.work(work.operations / float(choice.parts), work.dtype, work.bytes_of(choice))
+        key = work, choice
+        if key not in self._works:
+            arithmetic = work.operations / float(choice.parts)
+            self._works[key] = self.machine.work(arithmetic, work.rate, work.bytes_of(choice))
+        return self._works[key]
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:

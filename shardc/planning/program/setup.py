@@ -20,9 +20,9 @@ from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
 from shardc.planning.program.descent import made_from_constants
-from shardc.planning.program.fusion import traffic
+from shardc.planning.program.fusion import Traffic, traffic
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.rates import OpWork, Rates
 from shardc.planning.program.variables import Slot, Variable
 
 
@@ -75,9 +75,13 @@ def count_work(problem: Problem) -> None:
     program = [(variable.node, variable.op) for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
     found = traffic(program, users)
+    known: dict[tuple[object, Traffic], OpWork | None] = {}
     for variable in problem.variables:
         if problem.open(variable):
-            variable.work = problem.rates.work_of(variable.op, found[variable.node.id])
+            key = variable.op.key(), found[variable.node.id]
+            if key not in known:
+                known[key] = problem.rates.work_of(variable.op, key[1])
+            variable.work = known[key]
 
 
 def _region(

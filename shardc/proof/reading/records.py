@@ -14,14 +14,15 @@ _record: Any = NamedTuple  # its names are those of a text
 
 
 def is_record(node: ast.stmt) -> bool:
-    """class Layer(NamedTuple): and fields below it, of any types; there is nothing else in it."""
+    """class Layer(NamedTuple): and below it a docstring, and fields of any types; nothing else is in it."""
     if not isinstance(node, ast.ClassDef) or node.decorator_list or node.keywords:
         return False
     if [ast.unparse(base) for base in node.bases] != ["NamedTuple"]:
         return False
+    said = ast.get_docstring(node, clean=False) is not None
     return all(
         isinstance(field, ast.AnnAssign) and isinstance(field.target, ast.Name) and field.value is None
-        for field in node.body
+        for field in node.body[said:]
     )
 
 

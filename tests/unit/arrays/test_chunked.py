@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import threading
@@ -200,6 +201,21 @@ def test_what_orbax_writes(tmp_path: Path, zarr3: bool, database: bool) -> None:
     check(str(tmp_path / "steps" / "3"), FLAT, layouts)
     with pytest.raises(ShardcError, match=r"has the steps of a training\n    note: name one of them: .*/3"):
         open_checkpoint(str(tmp_path / "steps"))
+
+
+def test_trees_of_a_step(tmp_path: Path) -> None:
+    """Folders of a step hold what orbax's users call them; which one, is said where there are several."""
+    layouts = layouts_of(ARRAYS, SECOND, None, "x")
+    step = tmp_path / "steps" / "5"
+    (step / "metrics").mkdir(parents=True)
+    save(str(tmp_path / "c.orbax"), blocks_of(ARRAYS, layouts), layouts)
+    (tmp_path / "c.orbax").rename(step / "state")
+    check(str(step), ARRAYS, layouts)
+    with pytest.raises(ShardcError, match=r"has the steps of a training\n    note: name one of them: .*/5$"):
+        open_checkpoint(str(tmp_path / "steps"))
+    shutil.copytree(step / "state", step / "params")
+    with pytest.raises(ShardcError, match=r"/5 has 2 trees of arrays\n    note: .*/5/params, .*/5/state$"):
+        open_checkpoint(str(step))
 
 
 def test_what_orbax_reads(tmp_path: Path) -> None:

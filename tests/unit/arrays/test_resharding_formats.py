@@ -126,6 +126,20 @@ def test_what_was_stopped_goes_on(tmp_path: Path, target: str) -> None:
     assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["from", target])
 
 
+@pytest.mark.parametrize("target", ["out.zarr", "out.orbax"])
+def test_what_was_killed_at_its_end_is_done(tmp_path: Path, target: str) -> None:
+    """Chunks that have their place are found by the same call, and are in the way of any other."""
+    save_all(tmp_path / "from", layouts_of(FIRST, "a", "b"))
+    source, layouts = open_checkpoint(str(tmp_path / "from")), layouts_of(SECOND, "x", "y")
+    first = reshard(source, layouts, str(tmp_path / target))
+    again = reshard(source, layouts, str(tmp_path / target))
+    assert (again.written, again.kept, again.read) == (0, first.written + first.kept, 0)
+    with pytest.raises(ShardcError, match="is there already"):
+        reshard(source, layouts_of(SECOND, "y"), str(tmp_path / target))
+    check(tmp_path / target)
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["from", target])
+
+
 @pytest.mark.parametrize("target", ["out.npz", "out.zarr"])
 def test_killed_at_random_moments(tmp_path: Path, target: str) -> None:
     """kill -9 of the command: the next call goes on, and the result is whole."""

@@ -26,6 +26,11 @@ def layer_norm(x: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
+def place(x: Any) -> Any:
+    """A number that may be before the first and after the last index."""
+    return (x.sum() * 3).astype(jnp.int32)
+
+
 IDIOMS = {
     "clip": (lambda x: jnp.clip(x, -1, 1), "jnp.clip(x, -1.0, 1.0)"),
     "roll": (lambda x: jnp.roll(x, 2, axis=1), "jnp.roll(x, 2, axis=1)"),
@@ -65,11 +70,27 @@ IDIOMS = {
         jax.grad(lambda x: (jnp.take(x, IDS, axis=1) ** 3)[:, :3].sum()),
         "jnp.take(x, table, axis=1)",
     ),
+    "rows under vmap": (
+        lambda _, ids: jax.vmap(lambda i: jnp.asarray(TABLE)[i])(ids),
+        ', axis=0, mode="clip")',
+    ),
+    "slices at one place under vmap": (
+        lambda x: jax.vmap(lambda row: jax.lax.dynamic_slice_in_dim(row, place(x), 3))(x),
+        "lax.dynamic_slice_in_dim(x, ",
+    ),
+    "blocks at one place under vmap": (
+        lambda x: jax.vmap(lambda row: jax.lax.dynamic_slice(row.reshape(4, 4), (0, place(x)), (4, 3)))(x),
+        "lax.dynamic_slice_in_dim(",
+    ),
     "one column": (lambda x: jnp.take(x, 3, axis=1), "x[:, 3]"),
     "the last column": (lambda x: x.take(-1, axis=-1), "x[:, 15]"),
 }
 
 OTHERS = {
+    "slices at places of their own": (
+        lambda x, ids: jax.vmap(lambda row, i: jax.lax.dynamic_slice_in_dim(row, i, 3))(x, ids),
+        "lax.gather(",
+    ),
     "a column that there is not": (lambda x: jnp.take(x, 16, axis=1), "jnp.where("),
     "zeros beyond the ends": (
         lambda x, ids: jnp.take(x, ids, axis=1, mode="fill", fill_value=0),

@@ -1,6 +1,7 @@
 """What operations refuse, and in which words."""
 
 import pytest
+from xdsl.ir import Operation
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.mlir import read
@@ -97,3 +98,54 @@ def test_per_device_operations(line, message):
     with pytest.raises(ShardcError, match=message) as caught:
         read(manual(f"%1 = {line} : (tensor<2x4xf32>) -> tensor<2x4xf32>"), "a.mlir")
     assert str(caught.value).startswith("a.mlir:5:5: error: ")
+
+
+BODIES = """func.func @main(%a: tensor<8xf32>, %z: tensor<f32>) {{
+  %0 = "stablehlo.reduce"(%a, %z) <{{dimensions = array<i64: 0>}}> ({{
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    %s = stablehlo.add %p, %q : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }}) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  %1 = "stablehlo.reduce"(%a, %z) <{{dimensions = array<i64: 0>}}> ({{
+  ^bb0(%p: tensor<f32>, %q: tensor<f32>):
+    {}
+  }}) : (tensor<8xf32>, tensor<f32>) -> tensor<f32>
+  return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("body", "place"),
+    [
+        ("stablehlo.return %p, %q : tensor<f32>, tensor<f32>", "7:3"),
+        (
+            "%s = stablehlo.add %p, %a : (tensor<f32>, tensor<8xf32>) -> tensor<f32>\n"
+            "    stablehlo.return %s : tensor<f32>",
+            "9:5",
+        ),
+        (
+            "%s = stablehlo.compare EQ, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<f32>\n"
+            "    stablehlo.return %s : tensor<f32>",
+            "9:5",
+        ),
+    ],
+)
+def test_a_wrong_body_after_a_right_one_is_refused(body, place):
+    with pytest.raises(ShardcError) as caught:
+        read(BODIES.format(body), "a.mlir")
+    assert str(caught.value).startswith(f"a.mlir:{place}: error: ")
+
+
+def test_of_equal_operations_with_bodies_one_is_verified(monkeypatch):
+    verified = []
+    verify = Operation.verify
+    monkeypatch.setattr(
+        Operation, "verify", lambda op, **named: verified.append(op.name) or verify(op, **named)
+    )
+    lines = [
+        f"  %{i} = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0]"
+        " : (tensor<8xf32>, tensor<f32>) -> tensor<f32>\n"
+        for i in range(3)
+    ]
+    read(f"func.func @main(%a: tensor<8xf32>, %z: tensor<f32>) {{\n{''.join(lines)}  return\n}}\n", "a.mlir")
+    assert verified.count("stablehlo.reduce") == verified.count("stablehlo.return") == 1

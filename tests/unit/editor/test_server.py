@@ -170,22 +170,55 @@ def test_imports(client: Client) -> None:
 
 def test_records(client: Client) -> None:
     text = (
-        "record Layer:\n    up: f32[8, 16]\n    down: f32[16, 8]\n"
+        "record Layer:\n    'Two products.'\n    up: f32[8, 16]\n    down: f32[16, 8]\n"
         "record Model:\n    first: Layer\n    rest: Layer[3]\n"
         "def main(x: f32[4, 8], model: Model):\n    h = x @ model.first.up\n"
         "    for layer in model.rest carrying h:\n        h = h @ layer.down @ layer.up\n    return h\n"
     )
     client.open("records.shard", text)
     assert client.diagnostics("records.shard", 1) == []
-    assert client.words("records.shard", 8, 25) == {"up": "up: f32[8, 16]", "down": "down: f32[16, 8]"}
-    assert client.definition("records.shard", 8, 25) == ("records.shard", 2, 5)
-    assert client.definition("records.shard", 7, 31) == ("records.shard", 4, 8)
-    weights = client.hover("records.shard", 7, 24)
+    assert client.words("records.shard", 9, 25) == {"up": "up: f32[8, 16]", "down": "down: f32[16, 8]"}
+    assert client.definition("records.shard", 9, 25) == ("records.shard", 3, 5)
+    assert client.definition("records.shard", 8, 31) == ("records.shard", 5, 8)
+    weights = client.hover("records.shard", 8, 24)
     assert weights is not None and all(f"model_{name}: " in weights for name in ("first_up", "rest_down"))
-    layer = client.hover("records.shard", 9, 9)
+    layer = client.hover("records.shard", 10, 9)
     assert layer is not None and "layer_up: f32[8, 16]" in layer
-    hover = client.hover("records.shard", 10, 9)
+    hover = client.hover("records.shard", 11, 9)
     assert hover is not None and "h: f32[4, 16]" in hover
+
+
+def test_records_of_other_files(client: Client) -> None:
+    layers = (
+        "record Dense:\n    'A product.'\n    w: f32[8, 8]\n    b: f32[8]\n"
+        "record Two:\n    first: Dense\n    rest: Dense[3]\n"
+    )
+    client.open("dense.shard", layers + "def f(x: f32[8]):\n    return x\n")
+    main = (
+        'from "dense.shard" import Two as Pair\nimport "dense.shard" as nn\n'
+        "def main(x: f32[8], two: Pair, one: nn.Dense):\n"
+        "    y = x @ one.w\n    return y @ two.first.w\n"
+    )
+    client.open("main.shard", main)
+    assert client.diagnostics("main.shard", 1) == []
+    assert client.words("main.shard", 4, 17) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    assert client.words("main.shard", 5, 20) == {"first": "first: Dense", "rest": "rest: Dense[3]"}
+    assert client.words("main.shard", 5, 26) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    assert client.definition("main.shard", 4, 17) == ("dense.shard", 3, 5)
+    assert client.definition("main.shard", 5, 21) == ("dense.shard", 6, 5)
+    field = client.hover("main.shard", 4, 17)
+    assert field is not None and "w: f32[8, 8]" in field
+    loops = main.replace(
+        "    return", "    for i, layer in enumerate(two.rest) carrying y:\n        y = layer.\n    return"
+    )
+    client.change("main.shard", loops, 2)
+    assert client.words("main.shard", 6, 19) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    made = main.replace("    return", "    own = nn.Dense(one.w, x)\n    y = own.\n    return")
+    client.change("main.shard", made, 3)
+    assert client.words("main.shard", 6, 13) == {"w": "w: f32[8, 8]", "b": "b: f32[8]"}
+    client.change("main.shard", main, 4)
+    record = client.hover("main.shard", 3, 41)
+    assert record is not None and "A product." in record
 
 
 def test_unicode_tabs_and_line_ends(client: Client) -> None:

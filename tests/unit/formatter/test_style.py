@@ -8,9 +8,10 @@ import pytest
 
 from shardc.diagnostics import ShardcError
 from shardc.formatter import formatted
+from tests.unit.formatter.programs import PAGES, ROOT, examples
 
 HERE = Path(__file__).parent
-EXAMPLES = Path(__file__).parents[3] / "examples"
+EXAMPLES = ROOT / "examples"
 
 
 def test_everything() -> None:
@@ -39,6 +40,11 @@ def test_a_long_text_in_quotes_stays() -> None:
     assert formatted(text, "a.shard") == 'def f(x):\r\n    """one\r\n  two"""\r\n    return x\r\n'
 
 
+def test_comments_behind_texts_of_several_lines() -> None:
+    text = "def f(x):\n    '''# one\n    it's two'''#three\n    return x\n"
+    assert formatted(text, "a.shard") == text.replace("#three", "  # three")
+
+
 def test_long_chains() -> None:
     text = "def f(x):\n    return x" + " + x" * 5000 + "\n"
     assert formatted(text, "a.shard") == text
@@ -62,6 +68,20 @@ def test_examples_are_formatted(path: Path) -> None:
     assert formatted(text, path.name) == text
 
 
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_programs_of_pages_are_formatted(page: Path) -> None:
+    for text in examples(page):
+        assert formatted(text, page.name) == text
+
+
 def test_one_name_keeps_its_comma() -> None:
     text = "def f(x):\n    a, = x\n    (b,) = x\n    return a + b\n"
     assert formatted(text, "a.shard") == text
+
+
+@pytest.mark.parametrize("part", ["16@data:(2{})2", "(8{})@data", "8 // (2 + 2{})"])
+def test_brackets_that_hold_no_list_get_no_comma(part: str) -> None:
+    """A comment makes their lines break, and no more."""
+    noted = part.format("  # note\n")
+    made = formatted(f"mesh pod[data=4]\n\ndef f(x: f32[{noted}]):\n    return x\n", "a.shard")
+    assert "2  # note\n" in made or "8  # note\n" in made

@@ -144,6 +144,24 @@ def test_eigenvalues_of_any_matrices(target: Any):
     close(np.sort_complex(np.round(same, 3)), np.sort_complex(np.round(linalg.eigvals(A), 3)))
 
 
+@pytest.mark.parametrize("values", ["eigvals(a)", "eig(a)[0]"])
+def test_derivatives_of_eigenvalues(values: str):
+    """Of real and complex matrices, those of JAX; forwards too where vectors are dropped."""
+    loss = "lambda a: sum(real({0} ** 3)) + sum(abs({0}))"
+    text = f"""def main(a: f32[8, 4, 4], c: c64[4, 4], t: f32[8, 4, 4]):
+    along = jvp(lambda a: {values}, (a,), (t,))[1]
+    return grad({loss.format(values)})(a), grad({loss.format(values)})(c), along
+"""
+    turned = np.asarray(A[0] + 1j * A[1], np.complex64)
+    real, complex_, along = results(text, A, turned, S)
+    expected: Any = eval(
+        loss.format("linalg.eigvals(a)"), {"linalg": linalg, "abs": jnp.abs, **NAMES, "real": jnp.real}
+    )
+    close(real, jax.grad(expected)(jnp.asarray(A)))
+    close(complex_, jax.grad(expected)(turned))
+    close(along, jax.jvp(linalg.eigvals, (A,), (S,))[1])
+
+
 def test_a_vector_and_no_matrix():
     text = program("(solve(a[0], b[0, :, 0]), solve(a, b[0]), det(3 * eye(2)))", TYPES)
     one, many, nine = results(text, *ARGS.values())
@@ -162,7 +180,8 @@ def test_a_vector_and_no_matrix():
         ('eigh(s, UPLO="X")', 'UPLO is "L" or "U"'),
         ("expm(t)", r"expm of f32\[8, 6, 3\]"),
         ("lstsq(t, t)", "it takes a matrix, and a vector of its rows or several"),
-        ("grad(lambda a: sum(real(eigvals(a))))(a)", "no derivative"),
+        ("grad(lambda a: sum(abs(eig(a)[1])))(a)", "eigenvectors of eig have no derivative"),
+        ("jvp(eig, (a,), (a,))", "eigenvectors of eig have no derivative"),
         ("grad(lambda t: sum(svd(t)[0]))(t)", "of full_matrices=False"),
         ("grad(lambda t: sum(qr(t)[0]))(swapaxes(t, 1, 2))", r"qr of f32\[8, 3, 6\] has no derivative"),
     ],

@@ -49,6 +49,59 @@ def main(x: f32[8], y: f32[8]):
     close(twice, 2 * Y)
 
 
+def test_any_expression_that_is_a_function_is_called():
+    text = "def main(x: f32[8]):\n    return (lambda a, b: a - b)(x, 1.0), (sin if x.ndim == 1 else cos)(x)\n"
+    less, sine = results(text, X)
+    close(less, X - 1)
+    close(sine, np.sin(X))
+
+
+def test_a_vjp_is_called_in_other_bodies():
+    """In vmap, loops, choices and derivatives, as in JAX; the function is computed once."""
+    text = """
+mesh m[d=4]
+
+def f(x, w):
+    h = tanh(x @ w)
+    for _ in range(3) carrying h:
+        h = sin(h) * 1.5
+    return h
+
+def main(x: f32[16@d, 6], w: f32[6, 3], c: f32[4, 16, 3]):
+    y, pull = vjp(lambda x: f(x, w), x)
+    each = vmap(lambda s: pull(y * s)[0])(arange(4.0))
+    (both,) = vmap(pull)(stack([y, y * 2]))
+    total = zeros_like(x)
+    for ct in c carrying total:
+        total = total + pull(ct)[0]
+    chosen = cond(sum(x) > 1e9, lambda: x, lambda: pull(y)[0])
+    found = fori_loop(0, 2, lambda i, v: pull(v @ w)[0], x)
+    return each, both, total, chosen, found, grad(lambda s: sum(pull(y * s)[0]))(2.0)
+"""
+    rng = np.random.default_rng(0)
+    x, w, c = (rng.standard_normal(shape).astype(np.float32) for shape in ((16, 6), (6, 3), (4, 16, 3)))
+
+    def f(x: Any) -> Any:
+        h = jnp.tanh(x @ w)
+        for _ in range(3):
+            h = jnp.sin(h) * 1.5
+        return h
+
+    y, pull = jax.vjp(f, x)
+    expected = [
+        jax.vmap(lambda s: pull(y * s)[0])(jnp.arange(4.0)),
+        jax.vmap(pull)(jnp.stack([y, y * 2]))[0],
+        sum(pull(ct)[0] for ct in c),
+        pull(y)[0],
+        pull(pull(x @ w)[0] @ w)[0],
+        jax.grad(lambda s: jnp.sum(pull(y * s)[0]))(2.0),
+    ]
+    found = results(text, x, w, c)
+    for mine, theirs in zip(found, expected, strict=True):
+        close(mine, theirs)
+    assert str(read(text, "test.shard")).count("stablehlo.tanh") == 1
+
+
 def test_a_vjp_is_called_twice_and_with_any_result():
     text = """
 def f(x: f32[8], y: f32[8]) -> (f32[8], f32[]):

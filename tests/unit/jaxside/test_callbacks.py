@@ -15,6 +15,8 @@ from tests.unit.jaxside.conftest import same
 jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 from jax.experimental import io_callback  # noqa: E402
+from jax.extend.core import Primitive  # noqa: E402
+from jax.interpreters import mlir  # noqa: E402
 
 P = jax.sharding.PartitionSpec
 
@@ -133,6 +135,20 @@ def test_in_per_device_code_each_device_calls(pod, draw):
     same(compiled(draw(8, 4)), 2 * draw(8, 4))
     assert set(host.called()) == {(4, 1)} and len(host.called()) >= 16
     assert "one_device" not in compiled.lower(draw(8, 4)).source
+
+
+def test_in_an_operation_of_a_library(pod, draw):
+    """Its callback is seen when it is lowered only, as those of equinox's operations."""
+    host, doubled = Host(), Primitive("doubled")
+    doubled.def_abstract_eval(lambda x: x)
+
+    def call(x):
+        return jax.pure_callback(host.double, like(x), x)
+
+    mlir.register_lowering(doubled, mlir.lower_fun(call, multiple_results=False))
+    compiled, x = shardc.jit(lambda x: doubled.bind(x) + 1), pod.put(draw(8, 4), "data")
+    same(compiled(x), 2 * draw(8, 4) + 1)
+    assert 'host_functions["double"]' in compiled.lower(x).source
 
 
 def test_per_device_along_one_axis(pod):

@@ -22,6 +22,7 @@ KINDS = {
     "bernoulli": lambda k, s: random.bernoulli(k, 0.3, s),
     "gumbel": lambda k, s: random.gumbel(k, s),
     "exponential": lambda k, s: random.exponential(k, s),
+    "randint": lambda k, s: random.randint(k, s, -3, 10),
 }
 CALLS = {"between": "uniform"}
 
@@ -77,13 +78,10 @@ def test_other_floats(pod, key, dtype):
 
 
 def test_wide_floats(pod, key):
-    try:  # a program that returns f64 turns 64-bit values on for the whole process
-        with jax.enable_x64(True):
-            text = drawn(lambda k: random.normal(k, (8, 4)), pod, key, out=pod.way())
-            assert "jax.random.normal(k, (8, 4), jnp.float64)" in text
-            drawn(lambda k: random.normal(k, (8, 4)) + random.normal(k, (8, 4), "float32"), pod, key)
-    finally:
-        jax.config.update("jax_enable_x64", False)
+    with jax.enable_x64(True):
+        text = drawn(lambda k: random.normal(k, (8, 4)), pod, key, out=pod.way())
+        assert "jax.random.normal(k, (8, 4), jnp.float64)" in text
+        drawn(lambda k: random.normal(k, (8, 4)) + random.normal(k, (8, 4), "float32"), pod, key)
 
 
 def test_keys(pod, key):
@@ -109,6 +107,16 @@ def test_in_loops_and_beside_data(pod, key, draw):
     text = drawn(function, pod, key, x, out=(pod.way("data"), pod.way()))
     assert "own_bernoulli(" in text
     assert "jax.random.fold_in(k, " in text
+
+
+def test_integers_between_numbers_of_the_program(pod, key):
+    def function(k, n):
+        return random.randint(k, (8, 4), 2, n), random.randint(k, (8,), n, n), random.choice(k, 5, (8,))
+
+    text = drawn(function, pod, key, np.int32(9), out=pod.way("data"))
+    assert 'own_randint(k, (8, 4), ("data", ()), 2, n)' in text
+    assert 'own_randint(k, (8,), ("data",), n, n)' in text
+    assert 'own_randint(k, (8,), ("data",), 0, 5)' in text
 
 
 def test_a_probability_for_each_element(pod, key, draw):

@@ -10,7 +10,7 @@ from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
 from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.working import SIDES, WORK, Device, Function, fitted
+from shardc.launch.working import ORDERED, SIDES, WORK, Device, Function, Timed, blocks, fitted, rate
 from shardc.layout import Mesh
 from shardc.options import Options
 from shardc.planning.machines import load, read, seconds
@@ -18,7 +18,8 @@ from shardc.planning.machines.links import Exchange
 from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
 
-DEVICE = Device({"f32": 2e10, "f64": 1e10}, 5e9, 1e10, (0.1, 0.2))
+RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "sort": 1e8}
+DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2})
 
 
 def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) -> list[Sample]:
@@ -55,7 +56,7 @@ def test_latency_is_never_negative():
 def test_the_file_is_a_machine():
     text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
     machine = read(text, "here.toml")
-    assert machine.flops == {"other": 5e9, "f32": 2e10, "f64": 1e10}
+    assert machine.flops == RATES
     assert machine.bandwidth == 1e10
     assert machine.links[0].kind == "shared"
     assert machine.links[0].latency == pytest.approx(2e-5)
@@ -100,12 +101,34 @@ def test_blocks_divide(devices: int):
         assert rows * columns * 4 == pytest.approx(size, rel=1.0) or rows == columns == devices
 
 
+def timed(operations: float, bytes: float, rate: float) -> Timed:
+    """On a machine with this rate and 10 GB/s to its memory."""
+    return Timed(operations, bytes, operations / rate + bytes / 1e10)
+
+
+def test_memory_is_not_counted_in_the_rates_beside_it():
+    """Of products and sorts: what they read and write takes its own time."""
+    samples = [timed(2 * side**3, 12 * side**2, 2e10) for side in (64, 128, 512)]
+    assert rate(samples, 1e10) == (pytest.approx(2e10), pytest.approx(0, abs=1e-9))
+
+
+def test_a_rate_is_positive_where_memory_is_slower_than_measured():
+    found, _ = rate([Timed(1e6, 1e8, 1e-3)], 1e10)
+    assert 0 < found < float("inf")
+
+
+def test_what_is_sorted_is_in_no_order():
+    x, y = blocks(64)
+    assert len(np.unique(x)) > 4000 and not np.array_equal(x, y)
+    assert ((x > 0.2) & (x < 0.8)).all()
+
+
 def test_rates_of_functions_are_found_again():
-    samples = [(f, side, side**2 * (f.operations / 5e9 + 4 * f.moved / 1e10)) for side in SIDES for f in WORK]
+    samples = [timed(f.counted(side), 4 * f.moved * side**2, 5e9) for side in SIDES for f in WORK]
     assert fitted(samples) == (pytest.approx(5e9), pytest.approx(1e10), pytest.approx(0, abs=1e-9))
 
 
-@pytest.mark.parametrize("work", WORK)
+@pytest.mark.parametrize("work", [*WORK, *ORDERED])
 def test_functions_count_what_the_planner_counts(work: Function):
     """Operations and bytes of the function as it is lowered, by the report's own rule."""
     jax = pytest.importorskip("jax")
@@ -116,8 +139,9 @@ def test_functions_count_what_the_planner_counts(work: Function):
 
     def seconds(operations: float, bandwidth: float) -> float:
         free = load("balanced")
-        machine = Machine("m", "", 1, bandwidth, {"other": operations}, free.links, {})
+        rates = {"other": float("inf"), work.rate: operations}
+        machine = Machine("m", "", 1, bandwidth, rates, free.links, {})
         return estimate(machine, program, (), 0).work_ns / 1e9
 
-    assert seconds(1.0, float("inf")) == pytest.approx(work.operations * side**2, rel=0.05)
+    assert seconds(1.0, float("inf")) == pytest.approx(work.counted(side), rel=0.05)
     assert seconds(float("inf"), 1.0) == pytest.approx(work.moved * 4 * side**2, rel=0.05)

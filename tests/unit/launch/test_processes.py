@@ -94,8 +94,9 @@ def test_the_first_that_fails_ends_the_others(tmp_path: Path, code: str, expecte
     assert alive(tmp_path) == []
 
 
-def test_the_first_is_named_whoever_follows_it(tmp_path: Path):
-    """Process 0 fails as soon as process 1 is gone, and is looked at before it."""
+@pytest.mark.parametrize("late", [False, True])
+def test_the_first_is_named_whoever_follows_it(tmp_path: Path, monkeypatch, late: bool):
+    """Process 0 fails as soon as process 1 is gone; both may be gone before anybody looks."""
     note = "import os, sys; open(sys.argv[1], 'w').write(str(os.getpid()))"
     one = f"{note}; os.rename(sys.argv[1], sys.argv[1] + '.whole'); os.kill(os.getpid(), 9)"
     zero = (
@@ -105,8 +106,19 @@ def test_the_first_is_named_whoever_follows_it(tmp_path: Path):
     )
     if sys.platform != "linux":
         pytest.skip("only Linux says in which order processes ended")
+    started = list[subprocess.Popen[bytes]]()
+    show = processes._show_output
+
+    def when_all_have_ended(one: processes._Running) -> None:
+        started.append(one.process)
+        if late and len(started) == 2:
+            assert wait_for(lambda: not any(running(process.pid) for process in started))
+        show(one)
+
+    monkeypatch.setattr(processes, "_show_output", when_all_have_ended)
     for turn in range(5):
         note_file, said = tmp_path / str(turn), list[str]()
+        started.clear()
         commands = [command(0, zero, f"{note_file}.whole"), command(1, one, str(note_file))]
         assert run(commands, say=said.append) == 137
         assert said == ["process 1 was ended by signal SIGKILL"]

@@ -1,5 +1,7 @@
 """Plans that only the whole graph shows, and what is known of them."""
 
+import numpy as np
+
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -7,15 +9,16 @@ from shardc.frontend.text import read
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import plan_program
+from shardc.planning.program.exact import whole
 
 
-def planned(text):
+def planned(text, machine="bytes"):
     with collecting():
         module = read(text, "prog.shard", {}, None)
         run_to(make_context(), module, "sharded")
         for name in ("require-rules", "join-slices"):
             PASSES[name]()().apply(make_context(), module)
-        problem = plan_program(snapshot(module).graph, machine=load("bytes")).problem
+        problem = plan_program(snapshot(module).graph, machine=load(machine)).problem
     return problem
 
 
@@ -95,3 +98,26 @@ def main(a: f32[16@x, 16]) -> f32[16, 1]:
 """
     )
     assert problem.proof is not None and problem.proof.ticks == problem.total()[0] == 192 + 96
+
+
+def test_prices_are_found_with_those_of_other_copies():
+    """A copy that costs more than was known: those that could be made in its place are priced with it."""
+    problem = planned(
+        """
+mesh m[x=4, y=16]
+
+def main(a: f32[64@x, 64@y], w: f32[64@y, 64]) -> f32[64, 64@y]:
+    return tanh(a @ w)
+""",
+        "h100-infiniband",
+    )
+    net = whole(problem)
+    assert net is not None and len(net.arcs) > 2
+    for column in net.arcs:
+        used = np.zeros(len(net.integral))
+        used[column] = 1
+        known = len(net.prices.exact)
+        if net.settle(used):
+            assert len(net.prices.exact) > known + 1
+            return
+    raise AssertionError("all prices are what they were taken to be")

@@ -9,7 +9,7 @@ Floats are not reordered; they lose x * 1 and x + 0 only.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -253,7 +253,30 @@ def _exclusive(elements: Elements, dtype: str, operands: tuple[int, ...]) -> int
     return _flat(elements, hlo.xor.name, dtype, operands) if is_integer(dtype) else None
 
 
+def _maximum(elements: Elements, dtype: str, operands: tuple[int, ...]) -> int | None:
+    return _extreme(elements, dtype, operands, max)
+
+
+def _minimum(elements: Elements, dtype: str, operands: tuple[int, ...]) -> int | None:
+    return _extreme(elements, dtype, operands, min)
+
+
+def _extreme(
+    elements: Elements, dtype: str, operands: tuple[int, ...], chosen: Callable[[int, int], int]
+) -> int | None:
+    """The end of a dtype changes nothing."""
+    if not is_integer(dtype):
+        return None
+    end = _limits(dtype)[0 if chosen is max else 1]
+    first, second = (elements.whole(x) for x in operands)
+    if first is not None and second is not None:
+        return elements.integer(chosen(first, second), dtype)
+    return operands[1] if first == end else operands[0] if second == end else None
+
+
 _MAKE = {
+    hlo.maximum.name: _maximum,
+    hlo.minimum.name: _minimum,
     hlo.add.name: _sum,
     hlo.subtract.name: _difference,
     hlo.multiply.name: _product,

@@ -3,6 +3,7 @@
     bits(k, n)         threefry2x32(k, (0, n)), its two words together
     uniform(k, n)      the bits as the mantissa of a number from 1 to 2, less 1, between two bounds
     normal(k, n)       sqrt(2) erf_inv(uniform(k, n)) of bounds close to -1 and 1
+    integer(k, n)      bits(k', n) and bits(k'', n) of the two keys that k is split into, modulo a number
 
 The cipher is Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011).
 """
@@ -131,6 +132,28 @@ def normal(e: Elements, words: Words, dtype: str) -> int:
     low = float(np.nextafter(np.array(-1, kind), np.array(0, kind)))
     drawn = e.apply(chlo.erf_inv.name, dtype, between(e, words, dtype, low, 1))
     return e.apply(hlo.multiply.name, dtype, e.constant(2**0.5, dtype), drawn)
+
+
+def integer(e: Elements, higher: Words, lower: Words, low: int, high: int) -> int:
+    """A 32-bit integer from `low` on, below `high`: 64 bits modulo how many there are."""
+
+    def op(name: str, *operands: int) -> int:
+        return e.apply(name, "u32", *operands)
+
+    def is_above(x: int, y: int) -> int:
+        return e.apply(f"{hlo.compare.name} GT", "bool", x, y)
+
+    empty = e.apply(f"{hlo.compare.name} LE", "bool", high, low)
+    count = op(hlo.convert.name, e.apply(hlo.subtract.name, "i32", high, low))
+    count = op(hlo.select.name, empty, e.integer(1, "u32"), count)
+    wide = e.apply(hlo.and_.name, "bool", is_above(high, e.integer(2**31 - 1, "i32")), is_above(high, low))
+    count = op(hlo.select.name, wide, op(hlo.add.name, count, e.integer(1, "u32")), count)
+    half = op(hlo.remainder.name, e.integer(2**16, "u32"), count)
+    step = op(hlo.remainder.name, op(hlo.multiply.name, half, half), count)
+    first, second = (op(hlo.remainder.name, bits(e, words), count) for words in (higher, lower))
+    drawn = op(hlo.add.name, op(hlo.multiply.name, first, step), second)
+    drawn = e.apply(hlo.convert.name, "i32", op(hlo.remainder.name, drawn, count))
+    return e.apply(hlo.add.name, "i32", low, drawn)
 
 
 def gumbel(e: Elements, words: Words, dtype: str) -> int:

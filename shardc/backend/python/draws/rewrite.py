@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from typing import cast
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -155,6 +156,8 @@ class _Rewriting:
                 return found
         at = self.evaluation.at(type.shape)
         expr = array(at)
+        if type.dtype == "i32":
+            return self._integers(expr, node, scope)
         words = self._words(expr)
         block = None if words is None else self._block(words, type.shape)
         if words is None or block is None:
@@ -167,18 +170,42 @@ class _Rewriting:
                 return [self._key_of(words), *operands], {**placed, **attrs}
         return None
 
+    def _integers(self, expr: int, node: Node, scope: _Scope) -> _Found | None:
+        """Integers between two numbers: of the two keys that a key is split into."""
+        elements, shape = self.evaluation.elements, self.graph.type(node.results[0]).shape
+        found = self._all_words(expr)
+        given = next((words for words in found if self._is_key(words.key)), None)
+        if given is None or len(found) != 4:
+            return None
+        zero = elements.integer(0, "u32")
+        halves = [forms.Words(given.key, (zero, elements.integer(i, "u32"))) for i in (0, 1)]
+        keys = [half.each(elements) for half in halves]
+        number = next((words.number for words in found if words.key == keys[0]), given.number)
+        higher, lower = (forms.Words(key, number) for key in keys)
+        block = self._block(higher, shape)
+        if block is None:
+            return None
+        for low, high in product(self._whole_bounds(node, scope), repeat=2):
+            if forms.integer(elements, higher, lower, low.expr, high.expr) == expr:
+                ends = {"low": low.constant, "high": high.constant}
+                operands = [self._key_of(given), *(b.value for b in (low, high) if b.value is not None)]
+                placed = {"kind": "randint", "shape": block.shape, "split": block.split, "dtype": "i32"}
+                return operands, {**placed, **ends}
+        return None
+
     def _words(self, expr: int) -> forms.Words | None:
         """The words of the cipher in an expression, if they are of one key and one number."""
-        found = {
+        found = self._all_words(expr)
+        return found[0] if len(found) == 1 and self._is_key(found[0].key) else None
+
+    def _all_words(self, expr: int) -> list[forms.Words]:
+        """The words of the cipher in an expression, each pair of a key and a number once."""
+        operands = dict.fromkeys(
             form.operands
             for form in self.evaluation.elements.reached(expr)
             if isinstance(form, Applied) and form.name.startswith(forms.CIPHER)
-        }
-        if len(found) != 1:
-            return None
-        k0, k1, x0, x1 = found.pop()
-        words = forms.Words((k0, k1), (x0, x1))
-        return words if self._is_key(words.key) else None
+        )
+        return [forms.Words((k0, k1), (x0, x1)) for k0, k1, x0, x1 in operands]
 
     def _is_key(self, key: tuple[int, int]) -> bool:
         """Whether two words are a key that the call is given."""
@@ -220,6 +247,19 @@ class _Rewriting:
                 if data == words.number[1]:
                     return [key, value], {"kind": "fold_in"}
         return None
+
+    def _whole_bounds(self, node: Node, scope: _Scope) -> list[Bound]:
+        """The integers that a node is given."""
+        exprs = {
+            value: scope.known[value](())
+            for value in node.operands
+            if self.graph.type(value) == TensorType((), "i32")
+        }
+        constants = {value: self.evaluation.elements.whole(expr) for value, expr in exprs.items()}
+        return [
+            Bound(expr, constants[value], value if constants[value] is None else None)
+            for value, expr in exprs.items()
+        ]
 
     def _bounds(self, node: Node, scope: _Scope, at: Sequence[int]) -> list[Bound]:
         """The floats that a node is given."""

@@ -1,4 +1,4 @@
-"""Quantisation to integers and back."""
+"""Quantisation to integers and floats of 8 bits, and back."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import numpy as np
 
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
-from shardc.frontend.onnx.operators.casts import target
+from shardc.frontend.onnx.operators.casts import saturated, target
 from shardc.frontend.onnx.operators.maths import add, axis, calc, div, mul, sub
 from shardc.frontend.onnx.operators.reductions import reduce
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Tensor
-from shardc.graph.types import TensorType, is_integer
+from shardc.graph.types import FP8, TensorType, is_integer
 from shardc.ops import hlo
 
 
@@ -66,11 +66,14 @@ def _quantise(n: Node) -> Tensor:
         dtype = n.type(2).dtype
     else:
         dtype = target(n, "output_dtype") if n.int("output_dtype") else "u8"
-    if not is_integer(dtype):
+    if not is_integer(dtype) and dtype not in FP8:
         raise n.unsupported(f"to {dtype}")
     precision = target(n, "precision") if n.int("precision") else None
     kind = precision or ("f32" if n.type(1).dtype == "f32" or x.dtype == "i32" else x.dtype)
     scale = _spread(n, e.cast(n.x(1), kind), x.shape)
+    if dtype in FP8:  # their zero point is zero
+        spread = div(e, e.cast(x, kind), scale)
+        return saturated(e, spread, dtype) if n.int("saturate", 1) else e.cast(spread, dtype)
     zero = _spread(n, n.x(2), x.shape) if n.has(2) else e.splat(0, TensorType(x.shape, dtype))
     rounded = e.op(hlo.round_nearest_even.name, div(e, e.cast(x, kind), scale))
     return _saturate(e, e.cast(rounded, "f32") if dtype in ("i16", "u16") else rounded, zero)
@@ -79,11 +82,11 @@ def _quantise(n: Node) -> Tensor:
 def _dequantise(n: Node) -> Tensor:
     """(x - zero) * scale, in the dtype of the scale unless the node says another."""
     e, x = n.e, n.x(0)
-    if not is_integer(x.dtype):
+    if not is_integer(x.dtype) and x.dtype not in FP8:
         raise n.unsupported(f"of {x.dtype}")
     scale = _spread(n, n.x(1), x.shape)
-    whole = e.cast(x, "i32")
-    if n.has(2):
+    whole = x if x.dtype in FP8 else e.cast(x, "i32")
+    if n.has(2) and x.dtype not in FP8:  # whose zero point is zero
         whole = sub(e, whole, e.cast(_spread(n, n.x(2), x.shape), "i32"))
     result = mul(e, e.cast(whole, scale.dtype), scale)
     return e.cast(result, target(n, "output_dtype")) if n.int("output_dtype") else result

@@ -13,7 +13,7 @@ from shardc.frontend.text.emitter import Emitter, dtype_of
 from shardc.frontend.text.promotion import DTYPES
 from shardc.frontend.text.values import Dtype, Operand, Scalar, Tensor
 from shardc.graph.types import TensorType, has_infinities, is_complex, is_float, is_inexact, is_integer
-from shardc.ops import chlo, hlo
+from shardc.ops import OpDef, chlo, hlo
 
 UNSIGNED = tuple(dtype for dtype in DTYPES if dtype.startswith("u"))
 
@@ -105,12 +105,27 @@ def isnan(e: Emitter, x: Operand) -> Tensor:
 
 
 def isinf(e: Emitter, x: Operand) -> Tensor:
+    return _is_infinity(e, x, inf, hlo.abs_)
+
+
+def isposinf(e: Emitter, x: Operand) -> Tensor:
+    return _is_infinity(e, x, inf)
+
+
+def isneginf(e: Emitter, x: Operand) -> Tensor:
+    return _is_infinity(e, x, -inf)
+
+
+def _is_infinity(e: Emitter, x: Operand, infinity: float, of: OpDef | None = None) -> Tensor:
+    """Where x, or what an operation makes of it, is an infinity: nowhere if its dtype has none."""
     tensor = e.inexact(x)
+    if is_complex(tensor.dtype) and of is None:
+        raise e.error(f"{tensor.type} has no order, and so no infinity above or below", "isinf takes it")
     if is_float(tensor.dtype) and not has_infinities(tensor.dtype):
         return e.splat(False, TensorType(tensor.shape, "bool"))
-    magnitude = e.op(hlo.abs_.name, tensor)
-    left, infinity = e.together(magnitude, inf)
-    return comparison(e, left, infinity, "EQ")
+    compared = tensor if of is None else e.op(of.name, tensor)
+    left, right = e.together(compared, infinity)
+    return comparison(e, left, right, "EQ")
 
 
 def isclose(

@@ -102,14 +102,6 @@ def divmod_(e: Emitter, x: Operand, y: Operand) -> tuple[Tensor, ...]:
     return floor_divide(e, x, y), remainder(e, x, y)
 
 
-def isposinf(e: Emitter, x: Operand) -> Tensor:
-    return _float(e, x).compare("==", inf).tensor
-
-
-def isneginf(e: Emitter, x: Operand) -> Tensor:
-    return _float(e, x).compare("==", -inf).tensor
-
-
 def erfc(e: Emitter, x: Operand) -> Tensor:
     """1 - erf(x), exact for large x."""
     return e.op(chlo.erfc.name, e.inexact(x))

@@ -174,12 +174,12 @@ def _terms(e: Emitter, x: Tensor, terms: tuple[float, ...]) -> tuple[Tensor, Ten
 
 
 def eig(e: Emitter, a: Operand) -> tuple[Tensor, ...]:
-    """Eigenvalues and eigenvectors, complex; they have no derivative."""
+    """Eigenvalues and eigenvectors, complex; the vectors have no derivative."""
     return _eigen(e, "eig", a, "V")
 
 
 def eigvals(e: Emitter, a: Operand) -> Tensor:
-    """Eigenvalues, complex; they have no derivative."""
+    """Eigenvalues, complex."""
     return _eigen(e, "eigvals", a, "N")[0]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import nan
 
 from shardc.frontend.text.builtins.elementwise import comparison
+from shardc.frontend.text.builtins.gathers import take
 from shardc.frontend.text.builtins.reductions import axis_of, sum_
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Operand, Tensor
@@ -61,15 +62,20 @@ def top_k(e: Emitter, x: Tensor, k: int) -> tuple[Tensor, ...]:
     return tuple(e.ops(chlo.top_k.name, x, results=[result, result.with_dtype("i32")], k=k, weak=False))
 
 
-def searchsorted(e: Emitter, a: Tensor, v: Operand, side: str = "left") -> Tensor:
+def searchsorted(
+    e: Emitter, a: Tensor, v: Operand, side: str = "left", sorter: Tensor | None = None
+) -> Tensor:
     """How many elements of the sorted vector a lie before v (i32); side="right" counts those equal to it too.
 
-    Each v is compared with all of a, so that a may be split: every device counts in its block.
+    With `sorter`, indices, a[sorter] is the vector. v may have any shape, which is that of the result. Each v
+    is compared with all of a, so that a may be split: every device counts in its block.
     """
     if a.rank != 1:
         raise e.error(f"searchsorted looks into a vector, not {a.type}")
     if side not in ("left", "right"):
         raise e.error(f'side is "left" or "right", not "{side}"')
+    if sorter is not None:
+        a = take(e, a, sorter)
     with e.group("searchsorted"):
         value = e.tensor(v)
         column, row = e.together(e.reshape(value, (*value.shape, 1)), a)

@@ -1,0 +1,34 @@
+"""The emitted program in the user's process: it computes there with 64-bit values where it must, alone.
+
+A file that takes or returns 64-bit arrays turns them on for the process that runs it. Here they are on while
+its `main` runs, as they were when JAX traced the function.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from shardc.api import Program
+from shardc.jaxside.untyped import jax
+
+
+def own_main(program: Program) -> Callable[..., Any]:
+    """The program's `main`. JAX's setting of 64-bit values stays as it was before the text was executed."""
+    setting: Any = import_module("jax._src.config").enable_x64
+    before = setting.get_global()
+    setting.set_global(False)
+    try:
+        main = program.main
+        is_wide = setting.get_global()
+    finally:
+        setting.set_global(before)
+    if not is_wide:
+        return main
+
+    def wide_main(*arrays: Any) -> Any:
+        with jax.enable_x64(True):
+            return main(*arrays)
+
+    return wide_main

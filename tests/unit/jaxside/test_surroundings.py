@@ -1,0 +1,81 @@
+"""What is around a function that shardc.jit compiles: captured arrays, meshes, JAX's settings."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import shardc
+from tests.unit.jaxside.conftest import same
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+Mesh, NamedSharding, P = jax.sharding.Mesh, jax.sharding.NamedSharding, jax.sharding.PartitionSpec
+
+
+def test_captured_arrays_stay_split(pod, draw):
+    w, params = pod.put(draw(16, 32), None, "model"), {"b": pod.put(draw(32), "model")}
+
+    def layer(n, x, *, scale):
+        return jnp.tanh(x @ w + params["b"]) * scale * n
+
+    x = draw(8, 16)
+    options = {"static_argnums": 0, "in_shardings": pod.way("data")}
+    program = shardc.jit(lambda n, x: layer(n, x, scale=3.0), **options).lower(2, x)
+    assert program.in_shardings == (pod.way("data"),)
+    assert program.out_shardings == pod.way("data", "model")
+    step = shardc.jit(layer, static_argnums=0)
+    source = step.lower(2, x, scale=3.0).source
+    assert "def device_main(w, params_b, x, scale):" in source
+    assert "jnp.array(" not in source
+    same(step(2, x, scale=3.0), layer(2, x, scale=3.0))
+    same(
+        jax.grad(lambda x: step(2, x, scale=3.0).sum())(x),
+        jax.grad(lambda x: layer(2, x, scale=3.0).sum())(x),
+    )
+
+
+def test_explicit_meshes_inside_other_transformations(pod, draw):
+    """The mesh of the traced function around has no devices."""
+    compiled, x = shardc.jit(jnp.sin), jax.device_put(draw(8, 16), NamedSharding(pod.explicit, P("data")))
+    got = jax.jit(lambda x: compiled(x) + 1)(x)
+    assert jax.typeof(got).sharding.spec == P("data", None)
+    same(got, jnp.sin(x) + 1)
+    with jax.set_mesh(pod.explicit):
+        for transformed in (
+            lambda f: jax.jit(lambda x: f(x) + 1)(x),
+            lambda f: jax.jit(jax.grad(lambda x: f(x).sum()))(x),
+        ):
+            assert transformed(compiled).sharding == transformed(jnp.sin).sharding
+            same(transformed(compiled), transformed(jnp.sin))
+
+
+def test_other_devices_in_other_jitted_code(pod, draw):
+    turned = Mesh(pod.mesh.devices[::-1], pod.mesh.axis_names, axis_types=pod.mesh.axis_types)
+    compiled = shardc.jit(lambda x: jax.lax.with_sharding_constraint(x * 2, P("data")))
+    with jax.set_mesh(turned):
+        got = jax.jit(lambda x: compiled(x) + 1)(draw(8, 4))
+    assert got.sharding == NamedSharding(turned, P("data"))
+    same(got, draw(8, 4) * 2 + 1)
+
+
+def test_wide_numbers_are_those_of_the_function_alone(pod, draw):
+    def wide(x):
+        with jax.enable_x64(True):
+            return x.astype(jnp.float64).sum()
+
+    with jax.enable_x64(True):
+        x = pod.put(np.arange(8.0), "data")
+        same(shardc.jit(lambda x: x * 2)(x), x * 2)
+    same(shardc.jit(wide)(pod.put(draw(8), "data")), wide(draw(8)))
+    assert jnp.arange(3.0).dtype == jnp.float32
+
+
+def test_one_device(draw):
+    device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+    same(shardc.jit(lambda x: x * 2, in_shardings=device)(draw(8, 4)), draw(8, 4) * 2)
+
+
+def test_what_made_a_nan_is_found(pod, draw):
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match=r"nan.* encountered in log"):
+        shardc.jit(lambda x: jnp.log(-abs(x)))(pod.put(draw(8), "data"))
