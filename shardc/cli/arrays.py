@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Mapping
 from io import BytesIO
 from pathlib import Path
@@ -16,6 +17,14 @@ from shardc.diagnostics import ShardcError
 
 Array = NDArray[np.generic]
 
+_UNREADABLE = (
+    OSError, ValueError, BadZipFile, EOFError, AttributeError, TypeError,
+    RuntimeError,  # an archive that is encrypted, or of a version that zipfile does not know
+    zlib.error,
+    MemoryError,  # a shape that nothing could hold
+)  # fmt: skip
+"""What NumPy and zipfile raise at files that are no archives of arrays."""
+
 
 def read_arrays(file: str) -> dict[str, Array]:
     """The arrays of an .npz file, by name. ShardcError if it is none."""
@@ -24,7 +33,7 @@ def read_arrays(file: str) -> dict[str, Array]:
     try:
         with np.load(file, allow_pickle=False) as archive:
             return {name: _read(archive, name) for name in archive.files}
-    except (OSError, ValueError, BadZipFile, EOFError, AttributeError, TypeError):
+    except _UNREADABLE:
         raise ShardcError(
             f"{file} is not an .npz file of arrays", hint="numpy.savez writes one: np.savez(file, x=x, w=w)"
         ) from None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -130,6 +132,35 @@ def test_inputs_that_are_no_archive(program: str, capsys: pytest.CaptureFixture[
         "shardc: error: in.npz is not an .npz file of arrays\n"
         "    note: numpy.savez writes one: np.savez(file, x=x, w=w)\n"
     )
+
+
+def _of_another_version(data: bytearray) -> None:
+    data[data.rfind(b"PK\x01\x02") + 6] = 217
+
+
+def _encrypted(data: bytearray) -> None:
+    data[6] |= 1
+    data[data.rfind(b"PK\x01\x02") + 8] |= 1
+
+
+@pytest.mark.parametrize("alter", [_of_another_version, _encrypted])
+def test_archives_that_are_altered(
+    program: str, alter: Callable[[bytearray], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    np.savez("in.npz", allow_pickle=False, a=np.arange(8, dtype=np.float32))
+    data = bytearray(Path("in.npz").read_bytes())
+    alter(data)
+    Path("in.npz").write_bytes(data)
+    assert "in.npz is not an .npz file of arrays" in _error(capsys, program, "--run", "--inputs", "in.npz")
+
+
+def test_an_array_that_nothing_holds(program: str, capsys: pytest.CaptureFixture[str]) -> None:
+    header = {"descr": "<f4", "fortran_order": False, "shape": (10**13,)}
+    text = io.BytesIO()
+    np.lib.format.write_array_header_1_0(text, header)
+    with ZipFile("in.npz", "w") as archive:
+        archive.writestr("a.npy", text.getvalue())
+    assert "in.npz is not an .npz file of arrays" in _error(capsys, program, "--run", "--inputs", "in.npz")
 
 
 @pytest.mark.parametrize(
