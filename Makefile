@@ -17,7 +17,8 @@ NEWEST ?= $(shell for p in "$$HOME"/.pyenv/versions/3.13.*/bin/python python3.13
 NEWEST_TESTS := tests/unit/jaxside tests/unit/dialects tests/unit/frontend_mlir tests/unit/test_from_jax.py \
 	tests/unit/backend/test_foreign_calls.py tests/unit/backend/test_jax_functions.py \
 	tests/unit/backend/test_jax_elementwise.py tests/unit/backend/test_library_idioms.py \
-	tests/unit/shard_map/test_collectives.py tests/unit/shard_map/test_effects.py
+	tests/unit/shard_map/test_collectives.py tests/unit/shard_map/test_effects.py \
+	tests/unit/proof/test_jax_reading.py
 
 ifeq ($(strip $(NEWEST)),)
 newest:                  ## those tests that read what JAX prints, with Python 3.13 and the newest JAX

@@ -18,6 +18,12 @@ Known = dict[int, Array]
 """An array with an element for every position of the mesh, for every such scalar."""
 
 
+def only_mesh(graph: Graph) -> Mesh | None:
+    """The mesh of a program: the first, where others differ in their names alone, as JAX writes them."""
+    found = {replace(mesh, name="") for mesh in graph.meshes.values()}
+    return next(iter(graph.meshes.values())) if len(found) == 1 else None
+
+
 def on_devices(graph: Graph, mesh: Mesh, node: Node, known: Known) -> Array | None:
     """What a scalar is on every device; None if it follows from more than the device's number."""
     types = graph.types(node.results)

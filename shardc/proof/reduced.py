@@ -23,6 +23,7 @@ from shardc.layout import Mesh
 from shardc.ops import sdy
 from shardc.proof import uniform_collectives, uniform_indexing, uniform_regions, uniform_sums
 from shardc.proof.classes import Classes, Key, Sized, shrunk, sized
+from shardc.proof.device_scalars import only_mesh
 from shardc.proof.digits import Axes, Digits
 from shardc.proof.rewriter import Rewriter
 from shardc.proof.thinned import Thinner
@@ -84,9 +85,9 @@ def reduced(whole: Graph, local: Graph) -> Reduced:
 
 def _mesh(whole: Graph, local: Graph) -> Mesh | None:
     """The mesh whose axes may shrink: the only one that per-device code is for."""
-    if len(local.meshes) != 1:
+    mesh = only_mesh(local)
+    if mesh is None:
         return None
-    (mesh,) = local.meshes.values()
     nodes = (node for function in whole.functions.values() for node in walk(function.body))
     inside = any(node.name == sdy.manual_computation.name for node in nodes)
     return mesh if not inside or [other.axes for other in whole.meshes.values()] == [mesh.axes] else None

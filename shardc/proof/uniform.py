@@ -15,10 +15,10 @@ from typing import cast
 
 from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.attrs import Dense
-from shardc.layout import Axis
+from shardc.layout import Axis, Mesh
 from shardc.ops import OpDef, Trait, has, hlo, sdy
 from shardc.proof.classes import Classes, Key
-from shardc.proof.device_scalars import Known, on_devices
+from shardc.proof.device_scalars import Known, on_devices, only_mesh
 from shardc.proof.digits import Axes
 
 
@@ -48,6 +48,10 @@ class Program:
         default_factory=list["tuple[tuple[int, list[int]], tuple[int, int], str]"]
     )
     """Dimensions of a value that are one of another, major to minor, and where."""
+    mesh: Mesh | None = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.mesh = only_mesh(self.graph)
 
     def key(self, value: int, dim: int) -> Key:
         return (self.number, value, dim)
@@ -92,9 +96,8 @@ class Program:
 
     def _note(self, node: Node) -> None:
         """Keep what a scalar is on every device, if that follows from the device's number."""
-        if len(self.graph.meshes) == 1 and not node.regions:
-            (mesh,) = self.graph.meshes.values()
-            found = on_devices(self.graph, mesh, node, self.known)
+        if self.mesh is not None and not node.regions:
+            found = on_devices(self.graph, self.mesh, node, self.known)
             if found is not None:
                 self.known[node.results[0]] = found
 

@@ -65,8 +65,8 @@ def _is_own(program: Program, start: int, all_of: int, some: int) -> bool:
 
 def _place(program: Program, start: int, all_of: int, some: int) -> tuple[Axis, ...] | None:
     """The axes over which a device's position is the number of its own part, of as many as they have."""
-    (mesh,) = program.graph.meshes.values()
-    axes = axes_of_positions(mesh, program.known[start].astype(np.int64) // some)
+    assert program.mesh is not None
+    axes = axes_of_positions(program.mesh, program.known[start].astype(np.int64) // some)
     return axes if axes is not None and size_of(axes) * some == all_of else None
 
 

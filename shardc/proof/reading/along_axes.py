@@ -20,13 +20,13 @@ from shardc.graph import Dense, Graph, Node, Region, walk
 from shardc.layout import Axis, Mesh, size_of
 from shardc.layout.groups import Numbers, axes_of_pairs, axes_of_positions, axes_of_rows
 from shardc.ops import Trait, has, hlo, op_of, sdy, spmd
-from shardc.proof.device_scalars import Known, on_devices
+from shardc.proof.device_scalars import Known, on_devices, only_mesh
 
 
 def along_axes(graph: Graph) -> Graph:
     """The program with such operations replaced, in place."""
-    if len(graph.meshes) == 1:
-        (mesh,) = graph.meshes.values()
+    mesh = only_mesh(graph)
+    if mesh is not None:
         for function in graph.functions.values():
             for node in walk(function.body):
                 if node.name == sdy.manual_computation.name and set(_manual(node)) == set(mesh.sizes):
