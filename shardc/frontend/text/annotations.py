@@ -123,9 +123,8 @@ class Types:
             what = f"{expr.id} is {self.no_sizes[expr.id]}, and a size is a whole number from 0"
             raise self.e.error(what, pos=expr.pos)
         if expr.id not in self.sizes:
-            raise self.e.error(
-                f"unknown size {expr.id}", listed(expr.id, self.sizes, "the sizes are"), expr.pos
-            )
+            hint = listed(expr.id, self.sizes, "the sizes are") or f"say it above: size {expr.id} = 128"
+            raise self.e.error(f"unknown size {expr.id}", hint, expr.pos)
         return self.sizes[expr.id]
 
     # ---- shardings
