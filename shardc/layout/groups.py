@@ -56,12 +56,10 @@ def axes_of_rows(mesh: Mesh, rows: Numbers) -> tuple[Axis, ...] | None:
 
 def axes_of_positions(mesh: Mesh, numbers: Numbers) -> tuple[Axis, ...] | None:
     """The axes over which every device's position is what `numbers` says, by position of the mesh."""
-    if numbers.min() != 0:
+    values, firsts = np.unique(numbers, return_index=True)
+    if not np.array_equal(values, np.arange(len(values))):
         return None
-    firsts = [np.flatnonzero(numbers == i) for i in range(int(numbers.max()) + 1)]
-    if not all(len(first) for first in firsts):
-        return None
-    axes = _along(mesh, [int(first[0]) for first in firsts])
+    axes = _along(mesh, firsts.tolist())
     return axes if axes is not None and np.array_equal(position_over(mesh, axes), numbers) else None
 
 
