@@ -62,6 +62,11 @@ def indices_last(scope: Scope, value: int, vector_dim: int) -> Expr:
     return expr if vector_dim == rank - 1 else call("jnp.moveaxis", expr, str(vector_dim), "-1")
 
 
+def _without_vector(batching: tuple[int, ...], vector_dim: int) -> Expr | None:
+    """The batching dimensions of indices, where their vectors have gone to the last one; None for none."""
+    return integers(tuple(dim - (dim > vector_dim) for dim in batching)) if batching else None
+
+
 @JAX.prints(hlo.gather)
 def gather(scope: Scope, node: Node) -> Expr:
     dims = cast(GatherDims, node.attrs["dimension_numbers"])
@@ -72,9 +77,7 @@ def gather(scope: Scope, node: Node) -> Expr:
         collapsed_slice_dims=integers(dims.collapsed_slice_dims),
         start_index_map=integers(dims.start_index_map),
         operand_batching_dims=integers(dims.operand_batching_dims) if dims.operand_batching_dims else None,
-        start_indices_batching_dims=(
-            integers(dims.start_indices_batching_dims) if dims.start_indices_batching_dims else None
-        ),
+        start_indices_batching_dims=_without_vector(dims.start_indices_batching_dims, dims.index_vector_dim),
     )
     return call(
         "lax.gather",
@@ -110,8 +113,8 @@ def scatter(scope: Scope, node: Node) -> Expr:
         inserted_window_dims=integers(dims.inserted_window_dims),
         scatter_dims_to_operand_dims=integers(dims.scatter_dims_to_operand_dims),
         operand_batching_dims=integers(dims.input_batching_dims) if dims.input_batching_dims else None,
-        scatter_indices_batching_dims=(
-            integers(dims.scatter_indices_batching_dims) if dims.scatter_indices_batching_dims else None
+        scatter_indices_batching_dims=_without_vector(
+            dims.scatter_indices_batching_dims, dims.index_vector_dim
         ),
     )
     return call(
