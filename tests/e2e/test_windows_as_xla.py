@@ -9,7 +9,6 @@ import pytest
 from tests.e2e.test_same_as_xla import NUMBERS, by_shardc, by_xla, program
 from tests.tolerance import assert_near
 
-
 FIRST_OF_WINDOWS = {
     "multiply": ("1", "i8"),
     "maximum": ("-128", "i8"),
@@ -52,7 +51,8 @@ BATCHED = {
       stablehlo.return %p : tensor<f32>
     }) {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [1],
         input_batching_dims = [0], scatter_indices_batching_dims = [2], scatter_dims_to_operand_dims = [2, 1],
-        index_vector_dim = 0>} : (tensor<4x6x8xf32>, tensor<2x5x4xi32>, tensor<5x4x3xf32>) -> tensor<4x6x8xf32>
+        index_vector_dim = 0>}
+        : (tensor<4x6x8xf32>, tensor<2x5x4xi32>, tensor<5x4x3xf32>) -> tensor<4x6x8xf32>
     return %0 : tensor<4x6x8xf32>""",
 }
 
