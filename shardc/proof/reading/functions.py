@@ -1,8 +1,8 @@
 """Functions of an emitted text that it calls more than once: read once, they stay functions of the program.
 
-    x = layer(comm, x, w1)            func.func @layer(%0: tensor<4x8xf32>, %1: tensor<8x8xf32>) …
-    x = layer(comm, x, w2)     ->     %2 = func.call @layer(%x, %w1)
-                                      %3 = func.call @layer(%2, %w2)
+x = layer(comm, x, w1)            func.func @layer(%0: tensor<4x8xf32>, %1: tensor<8x8xf32>) …
+x = layer(comm, x, w2)     ->     %2 = func.call @layer(%x, %w1)
+%3 = func.call @layer(%2, %w2)
 """
 
 from __future__ import annotations
