@@ -8,6 +8,7 @@ from math import ceil, log
 
 from shardc.graph import Graph
 from shardc.graph.types import is_inexact
+from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, NEGATIVE, Draw
 from shardc.proof.effort import Budget
@@ -76,9 +77,7 @@ class Run:
 
     def lemmas(self, draw: Draw) -> Lemmas | None:
         """The equal layers, for a draw."""
-        if self.layers is None:
-            return None
-        return Lemmas(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
+        return lemmas_of(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
 
     def failed(self, kinds: Sequence[int]) -> None:
         """Layers of these kinds are run in full from now on; none are proved where that is all of them."""
