@@ -45,6 +45,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
     from shardc.frontend import mlir
     from shardc.frontend.jax_trees import read_trees
     from shardc.frontend.mlir_entry import choose_entry
+    from shardc.frontend.mlir_sizes import read_sizes
 
     if options.defines:
         raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
@@ -53,6 +54,7 @@ def _read_mlir(text: str, options: Options) -> ModuleOp:
     if options.entry is not None:
         choose_entry(module, options.entry)
     read_trees(module)
+    read_sizes(module)
     for op in module.walk():
         if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(
