@@ -141,7 +141,7 @@ def _is_right_call(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
     return type is not None and (*type.inputs,) == op.operand_types and (*type.outputs,) == op.result_types
 
 
-_MOST_ELEMENTS = 2**48
+_MOST_ELEMENTS = 2**63
 
 
 def _check_shapes(op: Operation, dynamic: bool) -> None:
@@ -152,7 +152,7 @@ def _check_shapes(op: Operation, dynamic: bool) -> None:
         if isinstance(type, UnrankedTensorType) or (is_dynamic(type) and asks):
             raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
         if type_of(type).size > _MOST_ELEMENTS:
-            raise VerifyException(f"{type} has more than 2^48 elements")
+            raise VerifyException(f"{type} has more than 2^63 elements")
 
 
 def _has_rule(op: Operation) -> bool:

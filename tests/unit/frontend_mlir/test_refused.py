@@ -41,7 +41,7 @@ def refused(text: str) -> tuple[str, int]:
         (
             "%0 = stablehlo.broadcast_in_dim %a, dims = [0] : "
             "(tensor<8xf32>) -> tensor<8x99999999999999999999999xf32>",
-            "has more than 2^48 elements",
+            "has more than 2^63 elements",
         ),
         (
             "%c = stablehlo.constant dense<0.0> : tensor<f32> "
