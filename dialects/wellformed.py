@@ -18,7 +18,7 @@ from shardc.dialects.manual import check_manual
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.stablehlo.calls import CustomCallOp
-from shardc.dialects.types import is_dynamic
+from shardc.dialects.types import is_dynamic, type_of
 from shardc.layout import LayoutError, Mesh
 from shardc.ops import find
 from shardc.ops.custom_calls import has_rule
@@ -141,13 +141,18 @@ def _is_right_call(op: Operation, functions: Mapping[str, FuncOp]) -> bool:
     return type is not None and (*type.inputs,) == op.operand_types and (*type.outputs,) == op.result_types
 
 
+_MOST_ELEMENTS = 2**63
+
+
 def _check_shapes(op: Operation, dynamic: bool) -> None:
-    """Raise VerifyException for tensors whose sizes are not known where they must be."""
+    """Raise VerifyException for tensors of sizes that are not known where they must be, or too large."""
     asks = not dynamic or _has_rule(op)
     arguments = (arg for region in op.regions for block in region.blocks for arg in block.args)
     for type in (*op.result_types, *(arg.type for arg in arguments)):
         if isinstance(type, UnrankedTensorType) or (is_dynamic(type) and asks):
             raise VerifyException(f"{type} has a dynamic shape; shardc needs all sizes")
+        if type_of(type).size > _MOST_ELEMENTS:
+            raise VerifyException(f"{type} has more than 2^63 elements")
 
 
 def _has_rule(op: Operation) -> bool:

@@ -12,6 +12,8 @@ becomes
 A mesh that no sharding names goes too: JAX 0.12 has one for the replica groups of per-device code. Nothing
 changes where that is not possible: other devices or another order, axes that do not line up, partial
 maxima or collectives over the other mesh. insert-reshards then says that a program runs on one mesh.
+
+An operation on one device, `<[], device_ids=[2]>`, runs on all devices, with a warning; its result is whole.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from shardc.layout.axes import Axis, merge
 from shardc.layout.translate import translate
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
+from shardc.passes.single_device import spread
 
 Edit = Callable[[], None]
 
@@ -52,11 +55,14 @@ class UnifyMeshes(GraphPass):
         if any(name not in meshes for name in named):  # the verifier says where
             return False
         used = [name for name in named if not meshes[name].is_maximal]
+        changed = bool(used) and len(used) < len(named) and spread(module, meshes, meshes[used[0]])
+        if changed:
+            _erase_meshes(module, set(named) - set(_used(module)))
         if len(used) < 2:
             unused = {name for name, mesh in meshes.items() if name not in used and not mesh.is_maximal}
             if used:
                 _erase_meshes(module, unused)
-            return bool(used and unused)
+            return changed or bool(used and unused)
         for name in sorted(used, key=lambda name: -len(meshes[name].axes)):
             try:
                 edits = list(_Translation(meshes, meshes[name]).edits(module))
@@ -66,7 +72,7 @@ class UnifyMeshes(GraphPass):
                 edit()
             _erase_meshes(module, {other for other in used if other != name})
             return True
-        return False
+        return changed
 
 
 def _used(module: ModuleOp) -> list[str]:

@@ -24,8 +24,8 @@ class Options:
     """How a program is read, compiled and written. ShardcError for a value that has no meaning.
 
     target: what is emitted. language: of the text; found out from the text where it is None. file: what
-    errors call the text. defines, entry: the sizes that get other values, and the function compiled, of a
-    .shard program. fallback: what becomes of an operation that has no rule. overlap: where products go on
+    errors call the text. defines: the sizes of a .shard program that get other values. entry: the function
+    compiled. fallback: what becomes of an operation that has no rule. overlap: where products go on
     while blocks travel; auto asks what is quicker on the machine. machine: its name or its file. links: the
     link of a mesh axis, by the names of both. memory: the most bytes that a device may hold at a time; of
     what that may take, memory_limit is one part (bytes that a step of a change of layout may take, operand

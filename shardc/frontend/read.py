@@ -44,16 +44,17 @@ def _read_shard(text: str, options: Options) -> ModuleOp:
 def _read_mlir(text: str, options: Options) -> ModuleOp:
     from shardc.frontend import mlir
     from shardc.frontend.jax_trees import read_trees
+    from shardc.frontend.mlir_entry import choose_entry
+    from shardc.frontend.mlir_sizes import read_sizes
 
     if options.defines:
         raise ShardcError("-D sets sizes of a .shard program; an .mlir module has none")
-    if options.entry is not None:
-        raise ShardcError(
-            "--entry chooses a function of a .shard program; the entry of an .mlir module is @main"
-        )
     _check_length(text, options.file)
     module = mlir.read(text, options.file)
+    if options.entry is not None:
+        choose_entry(module, options.entry)
     read_trees(module)
+    read_sizes(module)
     for op in module.walk():
         if op.name in (sdy.data_flow_edge.name, sdy.func_data_flow_edge.name):
             raise ShardcError(

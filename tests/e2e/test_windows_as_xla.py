@@ -89,6 +89,7 @@ COUNTED = """%p = stablehlo.compare LT, %k, %z, SIGNED : (tensor<i32>, tensor<i3
     %q = stablehlo.add %c, %k : tensor<i32>
     %i = stablehlo.select %p, %q, %k : tensor<i1>, tensor<i32>
     """
+SPLIT = 'tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}'
 STARTS = {
     "plain": "",
     "counted from the end": COUNTED.replace("SIZE", "8"),
@@ -136,3 +137,22 @@ def test_starts_too_narrow_for_a_whole_dimension(dtype: str, target: str) -> Non
             row, same = by_shardc(text.replace("<T>", f"<{dtype}>"), [table, index], target)
             np.testing.assert_array_equal(row, table[max(place, 0)])
             np.testing.assert_array_equal(same, table)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("place", [0, 4, 7, 8, -1])
+def test_one_place_of_blocks_of_a_whole_array(place: int, target: str) -> None:
+    """XLA merged the slice that cuts the block with that of the place, whoever has it."""
+    body = """%0 = "stablehlo.scatter"(%x, %i, %y) ({
+    ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+      %p = stablehlo.multiply %a, %b : tensor<f32>
+      stablehlo.return %p : tensor<f32>
+    }) {scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0],
+        scatter_dims_to_operand_dims = [0], index_vector_dim = 0>}
+        : (tensor<8xf32>, tensor<1xi32>, tensor<f32>) -> tensor<8xf32>
+    return %0 : tensor<8xf32>"""
+    text = program(body, SPLIT, "8xf32 f32").replace('[{"a"}, {"b"}]', "[{}]").replace('[{}, {"a"}]', "[]")
+    text = text.replace("}) -> (", "}, %i: tensor<1xi32>) -> (", 1)
+    arrays = [np.arange(1, 9, dtype=np.float32), np.float32(0.5), np.array([place], np.int32)]
+    (got,), (wanted,) = by_shardc(text, arrays, target), by_xla(text, arrays)
+    np.testing.assert_array_equal(got, wanted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -16,7 +17,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
 from shardc.graph import DTYPES, GatherDims, Node, ScatterDims
-from shardc.ops import combiner, hlo
+from shardc.ops import combiner, hlo, spmd
 
 
 class _Starts:
@@ -170,12 +171,23 @@ def scatter(scope: Scope, node: Node) -> Expr:
     )
     return call(
         _SCATTERS[kind],
-        scope.expr(value),
+        _table(scope, value, prod(scope.type(places).shape) == len(dims.scatter_dims_to_operand_dims)),
         indices_last(scope, places, dims.index_vector_dim),
         scope.expr(updates),
         numbers,
         mode='"drop"',
     )
+
+
+def _table(scope: Scope, value: int, at_one_place: bool) -> Expr:
+    """What is scattered into; a block that was cut from a whole array for one place is kept apart from it.
+
+    XLA reads the old elements of one place by a dynamic slice, and makes one of that and the block's, without
+    the limits of either: where another device has the place, its elements would stand in this block.
+    """
+    made = scope.emission.made.get(value)
+    cut = at_one_place and made is not None and made.name == spmd.all_slice.name
+    return call("lax.optimization_barrier", scope.expr(value)) if cut else scope.expr(value)
 
 
 @JAX.prints(idiom.layer)

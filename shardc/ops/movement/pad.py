@@ -11,6 +11,7 @@ from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, ints
 from shardc.ops.untyped import Types, UntypedOp
+from shardc.ops.windows.geometry import FARTHEST
 from shardc.semantics import movement as kernels
 
 _AMOUNTS = ("edge_padding_low", "edge_padding_high", "interior_padding")
@@ -31,6 +32,8 @@ def _types(op: UntypedOp) -> Types:
         padded = low[dim] + size + max(size - 1, 0) * interior[dim] + high[dim]
         if padded < 0:
             raise op.error(f"leaves {padded} elements of dimension {dim} of {operand}")
+        if max(abs(low[dim]), abs(high[dim]), interior[dim]) > FARTHEST:
+            raise op.error(f"reaches over dimension {dim} of {operand} by more than 2^31 elements")
         shape.append(padded)
     return (operand.with_shape(tuple(shape)),)
 

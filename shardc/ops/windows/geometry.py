@@ -15,6 +15,9 @@ from shardc.ops.untyped import UntypedOp
 GEOMETRY = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
 """The attributes that say what windows there are."""
 
+FARTHEST = 2**31
+"""By how many elements windows and padding may reach over a tensor: devices count places in 32 bits."""
+
 Pairs = tuple[tuple[int, int], ...]
 
 
@@ -49,6 +52,8 @@ def windowed(
         low, high = padding[dim]
         padded = low + high + (0 if size == 0 else (size - 1) * base_dilations[dim] + 1)
         dilated = (window[dim] - 1) * window_dilations[dim] + 1
+        if max(abs(low), abs(high), dilated) > FARTHEST:
+            raise op.error(f"reaches over dimension {dim} of {list(sizes)} by more than 2^31 elements")
         counts.append(0 if padded < dilated else (padded - dilated) // strides[dim] + 1)
     return tuple(counts)
 

@@ -38,6 +38,25 @@ def refused(text: str) -> tuple[str, int]:
         ('%0 = stablehlo.tanh %a {n = "\\q"} : tensor<8xf32>', "has an escape that there is not"),
         ("%0 = stablehlo.add %a, %0 : tensor<8xf32>", "%0 is used before its definition"),
         ('sdy.mesh @n = <["x"=2]>', "mesh n stands in a function"),
+        (
+            "%0 = stablehlo.broadcast_in_dim %a, dims = [0] : "
+            "(tensor<8xf32>) -> tensor<8x99999999999999999999999xf32>",
+            "has more than 2^63 elements",
+        ),
+        (
+            "%c = stablehlo.constant dense<0.0> : tensor<f32> "
+            "%0 = stablehlo.pad %a, %c, low = [9223372036854775807], high = [-9223372036854775807], "
+            "interior = [0] : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>",
+            "reaches over dimension 0 of f32[8] by more than 2^31 elements",
+        ),
+        (
+            "%c = stablehlo.constant dense<0.0> : tensor<f32> "
+            '%0 = "stablehlo.reduce_window"(%a, %c) ({ ^bb0(%p: tensor<f32>, %q: tensor<f32>): '
+            "%s = stablehlo.add %p, %q : tensor<f32> stablehlo.return %s : tensor<f32> }) "
+            "{window_dimensions = array<i64: 1000000000000>, padding = dense<[[999999999999, 0]]> : "
+            "tensor<1x2xi64>} : (tensor<8xf32>, tensor<f32>) -> tensor<8xf32>",
+            "reaches over dimension 0 of [8] by more than 2^31 elements",
+        ),
         ("%0 = stablehlo.constant dense<0.0> : f32", "a constant is a tensor"),
         ("%0 = stablehlo.constant dense<1.0> : complex<f32>", "a constant is a tensor"),
         ("%0 = stablehlo.tanh %a {n = 0 : i9999999999999} : tensor<8xf32>", "at most 16777215 bits"),
