@@ -59,7 +59,7 @@ class _Work:
 
 
 def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, whether blocks are no whole rows, and the call."""
+    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
     spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     sharding = jax.sharding.NamedSharding(mesh, spec)

@@ -46,7 +46,7 @@ def _function(work: Function, side: int) -> Callable[[], object]:
 
 
 def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, whether blocks are no whole rows, and the call."""
+    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
         x = np.ones(block_shape(size, count), np.float32)

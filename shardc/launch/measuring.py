@@ -30,8 +30,8 @@ _ERRORS: dict[str, str] = {Rate.OTHER: "other work", Rate.SERIAL: "serial work",
 
 @dataclass(frozen=True)
 class Sample:
-    """A collective whose operand has `nbytes` on each device took `seconds`; `strided` if its blocks are no
-    whole rows."""
+    """A collective whose operand has `nbytes` on each device took `seconds`; `strided` if its blocks are
+    columns."""
 
     kind: OpDef
     nbytes: int
@@ -144,5 +144,5 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         lines += ["", f"[links.each.{own.title}]"]
         lines += [f"bandwidth = {own.bandwidth:.4g}", f"latency = {own.latency:.4g}"]
         if own.strided != own.bandwidth:
-            lines.append(f"strided = {own.strided:.4g} # bytes/s where blocks are no whole rows")
+            lines.append(f"strided = {own.strided:.4g} # bytes/s where blocks are columns")
     return "\n".join(lines) + "\n"

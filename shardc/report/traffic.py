@@ -46,7 +46,7 @@ class Collective:
     where: file:line; `reason` why it is there; `from_source` if the program itself calls it.
     removals: annotations that would remove it, the best first; None if that was not looked into.
     over, pairs, operand_bytes, strided: for the machine: mesh axes, a permute's (from, to), the operand's
-    size, and whether blocks are no whole rows.
+    size, and whether blocks are columns.
     """
 
     op: str

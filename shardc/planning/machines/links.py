@@ -9,8 +9,8 @@ torus    W = 2B, both directions. All-gather and reduce-scatter max(S / sum of W
          rings X; a line takes (n-1)/n S/B; all-reduce twice that, all-to-all a quarter (a line: S/4B).
          "How to Scale Your Model", the chapter on sharding.
 shared   as a ring, with the bandwidth divided among all devices: they copy through one memory. A collective
-         may have a bandwidth and a latency of its own, and another bandwidth where it gathers or scatters
-         another dimension than the first: blocks are then no whole rows, and are put together from pieces.
+         may have a bandwidth and a latency of its own, and another bandwidth where it gathers or scatters the
+         last dimension of several: blocks are then columns, whose elements go between those of others.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from shardc.planning.machines.machine import Link, Machine
 class Sent(Protocol):
     """A collective, as far as its time goes: `op` is its definition's title; the group's axes and
     positions; what a device sends, and its operand, in bytes; a permute's (from, to); whether its blocks are
-    no whole rows."""
+    columns."""
 
     @property
     def op(self) -> str: ...
@@ -65,8 +65,8 @@ class Exchange:
 
 
 def is_strided(shape: Sequence[int], dim: int) -> bool:
-    """Whether blocks that are gathered or scattered along `dim` are no whole rows."""
-    return prod(shape[:dim]) != 1
+    """Whether blocks that are gathered or scattered along `dim` are columns: it is the last of several."""
+    return prod(shape[:dim]) != 1 and prod(shape[dim + 1 :]) == 1
 
 
 def link_of(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:

@@ -13,7 +13,7 @@ KINDS = ("ring", "torus", "shared")
 @dataclass(frozen=True)
 class Own:
     """Bytes/s and seconds per step that a collective has for itself. `strided`: bytes/s where its blocks are
-    no whole rows."""
+    columns."""
 
     title: str
     bandwidth: float
@@ -37,7 +37,7 @@ class Link:
     each: tuple[Own, ...] = ()
 
     def rates(self, title: str, strided: bool) -> tuple[float, float]:
-        """Bytes/s and seconds per step of a collective; `strided` if its blocks are no whole rows."""
+        """Bytes/s and seconds per step of a collective; `strided` if its blocks are columns."""
         for own in self.each:
             if own.title == title:
                 return own.strided if strided else own.bandwidth, own.latency

@@ -20,7 +20,7 @@
 
 A torus also has `wraparound`: axes whose size is a multiple of it are rings, others are lines. A shared link
 may have `[links.each.all-gather]` with the bandwidth and latency of that collective, and `strided`: its
-bandwidth where blocks are no whole rows (left out: the same).
+bandwidth where blocks are columns (left out: the same).
 """
 
 from __future__ import annotations
