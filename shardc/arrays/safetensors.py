@@ -54,7 +54,8 @@ def name_of(array: str, dtype: np.dtype[Any]) -> str:
 
 
 def read_entries(file: str) -> dict[str, Entry]:
-    """The arrays of a file by name. ShardcError if it is none of the format, or ends too early."""
+    """The arrays of a file by name. ShardcError if it is none of the format, or ends too early
+    or too late, as for its own package."""
     with opened(file) as descriptor:
         size = os.fstat(descriptor).st_size
         length = int.from_bytes(os.pread(descriptor, 8, 0), "little")
@@ -75,6 +76,10 @@ def read_entries(file: str) -> dict[str, Entry]:
         raise ShardcError(f"{file} is no safetensors file: its header cannot be read") from None
     for entry in entries.values():
         entry.check_size(size)
+    end = max((entry.offset + entry.nbytes for entry in entries.values()), default=8 + length)
+    if size > end:
+        last = max(entries, key=lambda name: entries[name].offset, default="its header")
+        raise ShardcError(f"{file} was altered: it has {size - end} bytes behind {last}, which is its end")
     return entries
 
 

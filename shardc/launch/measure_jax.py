@@ -27,7 +27,10 @@ def main() -> int:
         return float(np.max(np.asarray(tools.process_allgather(np.array([seconds], np.float32)))))
 
     clock = Clock(lambda: tools.sync_global_devices("measure"), slowest)
-    samples = [Sample(kind, nbytes, quickest(run, clock)) for kind, nbytes, run in _runs(jax, count)]
+    samples = [
+        Sample(kind, nbytes, quickest(run, clock), strided)
+        for kind, nbytes, strided, run in _runs(jax, count)
+    ]
     work = _Work(jax)
     device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
     if jax.process_index() == 0:
@@ -55,8 +58,8 @@ class _Work:
         return lambda: self.jax.block_until_ready(call(*arrays))
 
 
-def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, and the call; of blocks cut along rows, then along columns."""
+def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
+    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
     spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     sharding = jax.sharding.NamedSharding(mesh, spec)
@@ -64,32 +67,35 @@ def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], objec
         rows, columns = block_shape(size, count)
         own = np.ones((rows * jax.local_device_count(), columns), np.float32)
         x = jax.make_array_from_process_local_data(sharding, own)
-        for kind, body in _bodies(jax.lax, count):
+        for kind, strided, body in _bodies(jax.lax, count):
             call = jax.jit(jax.shard_map(body, mesh=mesh, in_specs=spec, out_specs=spec))
             yield (
                 kind,
                 operand_bytes(kind, rows * columns * 4, count),
+                strided,
                 lambda call=call, x=x: call(x).block_until_ready(),
             )
 
 
-def _bodies(lax: Any, count: int) -> Iterator[tuple[OpDef, Callable[[Any], Any]]]:
-    """What a device runs on its block of each collective."""
+def _bodies(lax: Any, count: int) -> Iterator[tuple[OpDef, bool, Callable[[Any], Any]]]:
+    """What a device runs on its block of each collective, along rows, then along columns."""
     ring = [(i, (i + 1) % count) for i in range(count)]
-    yield spmd.all_reduce, lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying")
-    yield spmd.collective_permute, lambda x: lax.ppermute(x, "x", ring)
+    yield spmd.all_reduce, False, lambda x: lax.pcast(lax.psum(x, "x"), "x", to="varying")
+    yield spmd.collective_permute, False, lambda x: lax.ppermute(x, "x", ring)
     for dim in (0, 1):
         yield (
             spmd.reduce_scatter,
+            dim == 1,
             lambda x, dim=dim: lax.psum_scatter(x, "x", scatter_dimension=dim, tiled=True),
         )
         yield (
             spmd.all_gather,
+            dim == 1,
             lambda x, dim=dim: lax.all_gather(
                 lax.slice_in_dim(x, 0, x.shape[dim] // count, axis=dim), "x", axis=dim, tiled=True
             ),
         )
-        yield spmd.all_to_all, lambda x, dim=dim: lax.all_to_all(x, "x", dim, 1 - dim, tiled=True)
+        yield spmd.all_to_all, False, lambda x, dim=dim: lax.all_to_all(x, "x", dim, 1 - dim, tiled=True)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,10 @@ def main() -> int:
     world: Any = MPI.COMM_WORLD
     comm: Any = Comm({"x": world.size}, ["x"])
     clock = Clock(world.Barrier, lambda seconds: world.allreduce(seconds, MPI.MAX))
-    samples = [Sample(kind, nbytes, quickest(run, clock)) for kind, nbytes, run in _runs(comm, world.size)]
+    samples = [
+        Sample(kind, nbytes, quickest(run, clock), strided)
+        for kind, nbytes, strided, run in _runs(comm, world.size)
+    ]
     device = measured(_product, _function, ("f32", "f64"), clock)
     if world.rank == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
@@ -42,24 +45,24 @@ def _function(work: Function, side: int) -> Callable[[], object]:
     return lambda: work.run(np, x, y)
 
 
-def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, and the call; of blocks cut along rows, then along columns."""
+def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
+    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
         x = np.ones(block_shape(size, count), np.float32)
-        calls: list[tuple[OpDef, Callable[[], object]]] = [
-            (spmd.all_reduce, lambda x=x: comm.psum(x, "x")),
-            (spmd.collective_permute, lambda x=x: comm.ppermute(x, "x", ring)),
+        calls: list[tuple[OpDef, bool, Callable[[], object]]] = [
+            (spmd.all_reduce, False, lambda x=x: comm.psum(x, "x")),
+            (spmd.collective_permute, False, lambda x=x: comm.ppermute(x, "x", ring)),
         ]
         for dim in (0, 1):
             part = np.ascontiguousarray(np.split(x, count, dim)[0])
             calls += [
-                (spmd.reduce_scatter, lambda x=x, dim=dim: comm.psum_scatter(x, "x", dim)),
-                (spmd.all_gather, lambda part=part, dim=dim: comm.all_gather(part, "x", dim)),
-                (spmd.all_to_all, lambda x=x, dim=dim: comm.all_to_all(x, "x", dim, 1 - dim)),
+                (spmd.reduce_scatter, dim == 1, lambda x=x, dim=dim: comm.psum_scatter(x, "x", dim)),
+                (spmd.all_gather, dim == 1, lambda part=part, dim=dim: comm.all_gather(part, "x", dim)),
+                (spmd.all_to_all, False, lambda x=x, dim=dim: comm.all_to_all(x, "x", dim, 1 - dim)),
             ]
-        for kind, call in calls:
-            yield kind, operand_bytes(kind, x.nbytes, count), call
+        for kind, strided, call in calls:
+            yield kind, operand_bytes(kind, x.nbytes, count), strided, call
 
 
 if __name__ == "__main__":

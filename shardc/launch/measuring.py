@@ -15,9 +15,10 @@ from math import isqrt
 import numpy as np
 
 from shardc.launch.solving import positive
-from shardc.launch.working import Device
+from shardc.launch.working import Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
+from shardc.planning.machines import Own
 
 SIZES = tuple(1 << power for power in range(12, 25, 2))
 """Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
@@ -29,20 +30,23 @@ _ERRORS: dict[str, str] = {Rate.OTHER: "other work", Rate.SERIAL: "serial work",
 
 @dataclass(frozen=True)
 class Sample:
-    """A collective whose operand has `nbytes` on each device took `seconds`."""
+    """A collective whose operand has `nbytes` on each device took `seconds`; `strided` if its blocks are
+    columns."""
 
     kind: OpDef
     nbytes: int
     seconds: float
+    strided: bool = False
 
 
 @dataclass(frozen=True)
 class Fitted:
-    """Seconds of a step, bytes/s of all devices together; of each kind both, and the median error."""
+    """Seconds of a step, bytes/s of all devices together; of each kind its own, and the median error."""
 
     latency: float
     bandwidth: float
-    each: dict[str, tuple[float, float, float]]
+    each: tuple[Own, ...]
+    errors: dict[str, float]
 
 
 KINDS = (
@@ -69,9 +73,29 @@ def operand_bytes(kind: OpDef, size: int, devices: int) -> int:
 def fit(samples: Sequence[Sample], devices: int) -> Fitted:
     """The latency and bandwidth whose times are nearest to the samples': of all, and of each kind."""
     latency, bandwidth, _ = _fit(samples, devices)
-    kinds = dict.fromkeys(sample.kind for sample in samples)
-    each = {str(kind.title): _fit([s for s in samples if s.kind is kind], devices) for kind in kinds}
-    return Fitted(latency, bandwidth, each)
+    each, errors = list[Own](), dict[str, float]()
+    for kind in dict.fromkeys(sample.kind for sample in samples):
+        own, error = _fit_kind([sample for sample in samples if sample.kind is kind], devices)
+        each.append(own)
+        errors[own.title] = error
+    return Fitted(latency, bandwidth, tuple(each), errors)
+
+
+def _fit_kind(samples: Sequence[Sample], devices: int) -> tuple[Own, float]:
+    """The rates of a kind, and the median error. Strided blocks have the latency of the others."""
+    rows = [sample for sample in samples if not sample.strided]
+    latency, bandwidth, error = _fit(rows, devices)
+    strided = bandwidth
+    if len(rows) < len(samples):
+        timed = [
+            Timed(sent, steps * latency, sample.seconds)  # a second of latency as a byte at a byte a second
+            for sample in samples
+            if sample.strided
+            for steps, sent in [_row(sample, devices)]
+        ]
+        strided, strided_error = rate(timed, bandwidth=1.0)
+        error = max(error, strided_error)
+    return Own(str(samples[0].kind.title), bandwidth, latency, strided), error
 
 
 def _fit(samples: Sequence[Sample], devices: int) -> tuple[float, float, float]:
@@ -95,7 +119,7 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
     """The machine as a file that --machine reads."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
     errors = {_ERRORS.get(name, f"products of {name}"): error for name, error in device.errors.items()}
-    errors |= {kind: error for kind, (_, _, error) in link.each.items()}
+    errors |= link.errors
     lines = [
         "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
         f"# Median error of the fit: {', '.join(f'{name} {error:.0%}' for name, error in errors.items())}.",
@@ -116,6 +140,9 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         f"bandwidth = {link.bandwidth:.4g} # bytes/s that all devices send together",
         f"latency = {link.latency:.4g}   # seconds of a step",
     ]
-    for kind, (latency, rate, _) in link.each.items():
-        lines += ["", f"[links.each.{kind}]", f"bandwidth = {rate:.4g}", f"latency = {latency:.4g}"]
+    for own in link.each:
+        lines += ["", f"[links.each.{own.title}]"]
+        lines += [f"bandwidth = {own.bandwidth:.4g}", f"latency = {own.latency:.4g}"]
+        if own.strided != own.bandwidth:
+            lines.append(f"strided = {own.strided:.4g} # bytes/s where blocks are columns")
     return "\n".join(lines) + "\n"

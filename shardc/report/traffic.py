@@ -14,6 +14,7 @@ from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
 from shardc.layout import Axis, size_of
+from shardc.planning.machines import is_strided
 from shardc.report.executions import Executions, Run
 
 
@@ -44,7 +45,8 @@ class Collective:
     at least if `at_least`, since data end the loop around it.
     where: file:line; `reason` why it is there; `from_source` if the program itself calls it.
     removals: annotations that would remove it, the best first; None if that was not looked into.
-    over, pairs, operand_bytes: for the machine: mesh axes, a permute's (from, to), the operand's size.
+    over, pairs, operand_bytes, strided: for the machine: mesh axes, a permute's (from, to), the operand's
+    size, and whether blocks are columns.
     """
 
     op: str
@@ -62,6 +64,7 @@ class Collective:
     over: tuple[Axis, ...] = field(default=(), repr=False)
     pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     operand_bytes: int = field(default=0, repr=False)
+    strided: bool = field(default=False, repr=False)
 
     @property
     def total(self) -> int:
@@ -103,6 +106,8 @@ def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:
         over=axes,
         pairs=pairs_of(node),
         operand_bytes=operand_bytes(graph, node),
+        strided=isinstance(dim := node.attrs.get("dim"), int)
+        and is_strided(graph.type(node.operands[0]).shape, dim),
     )
 
 

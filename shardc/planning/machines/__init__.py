@@ -4,16 +4,18 @@
 says what is in one). Work is priced by planning/program, which knows the programs.
 """
 
-from shardc.planning.machines.links import Exchange, Sent, devices_of, link_of, seconds
-from shardc.planning.machines.machine import Link, Machine, with_axes
+from shardc.planning.machines.links import Exchange, Sent, devices_of, is_strided, link_of, seconds
+from shardc.planning.machines.machine import Link, Machine, Own, with_axes
 from shardc.planning.machines.reader import load, read, shipped
 
 __all__ = [
     "Exchange",
     "Link",
     "Machine",
+    "Own",
     "Sent",
     "devices_of",
+    "is_strided",
     "link_of",
     "load",
     "read",

@@ -9,11 +9,13 @@ torus    W = 2B, both directions. All-gather and reduce-scatter max(S / sum of W
          rings X; a line takes (n-1)/n S/B; all-reduce twice that, all-to-all a quarter (a line: S/4B).
          "How to Scale Your Model", the chapter on sharding.
 shared   as a ring, with the bandwidth divided among all devices: they copy through one memory. A collective
-         may have a bandwidth and a latency of its own.
+         may have a bandwidth and a latency of its own, and another bandwidth where it gathers or scatters the
+         last dimension of several: blocks are then columns, whose elements go between those of others.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Protocol
@@ -30,7 +32,8 @@ from shardc.planning.machines.machine import Link, Machine
 
 class Sent(Protocol):
     """A collective, as far as its time goes: `op` is its definition's title; the group's axes and
-    positions; what a device sends, and its operand, in bytes; a permute's (from, to)."""
+    positions; what a device sends, and its operand, in bytes; a permute's (from, to); whether its blocks are
+    columns."""
 
     @property
     def op(self) -> str: ...
@@ -44,6 +47,8 @@ class Sent(Protocol):
     def operand_bytes(self) -> int: ...
     @property
     def pairs(self) -> tuple[tuple[int, int], ...]: ...
+    @property
+    def strided(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,12 @@ class Exchange:
     bytes: int
     operand_bytes: int
     pairs: tuple[tuple[int, int], ...] = ()
+    strided: bool = False
+
+
+def is_strided(shape: Sequence[int], dim: int) -> bool:
+    """Whether blocks that are gathered or scattered along `dim` are columns: it is the last of several."""
+    return prod(shape[:dim]) != 1 and prod(shape[dim + 1 :]) == 1
 
 
 def link_of(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:
@@ -87,7 +98,7 @@ def seconds(machine: Machine, link: Link, mesh: Mesh, collective: Sent) -> float
     """One run of a collective over a link."""
     if link.kind == "torus":
         return _torus(link, mesh, collective)
-    bandwidth, latency = link.rates(collective.op)
+    bandwidth, latency = link.rates(collective.op, collective.strided)
     if link.kind == "shared":
         bandwidth /= mesh.size
     else:

@@ -11,10 +11,21 @@ KINDS = ("ring", "torus", "shared")
 
 
 @dataclass(frozen=True)
+class Own:
+    """Bytes/s and seconds per step that a collective has for itself. `strided`: bytes/s where its blocks are
+    columns."""
+
+    title: str
+    bandwidth: float
+    latency: float
+    strided: float
+
+
+@dataclass(frozen=True)
 class Link:
     """What connects devices: bytes/s, seconds per step, and how many devices are on one (None: all).
 
-    `each` has (title, bytes/s, seconds) of collectives that have their own on a shared link.
+    `each` has the rates of collectives that have their own on a shared link.
     """
 
     name: str
@@ -23,19 +34,20 @@ class Link:
     latency: float
     devices: int | None = None
     wraparound: int | None = None
-    each: tuple[tuple[str, float, float], ...] = ()
+    each: tuple[Own, ...] = ()
 
-    def rates(self, title: str) -> tuple[float, float]:
-        """Bytes/s and seconds per step of a collective."""
-        own = ((rate, step) for name, rate, step in self.each if name == title)
-        return next(own, (self.bandwidth, self.latency))
+    def rates(self, title: str, strided: bool) -> tuple[float, float]:
+        """Bytes/s and seconds per step of a collective; `strided` if its blocks are columns."""
+        for own in self.each:
+            if own.title == title:
+                return own.strided if strided else own.bandwidth, own.latency
+        return self.bandwidth, self.latency
 
     @property
     def best(self) -> tuple[float, float]:
         """Bytes/s and seconds per step that no collective beats."""
-        rates = [rate for _, rate, _ in self.each]
-        steps = [step for _, _, step in self.each]
-        return max([self.bandwidth, *rates]), min([self.latency, *steps])
+        rates = [rate for own in self.each for rate in (own.bandwidth, own.strided)]
+        return max([self.bandwidth, *rates]), min([self.latency, *(own.latency for own in self.each)])
 
 
 @dataclass(frozen=True)

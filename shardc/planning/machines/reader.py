@@ -19,7 +19,8 @@
     model = "NVLink"
 
 A torus also has `wraparound`: axes whose size is a multiple of it are rings, others are lines. A shared link
-may have `[links.each.all-reduce]` with the bandwidth and latency of that collective.
+may have `[links.each.all-gather]` with the bandwidth and latency of that collective, and `strided`: its
+bandwidth where blocks are columns (left out: the same).
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ from shardc.diagnostics import ShardcError, register_source
 from shardc.graph import DTYPES, Location
 from shardc.ops import definitions
 from shardc.ops.definition import Rate
-from shardc.planning.machines.machine import KINDS, Link, Machine
+from shardc.planning.machines.machine import KINDS, Link, Machine, Own
 
 TITLES = tuple(str(definition.title) for definition in definitions() if definition.steps)
 """What collectives are called."""
@@ -225,7 +226,7 @@ def _link(table: _Table) -> Link:
     )  # fmt: skip
 
 
-def _each(table: _Table, kind: str) -> tuple[tuple[str, float, float], ...]:
+def _each(table: _Table, kind: str) -> tuple[Own, ...]:
     """The rates of single collectives, which a shared link may have."""
     if "each" in table.data and kind != "shared":
         table.fail("each", f"collectives have rates of their own on a shared link, not on one of kind {kind}")
@@ -233,8 +234,16 @@ def _each(table: _Table, kind: str) -> tuple[tuple[str, float, float], ...]:
     each.only(*TITLES)
     found = [(title, each.table(title)) for title in each.data]
     for _, rates in found:
-        rates.only("bandwidth", "latency")
-    return tuple((title, rates.number("bandwidth"), rates.seconds("latency")) for title, rates in found)
+        rates.only("bandwidth", "latency", "strided")
+    return tuple(
+        Own(
+            title,
+            rates.number("bandwidth"),
+            rates.seconds("latency"),
+            rates.number("strided" if "strided" in rates.data else "bandwidth"),
+        )
+        for title, rates in found
+    )
 
 
 def _check_names(top: _Table, links: tuple[Link, ...]) -> None:

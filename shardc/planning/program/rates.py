@@ -20,7 +20,7 @@ from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import Trait, find, has, spmd
-from shardc.planning.machines import Exchange, Machine, link_of, seconds
+from shardc.planning.machines import Exchange, Machine, is_strided, link_of, seconds
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -155,21 +155,23 @@ class Rates:
         if self.flat:
             return self.byte * step.bytes
         held, groups = block_bytes(type, before), _groups(before, step)
+        block = before.local_shape(type.shape)
         if len(groups) == 1:
-            return self._time(OPS[step.kind], groups[0], step.bytes, held)
+            ((dim, over),) = groups
+            return self._time(OPS[step.kind], over, step.bytes, held, is_strided(block, dim))
         ticks = 0
-        for over in groups:  # a collective for each dimension, of which the next takes what it makes
+        for dim, over in groups:  # a collective for each dimension, of which the next takes what it makes
             after = held * size_of(over) if step.kind == "all_gather" else held // size_of(over)
-            ticks += self._time(OPS[step.kind], over, abs(after - held), held)
+            ticks += self._time(OPS[step.kind], over, abs(after - held), held, is_strided(block, dim))
             held = after
         return ticks
 
-    def _time(self, op: str, over: tuple[Axis, ...], bytes: int, held: int) -> int:
-        key = (op, over, bytes, held)
+    def _time(self, op: str, over: tuple[Axis, ...], bytes: int, held: int, strided: bool = False) -> int:
+        key = (op, over, bytes, held, strided)
         if key not in self._times:
             group = size_of(over)
             pairs = ((0, group // 2),) if op == "permute" else ()
-            sent = Exchange(op, over, group, bytes, held, pairs)
+            sent = Exchange(op, over, group, bytes, held, pairs, strided)
             link = link_of(self.machine, self.mesh, over)
             self._times[key] = round(self.tick * seconds(self.machine, link, self.mesh, sent))
         return self._times[key]
@@ -197,17 +199,21 @@ OPS = {
 """The collectives of reshards, as machines know them."""
 
 
-def _groups(before: Sharding, step: ReshardStep) -> list[tuple[Axis, ...]]:
-    """The axes that the groups of a step's collectives span: of each one."""
+def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, ...]]]:
+    """Of each of a step's collectives, the axes that its groups span, and the dimension that is gathered or
+    scattered (0 of others)."""
     after = step.result
     if step.kind == "all_reduce":
-        return [subtract(before.unreduced, after.unreduced)]
+        return [(0, subtract(before.unreduced, after.unreduced))]
     changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
     used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
     atoms = pieces(before.mesh, used)
-    apart = [axes for axes in changed if axes] if step.kind in ("all_gather", "reduce_scatter") else []
-    each = apart if len(apart) > 1 else [tuple(used)]
-    return [tuple(atom for atom in atoms if any(axis.contains(atom) for axis in axes)) for axes in each]
+    apart = step.kind in ("all_gather", "reduce_scatter")
+    each = [(dim, axes) for dim, axes in enumerate(changed) if axes] if apart else []
+    return [
+        (dim, tuple(atom for atom in atoms if any(axis.contains(atom) for axis in axes)))
+        for dim, axes in each or [(0, tuple(used))]
+    ]
 
 
 def _counted(ticks: float) -> int:

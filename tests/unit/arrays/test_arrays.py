@@ -237,6 +237,13 @@ def test_an_altered_byte_is_found_by_who_reads_it(tmp_path: Path, spec):
         load(str(path), {"w": layout}, devices=[7])
 
 
+def test_a_file_that_goes_on(tmp_path: Path):
+    path, layout = saved(tmp_path, "data")
+    path.write_bytes(path.read_bytes() + b"ab")
+    with pytest.raises(ShardcError, match="was altered: it has 2 bytes behind w, which is its end"):
+        load(str(path), {"w": layout})
+
+
 def test_a_truncated_file(tmp_path: Path):
     path, layout = saved(tmp_path, "data")
     path.write_bytes(path.read_bytes()[:-1])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -12,6 +14,7 @@ from shardc.frontend.read import read as read_program
 from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
 from shardc.launch.working import ORDERED, SIDES, WORK, Device, Function, Timed, blocks, fitted, rate
 from shardc.layout import Mesh
+from shardc.ops import spmd
 from shardc.options import Options
 from shardc.planning.machines import load, read, seconds
 from shardc.planning.machines.links import Exchange
@@ -22,30 +25,46 @@ RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "sort": 1e8}
 DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2})
 
 
+STRIDED = 5e8
+"""Bytes/s of what gathers and scatters columns."""
+
+
 def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) -> list[Sample]:
+    """Of rows, and of what gathers and scatters columns too."""
     rng = np.random.default_rng(0)
     found = []
     for kind in KINDS:
         for size in SIZES:
-            operand = operand_bytes(kind, size, devices)
-            assert kind.steps is not None and kind.sends is not None
-            exact = kind.steps(devices) * latency + kind.sends(operand, devices) * devices / bandwidth
-            found.append(Sample(kind, operand, exact * (1 + noise * rng.standard_normal())))
+            for strided in (False, True) if kind in (spmd.reduce_scatter, spmd.all_gather) else (False,):
+                operand = operand_bytes(kind, size, devices)
+                assert kind.steps is not None and kind.sends is not None
+                sent = kind.sends(operand, devices) * devices
+                exact = kind.steps(devices) * latency + sent / (STRIDED if strided else bandwidth)
+                found.append(Sample(kind, operand, exact * (1 + noise * rng.standard_normal()), strided))
     return found
 
 
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_link_is_found_again(devices: int):
     link = fit(samples(devices, 2e-5, 3e9), devices)
+    for own in link.each:
+        columns = own.title in (spmd.reduce_scatter.title, spmd.all_gather.title)
+        assert (own.latency, own.bandwidth) == pytest.approx((2e-5, 3e9))
+        assert own.strided == pytest.approx(STRIDED if columns else 3e9)
+    assert max(link.errors.values()) < 1e-6
+
+
+@pytest.mark.parametrize("devices", [2, 8])
+def test_all_of_a_link_is_found_again(devices: int):
+    link = fit([sample for sample in samples(devices, 2e-5, 3e9) if not sample.strided], devices)
     assert link.latency == pytest.approx(2e-5)
     assert link.bandwidth == pytest.approx(3e9)
-    assert max(error for _, _, error in link.each.values()) < 1e-6
+    assert all(own.strided == own.bandwidth for own in link.each)
 
 
 def test_noise_is_averaged():
-    link = fit(samples(8, 2e-5, 3e9, 0.1), 8)
-    assert link.latency == pytest.approx(2e-5, rel=0.2)
-    assert link.bandwidth == pytest.approx(3e9, rel=0.2)
+    for own in fit(samples(8, 2e-5, 3e9, 0.1), 8).each:
+        assert (own.latency, own.bandwidth) == pytest.approx((2e-5, 3e9), rel=0.3)
 
 
 def test_latency_is_never_negative():
@@ -59,7 +78,7 @@ def test_the_file_is_a_machine():
     assert machine.flops == RATES
     assert machine.bandwidth == 1e10
     assert machine.links[0].kind == "shared"
-    assert machine.links[0].latency == pytest.approx(2e-5)
+    assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
 
 
 def test_what_is_fitted_is_what_the_planner_asks_for():
@@ -69,19 +88,19 @@ def test_what_is_fitted_is_what_the_planner_asks_for():
     for sample in samples(8, 2e-5, 3e9):
         assert sample.kind.sends is not None
         sent = sample.kind.sends(sample.nbytes, 8)
-        exchange = Exchange(str(sample.kind.title), (mesh.axis("x"),), 8, sent, sample.nbytes)
+        exchange = Exchange(
+            str(sample.kind.title), (mesh.axis("x"),), 8, sent, sample.nbytes, strided=sample.strided
+        )
         assert seconds(machine, machine.links[0], mesh, exchange) == pytest.approx(sample.seconds, rel=1e-3)
 
 
 def test_each_collective_has_rates_of_its_own():
     """Where the all-reduce is slower than the others, it is the only one that is."""
-    slow = [
-        Sample(s.kind, s.nbytes, s.seconds * (3 if s.kind is KINDS[0] else 1)) for s in samples(8, 2e-5, 3e9)
-    ]
+    slow = [replace(s, seconds=s.seconds * (3 if s.kind is KINDS[0] else 1)) for s in samples(8, 2e-5, 3e9)]
     machine = read(toml("MPI", 8, DEVICE, fit(slow, 8)), "here.toml")
     link = machine.links[0]
-    assert link.rates("all-reduce") == pytest.approx((1e9, 6e-5), rel=1e-3)
-    assert link.rates("all-to-all") == pytest.approx((3e9, 2e-5), rel=1e-3)
+    assert link.rates("all-reduce", False) == pytest.approx((1e9, 6e-5), rel=1e-3)
+    assert link.rates("all-to-all", False) == pytest.approx((3e9, 2e-5), rel=1e-3)
     assert link.best == pytest.approx((3e9, 2e-5), rel=1e-3)
 
 
