@@ -144,8 +144,7 @@ def _plan(claimed: Any) -> Plan:
 def _replay(
     shapes: Reduced, full: Graph, draw: Draw, plan: Plan, law: bool, lemmas: Lemmas | None
 ) -> _Replay:
-    types = shapes.whole.types(shapes.whole.main.body.args)
-    inputs = draw.inputs(types, full.types(full.main.body.args))
+    inputs = draw.inputs(shapes.whole, full)
     try:
         if law:
             note_exponents(shapes.whole, shapes.local, draw, full, plan)

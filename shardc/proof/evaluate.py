@@ -139,7 +139,7 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
     exponents = Exponents()
     first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents, budget=draw.budget)
     with modulo(ORDER_BITS), numbers.real_copies():
-        inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
+        inputs = first.inputs(whole, full)
         evaluate_both(whole, local, first, inputs, plan)
     exponents.replays = True
     draw.exponents = exponents

@@ -19,10 +19,9 @@ from shardc.proof.both_call import both_call
 from shardc.proof.drawing import (
     KINDS,
     LAW,
-    MORE_TIED,
     SHORT,
-    SOON,
     Run,
+    deciding_of,
     draw_more,
     draws_of,
     missed_of,
@@ -119,7 +118,7 @@ def _attempt(
     if most is not None and once > most:
         raise _Large(beyond(f"{once:,} elements", most))
     kinds = KINDS if most is None or sampled(full) else SHORT
-    deciding = (NEGATIVE,) if most is not None or size > SOON else (NEGATIVE, *MORE_TIED)
+    deciding = deciding_of(shapes, once, size, most)
     wanted = wanted_of(full, size) if most is None else len(kinds)
     budget = Budget(TIMES * max(once, LEAST) if most is None else SHORT_TIMES * most)
     run = Run(shapes, full, wanted, kinds, deciding, budget=budget)
@@ -203,7 +202,7 @@ def _prove(run: Run, seed: int) -> Proof:
 def _once(run: Run, draw: Draw) -> Proof | None:
     """One draw; a proof if it ends the matter."""
     whole, local = run.shapes.whole, run.shapes.local
-    inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
+    inputs = draw.inputs(whole, run.full)
     try:
         if run.law:
             note_exponents(whole, local, draw, run.full, run.plan)
