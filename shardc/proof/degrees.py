@@ -83,6 +83,7 @@ _CHOICES = {
         hlo.reduce_precision,
         hlo.real,
         hlo.imag,
+        chlo.conj,
     )
 }
 _TREES = {hlo.reduce.name, hlo.reduce_window.name}

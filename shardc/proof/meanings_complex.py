@@ -57,6 +57,11 @@ def size(operand: Array) -> Array:
     return arithmetic.add(arithmetic.multiply(a, a), arithmetic.multiply(b, b))
 
 
+def conjugate(operand: Array) -> Array:
+    real, imaginary = split(operand)
+    return pair(real, arithmetic.negate(imaginary))
+
+
 def invert(operand: Array) -> Array:
     """1 / z = conj(z) / |z|^2; DrawAgain or NaN where z is 0, as arithmetic.divide has it."""
     (a, b), squared = split(operand), size(operand)
@@ -97,6 +102,7 @@ _PLAIN: dict[OpDef, Callable[..., Array]] = {
     hlo.complex_: joined,
     hlo.real: real,
     hlo.imag: imag,
+    chlo.conj: conjugate,
 }
 
 

@@ -53,6 +53,17 @@ class KernelNames:
             return results
         return results[0] if dtype is None else self.recorder.converted(results[0], dtype.name)
 
+    def dynamic_slice(self, array: Recorded, *starts: Any, slice_sizes: Sequence[int]) -> Recorded:
+        return self.recorder.one(hlo.dynamic_slice, array, *self._starts(starts), slice_sizes=slice_sizes)
+
+    def dynamic_update_slice(self, array: Recorded, update: Recorded, *starts: Any) -> Recorded:
+        return self.recorder.one(hlo.dynamic_update_slice, array, update, *self._starts(starts))
+
+    def _starts(self, starts: Sequence[Any]) -> list[Recorded]:
+        """Numbers beside others are integers of the same type."""
+        found = [start.type.dtype for start in starts if isinstance(start, Recorded)]
+        return [self.recorder.lifted(start, found[0] if found else "i32") for start in starts]
+
     def reduce(self, array: Recorded, start: Any, kind: str, **given: Any) -> Recorded:
         return self._by_kind(hlo.reduce, array, start, kind, given)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from shardc.graph import DotDims, GatherDims, identity, is_float, is_integer
-from shardc.graph.types import DTYPES, TensorType
+from shardc.graph import DotDims, GatherDims, identity, is_integer
+from shardc.graph.types import DTYPES, TensorType, is_inexact
 from shardc.ops import OpDef, chlo, hlo
+from shardc.proof.reading.fourier_names import FourierNames
 from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of, short
 from shardc.proof.reading.regions import combination, extreme, less_than
 from shardc.proof.values import Beyond, Refused
@@ -22,6 +23,7 @@ UNARY: dict[str, OpDef] = {
     "expm1": hlo.exponential_minus_one, "floor": hlo.floor, "isfinite": hlo.is_finite, "log": hlo.log,
     "log1p": hlo.log_plus_one, "rint": hlo.round_nearest_even, "sign": hlo.sign, "sin": hlo.sine,
     "sqrt": hlo.sqrt, "square": chlo.square, "tan": hlo.tan, "tanh": hlo.tanh,
+    "real": hlo.real, "imag": hlo.imag, "conj": chlo.conj,
     "sinh": chlo.sinh, "cosh": chlo.cosh, "arcsinh": chlo.asinh, "arctan": chlo.atan,
 }  # fmt: skip
 """Functions of one array that mean one operation."""
@@ -53,6 +55,7 @@ class NumpyNames:
 
     def __init__(self, recorder: Recorder) -> None:
         self.recorder = recorder
+        self.fft = FourierNames(recorder)
         for name, (_, dtype) in DTYPES.items():
             setattr(self, {"bool": "bool_"}.get(dtype.name, dtype.name), DType(recorder, name))
 
@@ -249,7 +252,9 @@ def contracted(
         tuple(map(first.index, batch)), tuple(map(second.index, batch)),
         tuple(map(first.index, summed)), tuple(map(second.index, summed)),
     )  # fmt: skip
-    if left.type.dtype != right.type.dtype or not (is_float(left.type.dtype) or is_integer(left.type.dtype)):
+    if left.type.dtype != right.type.dtype or not (
+        is_inexact(left.type.dtype) or is_integer(left.type.dtype)
+    ):
         raise Beyond(f"products of {left.type.dtype} and {right.type.dtype}")
     result = recorder.one(hlo.dot_general, left, right, dot_dimension_numbers=dims)
     order = tuple(made.index(letter) for letter in out)

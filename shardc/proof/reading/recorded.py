@@ -254,7 +254,7 @@ def divided(recorder: Recorder, left: object, right: object, whole: bool = False
     if recorder.roots and isinstance(left, float) and left == 1.0 and inside is not None:
         return recorder.one(hlo.rsqrt, inside)
     operands = recorder.alike(left, right)
-    if not whole and operands[0].type.dtype[0] not in "fb":
+    if not whole and operands[0].type.dtype[0] not in "fbc":
         raise Beyond("quotients of integers")
     return recorder.one(hlo.divide, *operands)
 

@@ -66,9 +66,16 @@ mesh m[x=4]
 def f(x: f64[16@x, 32], i: i64[16@x]) -> (f64[32], i64[]):
     return sum(x, 0), max(i)
 """
+SPECTRAL = """
+mesh m[x=4]
+def f(a: c64[32@x, 16], b: c64[16, 8@x], r: f32[32@x, 12]) -> (c64[32, 8], f32[32@x, 12]):
+    h = fft(a @ b, axis=0)
+    w = rfft(r, axis=1)
+    return conj(h) / (1.0 + h * h) + imag(h).astype(c64), irfft(w * w, axis=1) + abs(sum(h, 1))[:, None]
+"""
 PROGRAMS = {
     "stacked": STACKED, "layer": LAYER, "moves": MOVES, "halo": HALO, "moved": MOVED, "uneven": UNEVEN,
-    "masked": MASKED, "take": TAKE, "loop": LOOP, "wide": WIDE,
+    "masked": MASKED, "take": TAKE, "loop": LOOP, "wide": WIDE, "spectral": SPECTRAL,
 }  # fmt: skip
 
 

@@ -53,7 +53,11 @@ def f(a: c64[8@x, 4]) -> c64[8, 4@x]:
         a = fft(a, axis=1) * 0.5 + real(a)
     return ifft(a, axis=0)
 """
-PROGRAMS = {"products": PRODUCTS, "filter": FILTER, "uneven": UNEVEN, "steps": STEPS}
+CONJUGATE = """mesh m[x=4]
+def f(a: c64[8@x, 4]) -> (c64[4], c64[8@x, 4]):
+    return sum(conj(a) * a, 0), conj(conj(a)) + 2.0 * conj(a)
+"""
+PROGRAMS = {"conjugate": CONJUGATE, "products": PRODUCTS, "filter": FILTER, "uneven": UNEVEN, "steps": STEPS}
 
 
 def _compiled(text: str) -> tuple[Graph, Graph]:
@@ -69,6 +73,17 @@ def test_programs_are_proved(name: str) -> None:
     proof = prove(*_compiled(PROGRAMS[name]))
     assert proof.verdict is Verdict.PROVED, proof.reason
     assert proof.chance < 1e-20
+
+
+def test_the_conjugate_is_known() -> None:
+    """The sum of a number and its conjugate is twice the real part."""
+    left, right = (
+        _compiled(f"mesh m[x=4]\ndef f(a: c64[8@x, 4]) -> c64[8@x, 4]:\n    return {value}\n")
+        for value in ("a + conj(a)", "(2.0 * real(a)).astype(c64)")
+    )
+    assert prove(left[0], right[1]).verdict is Verdict.PROVED
+    other = _compiled(CONJUGATE.replace("conj(a) * a", "a * a"))
+    assert prove(_compiled(CONJUGATE)[0], other[1]).verdict is Verdict.DIFFERS
 
 
 @pytest.mark.parametrize("name", ["products", "filter", "uneven"])

@@ -5,13 +5,15 @@ from __future__ import annotations
 import pytest
 
 from shardc.backend.numpy import emit
-from shardc.graph import Graph, walk
+from shardc.graph import Graph, TensorType, walk
 from shardc.ops import hlo
 from shardc.proof.prove import Verdict
+from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_text import read_back
+from shardc.proof.reading.recorded import Recorded, Recorder
 from shardc.proof.reading.text import prove_text
 from shardc.proof.values import Beyond
-from tests.unit.proof.programs import LAYER, LOOP, MOVES, PROGRAMS, TAKE, UNEVEN, emitted
+from tests.unit.proof.programs import LAYER, LOOP, MOVES, PROGRAMS, SPECTRAL, TAKE, UNEVEN, emitted
 
 
 def _emitted(program: str) -> tuple[Graph, str]:
@@ -51,6 +53,10 @@ FAULTS = {
     "another layer": (LOOP, "ws[i]", "ws[0]"),
     "a layer that is none": (LOOP, "range(6)", "range(7)"),
     "a place that is not clipped": (LOOP, "ws[i]", "ws[i - 1]"),
+    "the transform back": (SPECTRAL, "np.fft.fft(", "np.fft.ifft("),
+    "a transform of other lengths": (SPECTRAL, "np.fft.irfft(", "np.fft.hfft("),
+    "no conjugate": (SPECTRAL, "np.conj(", "("),
+    "the other part": (SPECTRAL, "np.imag(", "np.real("),
 }  # fmt: skip
 
 
@@ -61,6 +67,26 @@ def test_faults_of_a_text_are_found(name: str) -> None:
     assert right in text, text
     proof = prove_text(whole, text.replace(right, wrong, 1), "numpy")
     assert proof.verdict is not Verdict.PROVED
+
+
+def test_numbers_that_say_where_a_part_begins_are_integers() -> None:
+    """ops.dynamic_update_slice(carry, t[None], i, 0, 0)"""
+    recorder = Recorder()
+    names = KernelNames(recorder)
+
+    def body(_: object, *given: int) -> list[int]:
+        array, update, start = (Recorded(recorder, value) for value in given)
+        moved = names.dynamic_update_slice(array, update, start, 0, 0)
+        return [names.dynamic_slice(moved, 0, 0, 0, slice_sizes=(1, 2, 2)).value]
+
+    types = [TensorType((4, 2, 2), "f32"), TensorType((1, 2, 2), "f32"), TensorType((), "i64")]
+    nodes = recorder.builder.function("main", types, body).body.nodes
+    update, part = (
+        node for node in nodes if node.name in (hlo.dynamic_slice.name, hlo.dynamic_update_slice.name)
+    )
+    graph = recorder.builder.graph
+    assert [graph.type(value).dtype for value in update.operands[2:]] == ["i64"] * 3
+    assert [graph.type(value).dtype for value in part.operands[1:]] == ["i32"] * 3
 
 
 def test_what_cannot_be_read_is_not_proved() -> None:
