@@ -9,6 +9,7 @@ from math import ceil, log
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import is_inexact
 from shardc.ops import chlo, hlo, op_of
+from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import KINDS, LONGEST, NEGATIVE, PEAKS, Draw, largest
 from shardc.proof.effort import Budget
@@ -80,9 +81,7 @@ class Run:
 
     def lemmas(self, draw: Draw) -> Lemmas | None:
         """The equal layers, for a draw."""
-        if self.layers is None:
-            return None
-        return Lemmas(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
+        return lemmas_of(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
 
     def failed(self, kinds: Sequence[int]) -> None:
         """Layers of these kinds are run in full from now on; none are proved where that is all of them."""
