@@ -115,7 +115,7 @@ def mutants(graph: Graph) -> Iterator[Mutant]:
     for place in list(places(graph)):
         for alteration in ALTERATIONS[place.node.name]:
             for what, body in alteration(place):
-                nodes = _built(place, body)
+                nodes = built(place, body)
                 if nodes:
                     yield Mutant(what, place, place.node, nodes)
 
@@ -130,7 +130,7 @@ def places(graph: Graph) -> Iterator[Place]:
                     yield Place(graph, region, index)
 
 
-def _built(place: Place, body: Body) -> list[Node] | None:
+def built(place: Place, body: Body) -> list[Node] | None:
     """The nodes that stand in the collective's place, or None if they would not fit."""
     node, builder = place.node, GraphBuilder(place.graph)
     try:

@@ -8,14 +8,14 @@ it is the same (proved, and right on all inputs), open (not proved), or MISSED: 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
-from bench.mutants import mutants
+from bench.mutants import Mutant, mutants
 from bench.suites import JUDGED, texts
 from shardc.check.varying import check_graph
 from shardc.cli.driver import load
@@ -82,10 +82,15 @@ def compiled(module: ModuleOp) -> tuple[Graph, Graph]:
         return whole, snapshot(module).graph
 
 
-def attempt(whole: Graph, local: Graph, proofs: bool = False) -> Tried:
-    """Try every mutant of a per-device program; with `proofs` all of them are proved, too."""
+def attempt(
+    whole: Graph,
+    local: Graph,
+    proofs: bool = False,
+    made: Callable[[Graph], Iterable[Mutant]] = mutants,
+) -> Tried:
+    """Try every mutant of a per-device program that is `made`; with `proofs` all of them are proved, too."""
     tried, reference = Tried(), _Reference(whole, local)
-    for mutant in mutants(local):
+    for mutant in made(local):
         with mutant.applied():
             proof = _proof(reference) if proofs else ""
             tried.found.append(Found(str(mutant), mutant.loses_reduction, _verdict(reference), proof))

@@ -80,9 +80,9 @@ def assert_near(
 
 
 def assert_printed(got: np.ndarray, wanted: np.ndarray, decimals: int) -> None:
-    """`wanted` is `got` as somebody printed it: half a unit of the last decimal off, and a rounding."""
+    """`wanted` is `got` as somebody wrote it, cut off or rounded: off by a unit of the last decimal."""
     off = np.abs(np.subtract(got, wanted, dtype=np.float64)).max(initial=0.0)
-    assert off <= 0.5 * 10.0**-decimals + bound(1, "f32", float(np.abs(wanted).max(initial=0.0)))
+    assert off <= 10.0**-decimals + bound(1, "f32", float(np.abs(wanted).max(initial=0.0)))
 
 
 _SHORT = {np.dtype(dtype).name: name for name, (_, dtype) in DTYPES.items()}

@@ -30,8 +30,8 @@ def erf_inv(operand: Array) -> Array:
 
 @widened
 def lgamma(operand: Array) -> Array:
-    """The logarithm of the absolute value of the gamma function."""
-    return special.gammaln(operand)
+    """The logarithm of the absolute value of the gamma function; infinite at both infinities, as in C."""
+    return special.gammaln(np.where(operand == -np.inf, np.inf, operand).astype(operand.dtype))
 
 
 @widened

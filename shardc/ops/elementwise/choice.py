@@ -19,7 +19,9 @@ _SCALAR = TensorType((), "f32")
 
 
 def _complex(real: Array, imaginary: Array) -> Array:
-    return real + 1j * imaginary
+    result = np.empty(real.shape, np.result_type(real, np.complex64))
+    result.real, result.imag = real, imaginary  # 1j times an infinity has a NaN
+    return result
 
 
 def _map(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:

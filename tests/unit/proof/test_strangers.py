@@ -71,7 +71,7 @@ def test_right_programs_are_proved_and_run_equal(text: str) -> None:
         assert result.same, str(result)
 
 
-@pytest.mark.parametrize("fault", _faults())
+@pytest.mark.parametrize("fault", list(_faults()))
 def test_wrong_programs_differ(fault: tuple[str, str]) -> None:
     proof = prove(*_graphs(WRONG[fault]))
     assert proof.verdict is Verdict.DIFFERS, proof.reason
