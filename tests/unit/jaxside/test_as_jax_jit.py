@@ -228,20 +228,24 @@ def test_what_is_forgotten_is_traced_again(x):
 
 
 def test_what_a_function_holds_goes_with_it(x):
-    def made(array):
-        return lambda x: x + array.sum()
+    def is_gone(jit):
+        array = jnp.ones(10)
 
-    array = jnp.ones(10)
-    plain = made(array)
-    function = shardc.jit(plain)
-    function(x)
-    held = weakref.ref(array)
-    del array, plain
-    gc.collect()
-    assert held() is not None
-    del function
-    gc.collect()
-    assert held() is None
+        def made(array):
+            return lambda x: x + array.sum()
+
+        function = jit(made(array))
+        function(x)
+        held = weakref.ref(array)
+        del array
+        gc.collect()
+        assert held() is not None
+        del function
+        gc.collect()
+        return held() is None
+
+    # some versions of JAX keep for ever what they lower with arguments that are not used
+    assert is_gone(shardc.jit) or not is_gone(partial(jax.jit, keep_unused=True))
 
 
 def test_attributes(x):
