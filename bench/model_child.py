@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -9,7 +10,7 @@ import jax
 import numpy as np
 from jax.experimental import multihost_utils
 
-from bench.model_timing import block, measure, quickest
+from bench.model_timing import Processes, block, measure
 
 
 def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: Any) -> Any:
@@ -29,16 +30,14 @@ def most(seconds: float) -> float:
     return float(np.max(multihost_utils.process_allgather(np.array([seconds], np.float32))))
 
 
-def seconds(module: ModuleType) -> float:
-    """Seconds of a plan."""
+def ready(module: ModuleType) -> Callable[[], object]:
+    """What runs a plan."""
     mesh = module.mesh()
     arrays = [argument(mesh, shape, dtype, spec) for shape, dtype, spec, *_ in module.PARAMS.values()]
-    return quickest(
-        lambda: jax.block_until_ready(module.main(*arrays)),
-        lambda: multihost_utils.sync_global_devices("model"),
-        most,
-    )
+    return lambda: jax.block_until_ready(module.main(*arrays))
 
 
 if __name__ == "__main__":
-    measure(seconds, jax.process_index() == 0)
+    measure(
+        Processes(ready, lambda: multihost_utils.sync_global_devices("model"), most, jax.process_index() == 0)
+    )

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import ModuleType
 
 from mpi4py import MPI
 
-from bench.model_timing import block, measure, quickest
+from bench.model_timing import Processes, block, measure
 
 
-def seconds(module: ModuleType) -> float:
-    """Seconds of a plan, without the check of its arguments."""
+def ready(module: ModuleType) -> Callable[[], object]:
+    """What runs a plan, without the check of its arguments."""
     comm = module.communicator()
     blocks = [
         block(module.place(comm, spec, shape)[1], dtype) for shape, dtype, spec in module.PARAMS.values()
     ]
-    world = MPI.COMM_WORLD
-    return quickest(
-        lambda: module.run(comm, blocks), world.Barrier, lambda own: world.allreduce(own, MPI.MAX)
-    )
+    return lambda: module.run(comm, blocks)
 
 
 if __name__ == "__main__":
-    measure(seconds, MPI.COMM_WORLD.rank == 0)
+    world = MPI.COMM_WORLD
+    measure(Processes(ready, world.Barrier, lambda own: world.allreduce(own, MPI.MAX), world.rank == 0))

@@ -99,7 +99,7 @@ def tried(number: int, machine: str, times: int, folder: Path) -> Found:
         name,
         products,
         products + rest,
-        quickest(lambda: jax.block_until_ready(module.main(*placed)), lambda: None, lambda own: own),
+        quickest([lambda: jax.block_until_ready(module.main(*placed))], lambda: None, lambda own: own)[0],
         wrong,
     )
 

@@ -11,9 +11,12 @@ import numpy as np
 from onnx import ModelProto, NodeProto, numpy_helper
 
 from shardc.compilation import lower
+from shardc.frontend.onnx.lowering import Lowering
 from shardc.frontend.onnx.model import Model, array_of
 from shardc.frontend.onnx.read import Wishes, lowered
+from shardc.graph import Graph
 from shardc.interpret.run import run
+from shardc.interpret.tolerance import bounds
 from shardc.options import Options
 
 MESH = "four[d=4]"
@@ -58,8 +61,30 @@ def stored_shapes(proto: ModelProto) -> dict[str, tuple[int, ...]]:
     return {name: tuple(tensor.dims) for name, tensor in tensors.items()}
 
 
+def assert_right(trial: Trial, split: str) -> None:
+    """Each result is as near to onnxruntime's as two ways to compute the sums on the way to it."""
+    for number, (error, limit) in enumerate(zip(errors(trial, split), limits(trial, split), strict=True)):
+        assert error <= limit, f"result {number}: off by {error:.1e}, {limit:.1e} is allowed"
+
+
+def limits(trial: Trial, split: str | None) -> list[float]:
+    """How far two ways to compute the sums on the way to each result may be apart."""
+    return [2 * limit for limit in bounds(_lowered(trial, split)[1])]
+
+
 def errors(trial: Trial, split: str | None) -> list[float]:
     """How far each result is from onnxruntime's, of its largest element."""
+    lowering, graph = _lowered(trial, split)
+    weights = [array_of(tensor, None) for tensor in lowering.weights.values()]
+    given = [array for name, array in trial.inputs.items() if name not in trial.values]
+    results = run(graph, [*given, *weights])
+    return [
+        float(np.abs(np.subtract(ours, theirs, dtype=np.float64)).max() / np.abs(theirs).max())
+        for ours, theirs in zip(results, theirs_of(trial), strict=True)
+    ]
+
+
+def _lowered(trial: Trial, split: str | None) -> tuple[Lowering, Graph]:
     wishes = Wishes(
         mesh=MESH if split else None,
         shardings=shardings(trial, split) if split else {},
@@ -69,14 +94,7 @@ def errors(trial: Trial, split: str | None) -> list[float]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         lowering = lowered(Model(trial.proto, "model"), wishes)
-        graph = lower(lowering.module, Options())
-    weights = [array_of(tensor, None) for tensor in lowering.weights.values()]
-    given = [array for name, array in trial.inputs.items() if name not in trial.values]
-    results = run(graph, [*given, *weights])
-    return [
-        float(np.abs(np.subtract(ours, theirs, dtype=np.float64)).max() / np.abs(theirs).max())
-        for ours, theirs in zip(results, theirs_of(trial), strict=True)
-    ]
+        return lowering, lower(lowering.module, Options())
 
 
 def theirs_of(trial: Trial) -> list[Any]:

@@ -20,6 +20,32 @@ def assert_right(whole: Graph, local: Graph, arrays: Sequence[Any], got: Sequenc
         assert result.same, f"{result}\n{text}"
 
 
+def assert_computes(graph: Graph, arrays: Sequence[Any], got: Sequence[Any], text: str = "") -> None:
+    """`got` is what another tool computes of the program `graph`, which computes `arrays` to results.
+
+    Both are compared with the program in f64. What it does to roundings (a condition number, cancellation)
+    shows in either: the tool may be off by a factor times what the program is off by, and the program by as
+    many times what the tool is off by, each with the bound of the sums.
+    """
+    theirs = [np.asarray(array) for array in got]
+    assert_right(graph, graph, arrays, theirs, text)
+    for result in compare(_Measured(graph, theirs), graph, arrays):
+        assert result.same, f"the other way round: {result}\n{text}"
+
+
+class _Measured(GraphReference):
+    """A program whose own error is taken for that of other results."""
+
+    def __init__(self, graph: Graph, results: list[np.ndarray]) -> None:
+        super().__init__(graph)
+        self.results: list[np.ndarray] | None = results
+
+    def own(self, arrays: Sequence[Any]) -> Any:
+        (ours, decisions), theirs = super().own(arrays), self.results
+        self.results = None  # of other arrays, nearby, they are not known
+        return ours if theirs is None else theirs, decisions
+
+
 def assert_sums(
     got: np.ndarray, wanted: np.ndarray, terms: int, magnitude: float | np.ndarray, dtype: str = "f64"
 ) -> None:
@@ -51,6 +77,12 @@ def assert_near(
     )
     largest = np.abs(other[np.isfinite(other)]).max(initial=1.0) if magnitude is None else magnitude
     np.testing.assert_allclose(one, other, rtol=part, atol=part * largest, err_msg=text)
+
+
+def assert_printed(got: np.ndarray, wanted: np.ndarray, decimals: int) -> None:
+    """`wanted` is `got` as somebody printed it: half a unit of the last decimal off, and a rounding."""
+    off = np.abs(np.subtract(got, wanted, dtype=np.float64)).max(initial=0.0)
+    assert off <= 0.5 * 10.0**-decimals + bound(1, "f32", float(np.abs(wanted).max(initial=0.0)))
 
 
 _SHORT = {np.dtype(dtype).name: name for name, (_, dtype) in DTYPES.items()}

@@ -77,7 +77,9 @@ def saved_as(array: Array, type: TensorType) -> Array:
 
 
 def random_inputs(types: Sequence[TensorType], seed: int = 0) -> list[Array]:
-    """Arguments to try a program on: normal floats, integers from 0 to 7, fair bools; always the same."""
+    """Arguments to try a program on: normal floats (both parts of complex ones), integers from 0 to 7, fair
+    bools; always the same.
+    """
     rng = np.random.default_rng(seed)
     return [_random(rng, type) for type in types]
 
@@ -88,7 +90,10 @@ def _random(rng: np.random.Generator, type: TensorType) -> Array:
             f"--run would need {type.nbytes} bytes for an argument of type {type}",
             hint="give smaller sizes with -D",
         )
-    if is_float(type.dtype) or is_complex(type.dtype):
+    if is_complex(type.dtype):
+        real, imaginary = rng.standard_normal((2, *type.shape))
+        return (real + 1j * imaginary).astype(type.numpy)
+    if is_float(type.dtype):
         drawn = rng.standard_normal(type.shape)
         return (np.abs(drawn) if type.dtype == "f8e8m0fnu" else drawn).astype(type.numpy)  # it has no sign
     return rng.integers(0, 2 if type.dtype == "bool" else 8, type.shape).astype(type.numpy)

@@ -249,8 +249,8 @@ class _Judge:
         return float(sure.max(initial=0.0))
 
     def _usual(self, apart: NDArray[np.float64]) -> float:
-        finite = apart[np.isfinite(apart)] if not self.integers else apart[:0]
-        return float(np.quantile(finite, 0.75)) if finite.size else 0.0
+        finite = apart[np.isfinite(apart)]
+        return float(np.quantile(finite, 0.75)) if finite.size and not self.integers else 0.0
 
     def _apart(self, array: Array) -> NDArray[np.float64]:
         """How far each element is from f64, as a part of the largest; 0 for equal infinities and two NaNs."""

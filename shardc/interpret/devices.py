@@ -239,9 +239,10 @@ class Lockstep:
         order = [[p for p, at in enumerate(outer) if at == o] for o in range(self.place.mesh.size)]
         order = [sorted(positions, key=lambda p: inner[p]) for positions in order]
         outs = cast("tuple[Sharding, ...]", node.attrs["out_shardings"])
+        shapes = (type.shape for type in self.graph.types(node.results))
         known = [
-            ends.join(found, manual_part(sharding, own)) if ends else None
-            for found, sharding in zip(results, outs, strict=True)
+            ends.join(found, manual_part(sharding, own), shape) if ends else None
+            for found, sharding, shape in zip(results, outs, shapes, strict=True)
         ]
         return [
             known[index] or self._whole(node, index, found, order, own) for index, found in enumerate(results)

@@ -1,11 +1,8 @@
-"""Shortest paths: of small graphs our own, of large ones by scipy, which takes a while to import."""
+"""Shortest paths, from several nodes at once."""
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush
-from math import inf
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,45 +10,40 @@ from numpy.typing import NDArray
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
-
-SMALL = 600_000  # edges seen from all starts together: a quarter of a second, what importing scipy takes
-
-
-class Seen:
-    """What this process has looked at without scipy: once it is much, scipy takes less, also to import."""
-
-    edges = 0
+TOGETHER = 2_000_000  # edges, each seen from all starts, that are looked at in one go: some megabytes
 
 
-def dijkstra(size: int, edges: Mapping[tuple[int, int], float], starts: Sequence[int], count: int) -> Matrix:
-    """Shortest paths from each of `starts` to the first `count` of `size` nodes; else infinite.
+@dataclass(frozen=True)
+class Edges:
+    """The edges of a graph: the nodes that each leads from and to, and its length, 0 or more."""
 
-    Edges are lengths above 0, by the nodes from and to. The two ways agree to the last bit where sums of
-    lengths are exact.
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    lengths: Vector
+
+    def only(self, kept: NDArray[np.bool_]) -> Edges:
+        """Some of the edges."""
+        return Edges(self.sources[kept], self.targets[kept], self.lengths[kept])
+
+
+def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64]) -> Matrix:
+    """Shortest paths from each of `starts` (rows) to each of `size` nodes; else infinite.
+
+    All edges are gone on along from all nodes that have been reached, until no path is shorter for it: of
+    graphs in which few edges lead everywhere, that takes few turns (Bellman and Ford).
     """
-    Seen.edges += len(starts) * len(edges)
-    if Seen.edges > SMALL:
-        places, lengths = np.array([*edges], np.int32).reshape(-1, 2).T, np.array([*edges.values()])
-        graph = importlib.import_module("scipy.sparse").csr_array((lengths, tuple(places)), (size, size))
-        paths = importlib.import_module("scipy.sparse.csgraph").dijkstra(graph, indices=starts)
-        return np.asarray(paths, dtype=np.float64)[:, :count]
-    after: list[list[tuple[int, float]]] = [[] for _ in range(size)]
-    for (source, target), length in edges.items():
-        after[source].append((target, length))
-    return np.array([_from(start, after)[:count] for start in starts], dtype=np.float64)
-
-
-def _from(start: int, after: Sequence[Sequence[tuple[int, float]]]) -> list[float]:
-    """The shortest paths from one node to all."""
-    found = [inf] * len(after)
-    found[start] = 0.0
-    open_nodes = [(0.0, start)]
-    while open_nodes:
-        length, node = heappop(open_nodes)
-        if length > found[node]:
-            continue
-        for target, step in after[node]:
-            if length + step < found[target]:
-                found[target] = length + step
-                heappush(open_nodes, (length + step, target))
+    found = np.full((len(starts), size), np.inf)
+    found[np.arange(len(starts)), starts] = 0.0
+    order = np.argsort(edges.targets, kind="stable")
+    sources, lengths = edges.sources[order], edges.lengths[order]
+    reached, first = np.unique(edges.targets[order], return_index=True)
+    rows = max(1, TOGETHER // max(1, len(order)))
+    for start in range(0, len(starts) if len(order) else 0, rows):
+        part = found[start : start + rows]  # a view
+        while True:
+            before = part[:, reached]
+            least = np.minimum(before, np.minimum.reduceat(part[:, sources] + lengths, first, axis=1))
+            if np.array_equal(least, before):
+                break
+            part[:, reached] = least
     return found

@@ -21,7 +21,7 @@ from shardc.proof.values import parts
 from shardc.proof.verdict import Proof
 from shardc.semantics.arrays import Array
 
-FORMAT = 5
+FORMAT = 6
 LOCAL = "local"
 """How a program is read that --emit local prints."""
 
@@ -40,13 +40,15 @@ class Facts:
     plan: Plan
     law: bool = False
     layers: Sequence[Mapping[int, Sequence[Array]]] = ()
+    as_local: bool = False
 
 
 def certificate(*proofs: tuple[Proof, Sequence[str], str]) -> str:
-    """The certificate of proofs: each with the texts of its programs, the global one first, and how the other
-    is read (LOCAL, or a target).
+    """The certificate of proofs: each with the texts of its programs and how the second is read (LOCAL, or a
+    target). The first is the global one; or the local one, which stands in the certificate then.
     """
-    return text_of([entry(_facts(proof), texts, reads) for proof, texts, reads in proofs])
+    entries = [entry(_facts(proof), texts, reads) for proof, texts, reads in proofs]
+    return text_of(entries, next((texts[0] for proof, texts, _ in proofs if proof.as_local), None))
 
 
 def _facts(proof: Proof) -> Facts:
@@ -54,7 +56,7 @@ def _facts(proof: Proof) -> Facts:
     return Facts(
         proof.shapes,
         proof.draws,
-        proof.results,
+        [list(results()) for results in proof.results],
         proof.chance,
         proof.decisions,
         len(proof.one_way),
@@ -62,13 +64,17 @@ def _facts(proof: Proof) -> Facts:
         proof.plan,
         proof.law,
         proof.layers_made,
+        proof.as_local,
     )
 
 
-def text_of(entries: Sequence[object]) -> str:
-    """A certificate's bytes; the digest is that of the entries."""
+def text_of(entries: Sequence[object], local: str | None) -> str:
+    """A certificate's bytes; the digest is that of the entries. local: the program that an emitted text was
+    proved equal to, instead of the global one.
+    """
     document = {
         "format": FORMAT,
+        "local": local,
         "proofs": entries,
         "digest": sha256(json.dumps(entries).encode()).hexdigest(),
     }
@@ -80,6 +86,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
     return {
         "reads": reads,
         "law_of_exp": facts.law,
+        "equal_to": "local" if facts.as_local else "whole",
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
         "axes": [list(axis) for axis in facts.shapes.axes],

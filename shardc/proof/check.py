@@ -25,6 +25,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
+from shardc.proof.both_call import both_call, lemmas_of
 from shardc.proof.certificate import LOCAL, Facts, entry, text_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import ALL, Draw, one_way
@@ -36,7 +37,7 @@ from shardc.proof.lemmas import Lemma, Lemmas, NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
-from shardc.proof.values import Beyond, DrawAgain, Unfit, same
+from shardc.proof.values import Beyond, DrawAgain, Unfit
 from shardc.proof.values import Refused as RefusedText
 from shardc.semantics.arrays import Array
 
@@ -63,28 +64,35 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
 
     Raises Refused.
     """
-    entries, at = _entries(claimed, reads)
-    first = unshown(snapshot(read(whole, "whole")).graph)
-    graphs = [first, unshown(_local(local, first, reads))]
+    entries, at, between = _entries(claimed, reads)
+    first = snapshot(read(whole, "whole")).graph
+    graphs = [first, _program(local, first, reads)]
+    as_local = reads != LOCAL and entries[at].get("equal_to") == "local"
+    if as_local:
+        if not between:
+            raise Refused("the certificate lacks the local program")
+        check(whole, between, claimed)
+        graphs[0] = _program(between, first, LOCAL)
+    graphs = list(map(unshown, graphs))
     plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
-    built = None if plan.layers is None else layers(*graphs)
+    built = None if plan.layers is None else (both_call if as_local else layers)(*graphs)
     shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
     shapes = with_logarithms(shapes) if law else shapes
     replays, known = list[_Replay](), dict[int, Lemma]()
     for draw in _draws(entries[at]):
-        lemmas = built and Lemmas(built, draw, frozenset(plan.layers or ()), known)
+        lemmas = lemmas_of(built, draw, frozenset(plan.layers or ()), known)
         replays.append(_replay(shapes, graphs[0], draw, plan, law, lemmas))
         known = known or (lemmas.proved if lemmas else {})
-    facts = _facts(shapes, replays, plan, law)
-    entries[at] = entry(facts, (whole, local), reads)
-    if text_of(entries) != claimed:
+    facts = _facts(shapes, replays, plan, law, as_local)
+    entries[at] = entry(facts, (between if as_local else whole, local), reads)
+    if text_of(entries, between or None) != claimed:
         raise Refused("the certificate is not that of these programs")
     if facts.chance > MOST:
         raise Refused("the chance of a miss is too high")
     return facts
 
 
-def _local(text: str, whole: Graph, reads: str) -> Graph:
+def _program(text: str, whole: Graph, reads: str) -> Graph:
     if reads == LOCAL:
         return snapshot(read(text, "local")).graph
     try:
@@ -93,11 +101,13 @@ def _local(text: str, whole: Graph, reads: str) -> Graph:
         raise Refused(f"the emitted text: {error}") from None
 
 
-def _entries(claimed: str, reads: str) -> tuple[list[Any], int]:
-    """The proofs of a certificate, and which one is that of a program read so."""
+def _entries(claimed: str, reads: str) -> tuple[list[Any], int, str]:
+    """The proofs of a certificate, which one is that of a program read so, and the local program in it."""
     try:
-        entries: list[Any] = list(json.loads(claimed)["proofs"])
-        return entries, [each["reads"] for each in entries].index(reads)
+        document: Any = json.loads(claimed)
+        entries: list[Any] = list(document["proofs"])
+        at = [each["reads"] for each in entries].index(reads)
+        return entries, at, str(document["local"] or "")
     except (ValueError, KeyError, TypeError):
         raise Refused(
             f"the certificate cannot be read, or has no proof of a program that is {reads}"
@@ -134,8 +144,7 @@ def _plan(claimed: Any) -> Plan:
 def _replay(
     shapes: Reduced, full: Graph, draw: Draw, plan: Plan, law: bool, lemmas: Lemmas | None
 ) -> _Replay:
-    types = shapes.whole.types(shapes.whole.main.body.args)
-    inputs = draw.inputs(types, full.types(full.main.body.args))
+    inputs = draw.inputs(shapes.whole, full)
     try:
         if law:
             note_exponents(shapes.whole, shapes.local, draw, full, plan)
@@ -144,13 +153,13 @@ def _replay(
         raise Refused(f"draw {draw.seed}: a loop or a layer is not proved by induction") from None
     except (DrawAgain, Beyond, ShardcError) as error:
         raise Refused(f"draw {draw.seed}: {error}") from None
-    for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
-        if want.shape != got.shape or not bool(same(want, got).all()):
-            raise Refused(f"draw {draw.seed}: result {number} differs")
+    number = wanted.differs(have)
+    if number is not None:
+        raise Refused(f"draw {draw.seed}: result {number} differs")
     return _Replay(draw, wanted, have, loops.proved, lemmas.made() if lemmas else {})
 
 
-def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -> Facts:
+def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool, as_local: bool) -> Facts:
     draws = [replay.draw for replay in replays]
     uniform = [draw for draw in draws if draw.kind != "tied"]
     divides = any(draw.divides for draw in uniform)
@@ -161,9 +170,9 @@ def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool) -
     ]
     missed = chance(degrees, uniform, law)
     decisions, places = one_way(draws)
-    results, loops = [replay.whole.results for replay in replays], [replay.loops for replay in replays]
-    made = [replay.layers for replay in replays]
-    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law, made)
+    results = [list(replay.whole.arrays()) for replay in replays]
+    loops, made = [replay.loops for replay in replays], [replay.layers for replay in replays]
+    return Facts(shapes, draws, results, missed, decisions, len(places), loops, plan, law, made, as_local)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

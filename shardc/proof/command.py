@@ -52,7 +52,9 @@ def prove_module(
     print("\n".join(lines(proofs[0][0])), flush=True)
     if options.target in READ:
         text = judged.text = emit(local, options.target, options.process_data, options.comments)
-        proofs.append((prove_text(whole, text, options.target), (first, text), options.target))
+        by = local if proofs[0][0].verdict is Verdict.PROVED else None
+        proof = prove_text(whole, text, options.target, by)
+        proofs.append((proof, (judged.printed if proof.as_local else first, text), options.target))
         print("\n".join([f"the emitted {READ[options.target]} text, read back:", *lines(proofs[1][0])]))
     proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]
     if write is not None and proved:

@@ -61,9 +61,11 @@ def demand(whole: Graph, local: Graph, text: str, target: str) -> str:
     and the operations back to the first wrong value. What is not proved is a warning, with the reason: it may
     be right.
     """
-    proofs = {"the compiled program": prove(whole, local)}
+    first = prove(whole, local)
+    proofs = {"the compiled program": first}
     if target in READ:
-        proofs[f"the emitted {READ[target]} text"] = prove_text(whole, text, target)
+        by = local if first.verdict is Verdict.PROVED else None
+        proofs[f"the emitted {READ[target]} text"] = prove_text(whole, text, target, by)
     for what, proof in proofs.items():
         said = lines(proof)
         if proof.fails:

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil, log
 
-from shardc.graph import Graph
+from shardc.graph import Graph, Node, walk
 from shardc.graph.types import is_inexact
+from shardc.ops import chlo, hlo, op_of
+from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, NEGATIVE, Draw
+from shardc.proof.draws import KINDS, LONGEST, NEGATIVE, PEAKS, Draw, largest
 from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
@@ -33,6 +35,9 @@ MORE_TIED = ("tied", "tied")
 """Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
 few are tied.
 """
+
+_OF_ORDER = {hlo.reduce.name, hlo.reduce_window.name, hlo.sort.name, chlo.top_k.name}
+"""What may take the greatest of many."""
 
 LAW = ("mixed", "mixed", "positive")
 """The draws of a proof by the law of exp."""
@@ -76,9 +81,7 @@ class Run:
 
     def lemmas(self, draw: Draw) -> Lemmas | None:
         """The equal layers, for a draw."""
-        if self.layers is None:
-            return None
-        return Lemmas(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
+        return lemmas_of(self.layers, draw, frozenset(self.plan.layers or ()), self.known)
 
     def failed(self, kinds: Sequence[int]) -> None:
         """Layers of these kinds are run in full from now on; none are proved where that is all of them."""
@@ -115,6 +118,20 @@ def missed_of(run: Run) -> float:
     divides = any(draw.divides for draw in uniform)
     graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
     return chance([Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs], uniform, run.law)
+
+
+def deciding_of(shapes: Reduced, once: int, size: int, most: int | None) -> tuple[str, ...]:
+    """The draws that are added where there are decisions. once: the work of a draw; size: its elements."""
+    if most is not None or size > SOON:
+        return (NEGATIVE,)
+    bodies = (function.body for function in shapes.whole.functions.values())
+    ordered = any(_orders(shapes.whole, node) for body in bodies for node in walk(body))
+    turns = min(largest(shapes.whole.types(shapes.whole.main.body.args)), LONGEST) if ordered else 0
+    return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once))
+
+
+def _orders(graph: Graph, node: Node) -> bool:
+    return node.name in _OF_ORDER and op_of(graph, node).combiner not in ("sum", "prod")
 
 
 def wanted_of(whole: Graph, size: int) -> int:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.graph import Node, TensorType
+from shardc.graph import Graph, Node, TensorType
 from shardc.proof import values
+from shardc.proof.any_integers import any_integers
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
@@ -22,7 +23,12 @@ KINDS = ("mixed", "positive", "tied")
 NEGATIVE = "negative"
 """Below zero: one more draw where there are decisions, since a maximum with 0 is 0 then."""
 
-ALL = (*KINDS, NEGATIVE)
+PEAKS, LONGEST = "peaks", 16
+"""In every line of up to LONGEST elements, along any dimension, another is the greatest by far in each of so
+many draws, and another the least: what a maximum may wrongly take or leave is seen where it wins.
+"""
+
+ALL = (*KINDS, NEGATIVE, PEAKS)
 
 Place = tuple[int, int]
 """The number of the program, as they were run, and the node."""
@@ -74,39 +80,65 @@ class Draw:
             self.decisions.setdefault(key, set()).update(self.pending)
             self.pending.clear()
 
-    def inputs(self, types: Sequence[TensorType], full: Sequence[TensorType]) -> list[Array]:
-        """Arguments of these types; `full` are those before sizes were reduced.
+    def inputs(self, whole: Graph, full: Graph) -> list[Array]:
+        """Arguments of the global program; `full` is the same before sizes were reduced.
 
         Shadows of matrices are as small as their sums are long, so that sums stay of the size of 1.
         """
         rng = np.random.default_rng(self.seed)
-        scales = [1 / max(type.shape) if type.rank > 1 else 1.0 for type in full]
-        largest = max((size for type in types for size in type.shape), default=0)
-        return [self._input(rng, type, scale, largest) for type, scale in zip(types, scales, strict=True)]
+        types, sizes = (graph.types(graph.main.body.args) for graph in (whole, full))
+        scales = [1 / max(type.shape) if type.rank > 1 else 1.0 for type in sizes]
+        most = largest(types)
+        return [
+            _any(rng, type) if free and self.kind == "mixed" else self._input(rng, type, scale, most)
+            for type, scale, free in zip(types, scales, any_integers(full), strict=True)
+        ]
 
-    def _input(self, rng: np.random.Generator, type: TensorType, scale: float, largest: int) -> Array:
+    def _input(self, rng: np.random.Generator, type: TensorType, scale: float, most: int) -> Array:
         dtype = values.stands_for(type.dtype)
         if dtype == values.COMPLEX:
-            real, imaginary = (self._input(rng, type.with_dtype("f64"), scale, largest) for _ in range(2))
+            real, imaginary = (self._input(rng, type.with_dtype("f64"), scale, most) for _ in range(2))
             return values.pair(real, imaginary)
         if dtype != values.EXACT:
-            return _integers(rng, type, self.kind, largest)
+            return _integers(rng, type, self.kind, most)
         if self.kind == "tied":
             return values.whole(rng.choice([-1.0, 0.0, 0.0, 1.0, 2.0], type.shape))
-        shadow = (
-            rng.standard_normal(type.shape) if self.kind == "mixed" else 0.25 + rng.random(type.shape) / 2
-        )
+        if self.kind == PEAKS:
+            shadow = rng.standard_normal(type.shape) + _peaks(type, self.seed, min(most, LONGEST))
+        elif self.kind == "mixed":
+            shadow = rng.standard_normal(type.shape)
+        else:
+            shadow = 0.25 + rng.random(type.shape) / 2
         return values.draw(rng, type.shape, shadow * (-scale if self.kind == NEGATIVE else scale))
 
 
-def _integers(rng: np.random.Generator, type: TensorType, kind: str, largest: int) -> Array:
+def largest(types: Sequence[TensorType]) -> int:
+    """The largest dimension of tensors."""
+    return max((size for type in types for size in type.shape), default=0)
+
+
+def _peaks(type: TensorType, seed: int, period: int) -> NDArray[np.float64]:
+    """High and low ones, each at one place in turn of so many along every dimension."""
+    places = np.indices(type.shape).sum(0) if type.rank else np.zeros((), np.int64)
+    turns = (places + seed) % max(period, 2)
+    return 16.0 * (turns == 0) - 16.0 * (turns == max(period, 2) // 2)
+
+
+def _any(rng: np.random.Generator, type: TensorType) -> Array:
+    """Numbers of all sizes that the dtype has, of each length in bits as many."""
+    bounds = np.iinfo(type.numpy)
+    drawn = rng.integers(bounds.min, bounds.max, type.shape, type.numpy, endpoint=True)
+    return np.right_shift(drawn, rng.integers(0, bounds.bits, type.shape).astype(type.numpy))
+
+
+def _integers(rng: np.random.Generator, type: TensorType, kind: str, most: int) -> Array:
     """Small numbers, which are good indices; in a tied draw some outside of any dimension too, in a positive
     one those of the largest dimension, so that indices meet the blocks of all devices.
     """
     if type.dtype == "bool":
         return rng.integers(0, 2, type.shape).astype(np.bool_)
     low = -2 if kind == "tied" and type.numpy.kind == "i" else 0
-    high = min(max(8, largest), int(np.iinfo(type.numpy).max)) if kind == "positive" else 8
+    high = min(max(8, most), int(np.iinfo(type.numpy).max)) if kind == "positive" else 8
     return rng.integers(low, high, type.shape).astype(type.numpy)
 
 

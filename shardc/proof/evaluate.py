@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -41,12 +41,24 @@ MOST_TURNS = 1 << 11
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """The results, for every loop (by node) a bound on how often it ran, and the loops that were proved by
-    induction."""
+    """The results (each in a list, which may be made later), for every loop (by node) a bound on how often it
+    ran, and the loops that were proved by induction.
+    """
 
-    results: list[Array]
+    results: list[Blocks]
     trips: dict[int, int]
     proved: frozenset[int] = frozenset()
+
+    def arrays(self) -> Iterator[Array]:
+        """The results."""
+        return (result[0] for result in self.results)
+
+    def differs(self, other: Ran) -> int | None:
+        """The first result that is another one in another run; what both have is not made."""
+        for number, (left, right) in enumerate(zip(self.results, other.results, strict=True)):
+            if left is not right and not _equal(left[0], right[0]):
+                return number
+        return None
 
 
 def evaluate(
@@ -85,7 +97,7 @@ def evaluate(
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
     with np.errstate(all="ignore"):
         results = machine.run(graph.main.body, arguments, {})
-    return Ran([blocks[0] for blocks in results], _trips(graph, counts), frozenset(loop.done if loop else ()))
+    return Ran(results, _trips(graph, counts), frozenset(loop.done if loop else ()))
 
 
 def evaluate_both(
@@ -109,13 +121,13 @@ def evaluate_both(
         if loops.proved and isinstance(error.__cause__, BlockError):
             raise loops.disagreement() from error
         raise
-    equal = all(
-        want is got or bool(same(want, got).all())
-        for want, got in zip(wanted.results, have.results, strict=True)
-    )
-    if loops.proved and (not equal or loops.at < len(loops.notes)):
+    if loops.proved and (loops.at < len(loops.notes) or wanted.differs(have) is not None):
         raise loops.disagreement()
     return wanted, have, loops
+
+
+def _equal(left: Array, right: Array) -> bool:
+    return left is right or (left.shape == right.shape and bool(same(left, right).all()))
 
 
 def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Plan) -> None:
@@ -127,7 +139,7 @@ def note_exponents(whole: Graph, local: Graph, draw: Draw, full: Graph, plan: Pl
     exponents = Exponents()
     first = Draw(draw.seed, draw.kind, divides=False, exponents=exponents, budget=draw.budget)
     with modulo(ORDER_BITS), numbers.real_copies():
-        inputs = first.inputs(whole.types(whole.main.body.args), full.types(full.main.body.args))
+        inputs = first.inputs(whole, full)
         evaluate_both(whole, local, first, inputs, plan)
     exponents.replays = True
     draw.exponents = exponents

@@ -56,6 +56,8 @@ class Layers:
     fixed: tuple[dict[int, frozenset[int]], dict[int, frozenset[int]]]
     kinds: dict[int, tuple[int, int, int]] = field(default_factory=dict[int, "tuple[int, int, int]"])
     """Kind -> how many layers, of how many operations, in which line of the global program."""
+    both_call: bool = False
+    """Whether both are per-device programs with these functions (both_call.py)."""
 
     def dealt(self) -> tuple[frozenset[int], frozenset[int]]:
         """The calls of both programs that are not run: of layers that are not the first of their kind."""

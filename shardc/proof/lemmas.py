@@ -12,7 +12,7 @@ for them.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -95,7 +95,7 @@ class Lemmas:
             return None
         return Later(lambda: cut(whole[0], sharding), sharding.mesh.size, Held(whole, sharding))
 
-    def join(self, blocks: Blocks, sharding: Sharding) -> Blocks | None:
+    def join(self, blocks: Blocks, sharding: Sharding, shape: tuple[int, ...]) -> Blocks | None:
         """The value that the blocks are known to be."""
         held = blocks.held if isinstance(blocks, Later) else None
         return held.value if held is not None and held.sharding == sharding else None
@@ -106,6 +106,7 @@ class Lemmas:
         if place is None or place[0] in self.failed:
             return None
         kind, number = place
+        self.check_finite(kind, taken)
         if kind in self.first:
             run = Run(taken, self._later(machine.graph, node, place, taken))
         else:
@@ -114,14 +115,21 @@ class Lemmas:
         self.runs[place] = run
         return run.made
 
+    def check_finite(self, kind: int, taken: Sequence[Blocks]) -> None:
+        """What is drawn has no infinities and no NaN: a layer that takes some of its own is no such one."""
+        own = [each for number, each in enumerate(taken) if number not in self.layers.fixed[0][kind]]
+        own = [blocks for blocks in own if id(blocks) not in self.ids and not isinstance(blocks, Later)]
+        if any(values.has_special(block) for blocks in own for block in blocks):
+            raise NoLemma(kind)
+
     def _first(self, machine: Lockstep, node: Node, place: tuple[int, int], taken: list[Blocks]) -> Run:
         kind, fixed = place[0], self.layers.fixed[0][place[0]]
         fresh = [
             blocks if number in fixed else [self._fresh(place, False, number, blocks[0])]
             for number, blocks in enumerate(taken)
         ]
-        made = machine.run(_body(machine.graph, node), fresh, {})
-        if any(values.is_exact(each[0]) and values.any_special(each[0]) for each in (*fresh, *made)):
+        made = machine.run(body_of(machine.graph, node), fresh, {})
+        if any(values.has_special(each[0]) for each in (*fresh, *made)):
             raise NoLemma(kind)
         self.same[kind] = self._equal(kind, fresh, made)
         return Run(taken, made, fresh)
@@ -133,12 +141,11 @@ class Lemmas:
             where = ((number, other, (made if other[0] else fresh)[other[1]][0]) for number, other in pairs)
             return {n: other for n, other, array in where if bool(values.same(made[n][0], array).all())}
         found: dict[int, tuple[bool, int]] = {}
-        known: dict[tuple[object, ...], tuple[bool, int]] = {}
+        known: dict[Hashable, tuple[bool, int]] = {}
         for makes, blocks in ((False, fresh), (True, made)):
             for number, (array,) in enumerate(blocks):
                 if values.is_exact(array) and array.size > 1:
-                    key = (array.shape, np.ascontiguousarray(array["residue"]).tobytes())
-                    before = known.setdefault(key, (makes, number))
+                    before = known.setdefault(values.key(array), (makes, number))
                     if makes and before != (makes, number):
                         found[number] = before
         return found
@@ -156,8 +163,9 @@ class Lemmas:
                 made.append(Later(lambda n=number, a=like[0]: [self._fresh(place, True, n, a)], 1))
         return made
 
-    def _fresh(self, place: tuple[int, int], makes: bool, number: int, like: Array) -> Array:
-        rng = self._rng("global", place, makes, number)
+    def _fresh(self, place: tuple[int, int], makes: bool, number: int, like: Array, device: int = 0) -> Array:
+        """Values as those before, other ones for every device."""
+        rng = self._rng("global", place, makes, number, device)
         if like.dtype == np.bool_:
             return rng.integers(0, 2, like.shape).astype(np.bool_)
         if not values.is_exact(like):
@@ -209,7 +217,7 @@ class Lemmas:
                 else dealt(self._rng("devices", place, number), source[2], fresh[source[1]][0])
             )
         made: list[Source] = []
-        results = machine.run(_body(machine.graph, node), arguments, {})
+        results = machine.run(body_of(machine.graph, node), arguments, {})
         for number, blocks in enumerate(results):
             tried = known.made[number] if known else None
             source = _found(mesh, blocks, True, run.made, tried) or _found(mesh, blocks, False, fresh, tried)
@@ -253,7 +261,8 @@ class Lemmas:
         }
 
 
-def _body(graph: Graph, node: Node) -> Region:
+def body_of(graph: Graph, node: Node) -> Region:
+    """What a call runs."""
     return graph.functions[str(node.attrs["callee"])].body
 
 

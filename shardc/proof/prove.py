@@ -15,13 +15,13 @@ from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
+from shardc.proof.both_call import both_call
 from shardc.proof.drawing import (
     KINDS,
     LAW,
-    MORE_TIED,
     SHORT,
-    SOON,
     Run,
+    deciding_of,
     draw_more,
     draws_of,
     missed_of,
@@ -39,7 +39,7 @@ from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import reduced
-from shardc.proof.values import Beyond, DrawAgain, same
+from shardc.proof.values import Beyond, DrawAgain
 from shardc.proof.verdict import Proof, Verdict
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
@@ -85,6 +85,19 @@ def prove(
         return Proof(Verdict.NOT_PROVED, "its calls are nested too deeply to be evaluated")
 
 
+def prove_by_calls(local: Graph, text: Graph, seed: int = 1) -> Proof | None:
+    """Compare two per-device programs, each pair of functions that both call once (both_call.py); None where
+    that saves nothing, or does not prove them.
+    """
+    local, text = unshown(local), unshown(text)
+    built = None if _incomparable(local, text, manual=True) else both_call(local, text)
+    try:
+        found = _attempt(local, text, local, seed, None, built) if built else None
+    except (_Large, Beyond, RecursionError, ShardcError):
+        return None
+    return replace(found, as_local=True) if found and found.verdict is Verdict.PROVED else None
+
+
 class _Large(Exception):
     """Programs are too large; says why."""
 
@@ -105,12 +118,13 @@ def _attempt(
     if most is not None and once > most:
         raise _Large(beyond(f"{once:,} elements", most))
     kinds = KINDS if most is None or sampled(full) else SHORT
-    deciding = (NEGATIVE,) if most is not None or size > SOON else (NEGATIVE, *MORE_TIED)
+    deciding = deciding_of(shapes, once, size, most)
     wanted = wanted_of(full, size) if most is None else len(kinds)
     budget = Budget(TIMES * max(once, LEAST) if most is None else SHORT_TIMES * most)
     run = Run(shapes, full, wanted, kinds, deciding, budget=budget)
     if built is not None:
-        run.layers, run.plan.layers = built, set()
+        run.layers, run.plan = built, _in_full(whole) if built.both_call else Plan()
+        run.plan.layers = set()
         return _prove(run, seed)
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
@@ -188,7 +202,7 @@ def _prove(run: Run, seed: int) -> Proof:
 def _once(run: Run, draw: Draw) -> Proof | None:
     """One draw; a proof if it ends the matter."""
     whole, local = run.shapes.whole, run.shapes.local
-    inputs = draw.inputs(whole.types(whole.main.body.args), run.full.types(run.full.main.body.args))
+    inputs = draw.inputs(whole, run.full)
     try:
         if run.law:
             note_exponents(whole, local, draw, run.full, run.plan)
@@ -198,12 +212,13 @@ def _once(run: Run, draw: Draw) -> Proof | None:
         if not isinstance(error.__cause__, BlockError):
             raise
         return _disagreement(run, draw, inputs, error)
-    for number, (want, got) in enumerate(zip(wanted.results, have.results, strict=True)):
-        if want is not got and not bool(same(want, got).all()):
-            found = difference(run.shapes, draw, inputs, number, want, got)
-            verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
-            reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
-            return Proof(verdict, reason, run.shapes, (draw,), difference=found)
+    number = wanted.differs(have)
+    if number is not None:
+        differing = wanted.results[number][0], have.results[number][0]
+        found = difference(run.shapes, draw, inputs, number, *differing)
+        verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
+        reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
+        return Proof(verdict, reason, run.shapes, (draw,), difference=found)
     run.draws.append(draw)
     run.ran.append((wanted, have))
     run.loops.append(tuple(loops.proved))
@@ -234,13 +249,13 @@ def _proved(run: Run) -> Proof:
         "" if missed < MOST else _NO_BOUND.format(len(run.draws)),
         shapes=run.shapes,
         draws=tuple(run.draws),
-        results=tuple(tuple(ran.results) for ran, _ in run.ran),
+        results=tuple(ran.arrays for ran, _ in run.ran),
         chance=missed,
         one_way=tuple(places),
         decisions=decisions,
         sampled=tuple(sampled(run.full)),
         again=tuple(run.again),
-        taken=per_device_lines(run.full),
+        taken=() if run.layers and run.layers.both_call else per_device_lines(run.full),
         loops=tuple(run.loops),
         plan=run.plan,
         more=run.more,

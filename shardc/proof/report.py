@@ -54,11 +54,12 @@ def _because(proof: Proof) -> str:
 
 
 def _claim(proof: Proof) -> str:
+    equal = "equal to the per-device program" if proof.as_local else "equal"
     if proof.decisions == 0 and not proof.sampled:
-        return "equal for all arguments where no denominator is zero"
+        return f"{equal} for all arguments where no denominator is zero"
     fell = [f"the {proof.decisions} decisions on data fall as they fell"] if proof.decisions else []
     drawn = [f"{', '.join(proof.sampled)} arguments are as drawn"] if proof.sampled else []
-    text = f"equal wherever {' and '.join(fell + drawn)}"
+    text = f"{equal} wherever {' and '.join(fell + drawn)}"
     if proof.one_way:
         places = sorted(set(proof.one_way))
         text += f" ({len(proof.one_way)} only one way: {', '.join(places[:3])}"

@@ -14,7 +14,7 @@ program, the distance of two runs only with its condition.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -119,6 +119,11 @@ def any_special(*arrays: Array) -> bool:
     return any(array.size > 0 and bool(array["residue"].max() > PRIME) for array in arrays)
 
 
+def has_special(array: Array) -> bool:
+    """Whether there are infinities or NaN in an array of any type but a complex one."""
+    return is_exact(array) and any_special(array)
+
+
 def representative(array: Array) -> Floats:
     """A float that is special as each element is, and of a finite one the sign: -1, 0 or 1.
 
@@ -169,6 +174,12 @@ def same(left: Array, right: Array) -> NDArray[np.bool_]:
         return left["residue"] == right["residue"]
     found = [same(left[name], right[name]) for name in left.dtype.names]
     return np.logical_and.reduce(found)
+
+
+def key(array: Array) -> Hashable:
+    """The same for arrays of one type that hold the same elements."""
+    elements = [part["residue"] for part in parts(array)] or [array]
+    return (array.shape, *(np.ascontiguousarray(each).tobytes() for each in elements))
 
 
 def draw(rng: np.random.Generator, shape: tuple[int, ...], shadow: Floats) -> Array:

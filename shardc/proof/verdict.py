@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -30,13 +30,14 @@ class Proof:
     unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp.
     more: draws that were added since the chance of a miss was too high. layers: of each kind that was proved
     once, how many there are, of how many operations, and the line of the first; layers_made: for each draw.
+    results: what makes those of each draw. as_local: an emitted text is equal to the per-device program.
     """
 
     verdict: Verdict
     reason: str = ""
     shapes: Reduced | None = None
     draws: tuple[Draw, ...] = ()
-    results: tuple[tuple[Array, ...], ...] = ()
+    results: tuple[Callable[[], Iterable[Array]], ...] = ()
     chance: float = 1.0
     one_way: tuple[str, ...] = ()
     decisions: int = 0
@@ -51,6 +52,7 @@ class Proof:
     more: int = 0
     layers: tuple[tuple[int, int, int], ...] = ()
     layers_made: tuple[Mapping[int, tuple[Array, ...]], ...] = ()
+    as_local: bool = False
 
     @property
     def fails(self) -> bool:

@@ -78,7 +78,6 @@ class Case:
     f: Callable[..., Any]
     texts: tuple[str, ...]
     mesh: dict[str, int] = field(default_factory=lambda: dict(MESH))
-    tolerance: float = 1e-4
 
     @property
     def arguments(self) -> list[Argument]:
@@ -99,8 +98,6 @@ class Case:
         return [arg.random(rng) for arg in self.arguments]
 
 
-def case(
-    f: Callable[..., Any], *texts: str, mesh: dict[str, int] | None = None, tolerance: float = 1e-4
-) -> Case:
+def case(f: Callable[..., Any], *texts: str, mesh: dict[str, int] | None = None) -> Case:
     """A case on the usual mesh, x=2 and y=4, if no other is given."""
-    return Case(f, texts, dict(mesh or MESH), tolerance)
+    return Case(f, texts, dict(mesh or MESH))

@@ -16,15 +16,14 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1]))
 jax = pytest.importorskip("jax")
 
-from corpus.case import Case  # noqa: E402
 from corpus.families import CASES  # noqa: E402
 from shardc.backend.jax import emit  # noqa: E402
 from shardc.dialects.context import make_context  # noqa: E402
 from shardc.dialects.snapshot import snapshot  # noqa: E402
 from shardc.frontend.mlir import read  # noqa: E402
-from shardc.interpret.compare import distance  # noqa: E402
 from shardc.interpret.run import run  # noqa: E402
 from shardc.passes.pipeline import run_to  # noqa: E402
+from tests.tolerance import assert_computes, assert_right  # noqa: E402
 
 if jax.device_count() < 8:
     pytest.skip("needs eight devices", allow_module_level=True)
@@ -45,13 +44,6 @@ def narrow() -> Iterator[None]:
     jax.config.update("jax_enable_x64", False)
 
 
-def same(case: Case, want: list[np.ndarray], got: list[np.ndarray], what: str) -> None:
-    assert len(want) == len(got)
-    for index, (one, other) in enumerate(zip(want, got, strict=True)):
-        far = distance(np.asarray(one), np.asarray(other))
-        assert far <= case.tolerance, f"{what}: result {index} differs by {far:.1e} of its largest element"
-
-
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=() if name in QUICK else pytest.mark.slow) for name in CASES]
 )
@@ -61,14 +53,14 @@ def test_program(name: str) -> None:
     want = [np.asarray(value) for value in jax.tree.leaves(jax.jit(case.f)(*inputs))]
     module = read(case.lowered().as_text(), f"{name}.mlir")
     whole = snapshot(module.clone()).graph
-    same(case, want, run(whole, inputs), "StableHLO under NumPy")
+    assert_computes(whole, inputs, want, "JAX beside StableHLO under NumPy")
     run_to(make_context(), module, "local")
     local = snapshot(module).graph
-    same(case, want, run(local, inputs), "per-device program under NumPy")
+    assert_right(whole, local, inputs, run(local, inputs), "per-device program under NumPy")
     namespace: dict[str, object] = {"__name__": "compiled"}
     exec(compile(emit(local), f"{name}.py", "exec"), namespace)
     got = namespace["main"](*inputs)  # pyright: ignore
-    same(case, want, jax.tree.leaves(got), "JAX output")
+    assert_right(whole, local, inputs, jax.tree.leaves(got), "JAX output")
 
 
 def test_the_corpus_is_large() -> None:

@@ -17,9 +17,8 @@ from shardc.dialects.snapshot import snapshot
 from shardc.graph import TensorType
 from shardc.graph.trees import arguments_of
 from shardc.interpret.arguments import random_inputs, saved_as
-from shardc.interpret.compare import TOLERANCE, distance
-from shardc.interpret.run import run
 from shardc.runtime.trees import leaves
+from tests.tolerance import assert_right
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 PROGRAMS = sorted(EXAMPLES.glob("*/*.shard"))
@@ -118,11 +117,7 @@ def _result_types(path: Path) -> tuple[TensorType, ...]:
 
 def _compare(path: Path, got: list[np.ndarray]) -> None:
     graph = snapshot(load(str(path), {}, None)).graph
-    want = run(graph, _inputs(path))
-    assert len(want) == len(got)
-    for index, (one, other) in enumerate(zip(want, got, strict=True)):
-        dtype = graph.type(graph.main.body.results[index]).dtype
-        assert distance(np.asarray(one), np.asarray(other)) <= TOLERANCE.get(dtype, 0), f"result {index}"
+    assert_right(graph, graph, _inputs(path), got, path.stem)
 
 
 def _imports(text: str) -> set[str]:

@@ -15,10 +15,9 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph, walk
 from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import TOLERANCE, distance
 from shardc.interpret.run import run
-from shardc.semantics.reduction import dtype_name
 from tests.corpus.overlapping import local, traffic
+from tests.tolerance import assert_near, assert_right
 
 HERE = Path(__file__).parent
 EXAMPLE = HERE.parents[1] / "examples/weight_gathering/weight_gathering.shard"
@@ -72,7 +71,7 @@ def test_a_scan_of_jax() -> None:
         layers, *arrays, in_shardings=shardings, out_shardings=shardings[0], overlap="on"
     )
     assert "all_gather" not in program.source
-    assert distance(np.asarray(layers(*arrays)), np.asarray(program.main(*arrays))) < TOLERANCE["f32"]
+    assert_near(program.main(*arrays), layers(*arrays), terms=3 * (16 + 32))
 
 
 def test_layers_are_gathered_one_by_one() -> None:
@@ -101,7 +100,7 @@ def _same(text: str) -> Graph:
     before, after = traffic(plain), traffic(overlapped)
     assert before.total() == after.total()
     arrays = random_inputs(whole.types(whole.main.body.args))
-    _compare(run(whole, arrays), run(overlapped, arrays))
+    assert_right(whole, overlapped, arrays, run(overlapped, arrays), text)
     return overlapped
 
 
@@ -112,9 +111,4 @@ def _emitted(text: str, target: str) -> None:
     program = shardc.compile(text, target=target, overlap="on")
     assert "ppermute" in program.source
     have = program.main(*arrays)
-    _compare(run(whole, arrays), list(have) if isinstance(have, tuple) else [have])
-
-
-def _compare(want: list[np.ndarray], have: list[np.ndarray]) -> None:
-    for one, other in zip(want, have, strict=True):
-        assert distance(one, np.asarray(other)) <= TOLERANCE.get(dtype_name(one.dtype), 0)
+    assert_right(whole, whole, arrays, list(have) if isinstance(have, tuple) else [have], text)

@@ -17,6 +17,7 @@ from shardc.frontend.text import read
 from shardc.graph import Graph
 from shardc.interpret.run import run
 from shardc.options import Options
+from tests.tolerance import assert_near
 
 PROGRAM = """mesh m[i=4, j=2] devices [7, 6, 5, 4, 3, 2, 1, 0]
 
@@ -112,7 +113,7 @@ def test_what_is_shown() -> None:
     assert said[: len(expected)] == expected
     total, *rest = said[len(expected) :]
     assert total.startswith("total on device 0, f32[]: ")
-    assert float(total.split()[-1]) == pytest.approx(float(x.sum()), rel=1e-5)
+    assert_near(np.float32(total.split()[-1]), x.sum(), terms=x.size)
     assert rest == [
         f"w on device 3, f32[6, 8] of f32[6, 16@j]:\n{w[:, :8]}",
         "a {brace} and a \\ in it's label on device 0, i32[]: 2",

@@ -5,53 +5,104 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import cast
 
+import numpy as np
+
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
-from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, tuple_of
+from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, raw, tuple_of
 from shardc.backend.python.library_indexing import PUT_BY
+from shardc.backend.python.literals import typed
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import ints
 from shardc.diagnostics import ShardcError
-from shardc.graph import GatherDims, Node, ScatterDims
+from shardc.graph import DTYPES, GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
 
-def _one_dim(sizes: tuple[int, ...], shape: tuple[int, ...]) -> int | None:
-    """The dimension that a dynamic slice cuts, if it is one and the others are whole."""
-    cut = [d for d, (size, full) in enumerate(zip(sizes, shape, strict=True)) if size != full]
-    return cut[0] if len(cut) == 1 else None
+class _Starts:
+    """Where a slice of some sizes starts, in text, and in which dimensions JAX may count from the end.
+
+    The starts are of one integer type, in which the sizes of the dimensions are numbers: those of 8 bits are
+    converted for 200 rows. A literal has another type where 64 bits are the default.
+    """
+
+    def __init__(self, scope: Scope, node: Node, starts: Sequence[int], sizes: Sequence[int]) -> None:
+        shape = scope.type(node.operands[0]).shape[: len(starts)]
+        types = [scope.type(start).dtype for start in starts]
+        terms = [scope.term(start) for start in starts]
+        same = all(dtype == scope.emission.default_integer for dtype in types)
+        self._narrow = any(
+            size > np.iinfo(DTYPES[dtype][1]).max for dtype, size in zip(types, shape, strict=True)
+        )
+        self._plain = same or self._narrow or all(t.weak for t in terms) or not any(t.weak for t in terms)
+        self.places = [self._place(scope, start) for start in starts]
+        from_end = cast("tuple[bool, ...]", node.attrs.get("from_end", (False,) * len(starts)))
+        whole = [size == full for size, full in zip(sizes, shape, strict=True)]
+        literal = [term.literal is not None for term in terms]
+        self.from_end = tuple(map(any, zip(from_end, whole, literal, strict=True)))
+        self.cut = [dim for dim, same in enumerate(whole) if not same]
+
+    def _place(self, scope: Scope, start: int) -> Expr:
+        literal = scope.term(start).literal
+        if literal is not None and int(literal) < 0:  # which JAX refuses where it may not count from the end
+            return raw("0") if self._plain else typed(raw("0"), scope.type(start).dtype, scope.target)
+        place = scope.index(start) if self._plain else scope.expr(start)
+        return call(scope.target.dtype("i32"), place) if self._narrow and literal is None else place
+
+    def allowed(self, dim: int | None = None) -> Expr | None:
+        """`allow_negative_indices` for one dimension or all, None where it may be what it is by itself."""
+        found = self.from_end if dim is None else self.from_end[dim : dim + 1]
+        if all(found):
+            return None
+        return tuple_of([raw(str(may)) for may in found]) if any(found) else raw("False")
 
 
-def _starts(scope: Scope, starts: Sequence[int]) -> list[Expr]:
-    """The starts of a slice, of one integer type: a literal has another where 64 bits are the default."""
-    literals = [scope.term(start).weak for start in starts]
-    same = all(scope.type(start).dtype == scope.emission.default_integer for start in starts)
-    plain = same or all(literals) or not any(literals)
-    return [scope.index(start) if plain else scope.expr(start) for start in starts]
-
-
-@JAX.prints(hlo.dynamic_slice)
+@JAX.prints(hlo.dynamic_slice, idiom.sliced)
 def dynamic_slice(scope: Scope, node: Node) -> Expr:
-    value, *starts = node.operands
-    sizes, shape = ints(node, "slice_sizes"), scope.type(value).shape
-    dim = _one_dim(sizes, shape)
-    if dim is not None:
-        start = scope.index(starts[dim])
-        return call("lax.dynamic_slice_in_dim", scope.expr(value), start, str(sizes[dim]), axis=str(dim))
-    places = tuple_of(_starts(scope, starts))
-    return call("lax.dynamic_slice", scope.expr(value), places, integers(sizes))
+    value, *operands = node.operands
+    sizes = ints(node, "slice_sizes")
+    starts = _Starts(scope, node, operands, sizes)
+    if len(starts.cut) == 1:
+        (dim,) = starts.cut
+        return call(
+            "lax.dynamic_slice_in_dim",
+            scope.expr(value),
+            starts.places[dim],
+            str(sizes[dim]),
+            axis=str(dim),
+            allow_negative_indices=starts.allowed(dim),
+        )
+    return call(
+        "lax.dynamic_slice",
+        scope.expr(value),
+        tuple_of(starts.places),
+        integers(sizes),
+        allow_negative_indices=starts.allowed(),
+    )
 
 
-@JAX.prints(hlo.dynamic_update_slice)
+@JAX.prints(hlo.dynamic_update_slice, idiom.updated)
 def dynamic_update_slice(scope: Scope, node: Node) -> Expr:
-    value, update, *starts = node.operands
+    value, update, *operands = node.operands
     scope.variable(value)
-    dim = _one_dim(scope.type(update).shape, scope.type(value).shape)
-    if dim is not None:
-        function = "lax.dynamic_update_slice_in_dim"
-        return call(function, scope.expr(value), scope.expr(update), scope.index(starts[dim]), axis=str(dim))
-    places = tuple_of(_starts(scope, starts))
-    return call("lax.dynamic_update_slice", scope.expr(value), scope.expr(update), places)
+    starts = _Starts(scope, node, operands, scope.type(update).shape)
+    if len(starts.cut) == 1:
+        (dim,) = starts.cut
+        return call(
+            "lax.dynamic_update_slice_in_dim",
+            scope.expr(value),
+            scope.expr(update),
+            starts.places[dim],
+            axis=str(dim),
+            allow_negative_indices=starts.allowed(dim),
+        )
+    return call(
+        "lax.dynamic_update_slice",
+        scope.expr(value),
+        scope.expr(update),
+        tuple_of(starts.places),
+        allow_negative_indices=starts.allowed(),
+    )
 
 
 def indices_last(scope: Scope, value: int, vector_dim: int) -> Expr:
@@ -60,6 +111,11 @@ def indices_last(scope: Scope, value: int, vector_dim: int) -> Expr:
     if vector_dim == rank:
         return index(expr, ["...", "None"])
     return expr if vector_dim == rank - 1 else call("jnp.moveaxis", expr, str(vector_dim), "-1")
+
+
+def _without_vector(batching: tuple[int, ...], vector_dim: int) -> Expr | None:
+    """The batching dimensions of indices, where their vectors have gone to the last one; None for none."""
+    return integers(tuple(dim - (dim > vector_dim) for dim in batching)) if batching else None
 
 
 @JAX.prints(hlo.gather)
@@ -72,9 +128,7 @@ def gather(scope: Scope, node: Node) -> Expr:
         collapsed_slice_dims=integers(dims.collapsed_slice_dims),
         start_index_map=integers(dims.start_index_map),
         operand_batching_dims=integers(dims.operand_batching_dims) if dims.operand_batching_dims else None,
-        start_indices_batching_dims=(
-            integers(dims.start_indices_batching_dims) if dims.start_indices_batching_dims else None
-        ),
+        start_indices_batching_dims=_without_vector(dims.start_indices_batching_dims, dims.index_vector_dim),
     )
     return call(
         "lax.gather",
@@ -110,8 +164,8 @@ def scatter(scope: Scope, node: Node) -> Expr:
         inserted_window_dims=integers(dims.inserted_window_dims),
         scatter_dims_to_operand_dims=integers(dims.scatter_dims_to_operand_dims),
         operand_batching_dims=integers(dims.input_batching_dims) if dims.input_batching_dims else None,
-        scatter_indices_batching_dims=(
-            integers(dims.scatter_indices_batching_dims) if dims.scatter_indices_batching_dims else None
+        scatter_indices_batching_dims=_without_vector(
+            dims.scatter_indices_batching_dims, dims.index_vector_dim
         ),
     )
     return call(
@@ -130,7 +184,14 @@ def layer(scope: Scope, node: Node) -> Expr:
     stack, place = node.operands
     if node.attrs["counter"]:
         return index(scope.expr(stack), [scope.index(place)])
-    return call("lax.dynamic_index_in_dim", scope.expr(stack), scope.index(place), keepdims="False")
+    starts = _Starts(scope, node, [place], [1])
+    return call(
+        "lax.dynamic_index_in_dim",
+        scope.expr(stack),
+        starts.places[0],
+        keepdims="False",
+        allow_negative_indices=starts.allowed(0),
+    )
 
 
 @JAX.prints(idiom.put)

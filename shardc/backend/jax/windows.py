@@ -15,7 +15,7 @@ from shardc.backend.python.scope import Scope
 from shardc.backend.python.shapes import axes, ints
 from shardc.backend.python.windows import cumulative, running
 from shardc.diagnostics import ShardcError
-from shardc.graph import ConvDims, Node, identity
+from shardc.graph import ConvDims, Node, identity, is_float
 from shardc.ops import combiner, hlo
 
 _COMBINE = {
@@ -95,9 +95,16 @@ def reduce_window(scope: Scope, node: Node) -> Expr:
     kind = combiner(node.regions[0], scope.graph)
     combine = _COMBINE.get(kind or "") or scalar_function(scope, node, 0, "combine", ("a", "b"))
     first = scope.index(start) if kind in _COMBINE else scope.expr(start)
-    if scope.term(start).weak and kind in _COMBINE and not is_neutral(scope, kind, start):
+    if scope.term(start).weak and kind in _COMBINE and not _known_neutral(scope, kind or "", start):
         first = call(scope.target.dtype(scope.type(start).dtype), first)  # lax asks for one dtype
     return call("lax.reduce_window", scope.expr(value), first, combine, *_geometry(scope, node))
+
+
+def _known_neutral(scope: Scope, kind: str, start: int) -> bool:
+    """Whether lax sees a plain sum, maximum or minimum, where it takes a number without asking its dtype."""
+    dtype = scope.type(start).dtype
+    known = kind == "sum" or dtype == "bool" or (kind in ("max", "min") and is_float(dtype))
+    return known and is_neutral(scope, kind, start)
 
 
 def _geometry(scope: Scope, node: Node) -> list[Expr]:

@@ -4,6 +4,7 @@
     reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
+    select(i < 0, i + n, i); dynamic_slice  ->  idiom.sliced  lax.dynamic_slice_in_dim(x, i, 4)
     dynamic_slice; reshape              ->  idiom.layer       ws[i]
     reshape; dynamic_update_slice       ->  idiom.put_layer   ys.at[i].set(y)
     dot_general; transpose              ->  idiom.einsum      jnp.einsum("bqhd,bkhd->bhqk", q, k)
@@ -34,6 +35,7 @@ from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
+from shardc.backend.python.starts import counted_from_the_end
 from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
 
@@ -176,14 +178,15 @@ def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
 
 
 def _layer(folder: _Folder, node: Node) -> Node | None:
-    made = folder.only(node.operands[0], hlo.dynamic_slice.name)
+    made = folder.only(node.operands[0], hlo.dynamic_slice.name, idiom.sliced.name)
     if made is None:
         return None
     stack, start = made.operands[0], made.operands[1]
     shape = folder.shape(stack)
     if folder.shape(node.results[0]) != shape[1:] or made.attrs["slice_sizes"] != (1, *shape[1:]):
         return None
-    attrs = {"counter": _inside(folder, start, shape[0])}
+    from_end = cast("tuple[bool, ...]", made.attrs.get("from_end", (False,)))
+    attrs = {"counter": _inside(folder, start, shape[0]), "from_end": from_end[:1]}
     return Node(node.id, idiom.layer.name, (stack, start), node.results, attrs, (), node.loc)
 
 
@@ -217,6 +220,12 @@ def _put_layer(folder: _Folder, node: Node) -> Node | None:
         return None
     operands = (stack, made.operands[0], start)
     return Node(node.id, idiom.put_layer.name, operands, node.results, {}, (), node.loc)
+
+
+def _at_one_place(folder: _Folder, node: Node) -> Node | None:
+    made = at_one_place(folder, node)
+    read = None if made is None else counted_from_the_end(folder, made)
+    return read if read is not None and read.name in folder.known else made
 
 
 def _inside(folder: _Folder, start: int, size: int) -> bool:
@@ -255,9 +264,10 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
-    hlo.gather.name: (take, at_one_place),
+    hlo.gather.name: (take, _at_one_place),
     hlo.transpose.name: (_einsum,),
-    hlo.dynamic_update_slice.name: (_put_layer,),
+    hlo.dynamic_slice.name: (counted_from_the_end,),
+    hlo.dynamic_update_slice.name: (_put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),
     hlo.minimum.name: (_neutral("min"),),
 }

@@ -33,7 +33,9 @@ floored = _idiom("floored", "Python's // of integers, whatever the signs.")
 isnan = _idiom("isnan", "Whether an element is no number.")
 item = _idiom("item", "What stands at the places `at` (dimension, number) along some dimensions, which go.")
 keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", variable="reduced")
-layer = _idiom("layer", "stack[i] along the first dimension; `counter`: i stays inside.")
+layer = _idiom(
+    "layer", "stack[i] along the first dimension; `counter`: i stays inside; `from_end`: as of `sliced`."
+)
 logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
 one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")
@@ -47,6 +49,11 @@ remainder = _idiom("remainder", "Python's %, whatever the signs.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")
 sigmoid = _idiom("sigmoid", "1 / (1 + exp(-x)).")
+sliced = _idiom(
+    "sliced",
+    "A dynamic slice; `from_end`: which starts count from the end if negative, or are never negative.",
+    variable="part",
+)
 take = _idiom(
     "take",
     "Slices along `axis` by indices, which are clamped; `column`: they have a dimension of size 1.",
@@ -60,10 +67,11 @@ take_filled = _idiom(
     "Slices along `axis` by indices, of which negative ones count from the end; NaN where there is none.",
     variable="rows",
 )
+updated = _idiom("updated", "A dynamic update; `from_end`: as of `sliced`.")
 var = _idiom("var", "The mean of squared differences from the mean along `dimensions`.")
 
 VARIABLES = {
     definition.name: definition.spelling.variable
-    for definition in (cipher, drawn, einsum, keepdims, take, take_filled)
+    for definition in (cipher, drawn, einsum, keepdims, sliced, take, take_filled)
 }
 """What a result is called that has no name in the source, for the idioms that say it."""

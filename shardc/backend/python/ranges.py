@@ -1,4 +1,7 @@
-"""Between which bounds an integer lies that devices and loops count with, as far as its making tells."""
+"""Between which bounds an integer lies that devices and loops count with, as far as its making tells.
+
+Of a table that devices look themselves up in, the bounds are those of all its numbers.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ _ANY: Range = (-_LIMIT, _LIMIT - 1)
 def bounds(
     value: int, made: Mapping[int, Node], counters: Mapping[int, Range], depth: int = _DEPTH
 ) -> Range | None:
-    """The bounds of a scalar, given what makes each value and from where to below what counters go.
+    """The bounds of a number, given what makes each value and from where to below what counters go.
 
     None where they are not known, or an i32 might not hold what leads there.
     """
@@ -36,6 +39,11 @@ def bounds(
         return 0, size_of(axes_of(node)) - 1
     if node.name == hlo.constant.name:
         return _constant(cast(Dense, node.attrs["value"]))
+    if node.name in _PARTS:
+        return bounds(node.operands[0], made, counters, depth - 1)
+    if node.name == hlo.clamp.name:
+        low, _, high = (bounds(operand, made, counters, depth - 1) for operand in node.operands)
+        return None if low is None or high is None else (min(low[0], high[0]), high[1])
     if node.name not in _ARITHMETIC:
         return None
     sides = [bounds(operand, made, counters, depth - 1) for operand in node.operands]
@@ -47,9 +55,9 @@ def bounds(
 
 
 def _constant(value: Dense) -> Range | None:
-    if value.shape or value.data.dtype.kind not in "iu":
+    if not value.data.size or value.data.dtype.kind not in "iu":
         return None
-    return int(value.data), int(value.data)
+    return int(value.data.min()), int(value.data.max())
 
 
 def _add(left: Range, right: Range) -> Range:
@@ -80,6 +88,16 @@ def _remainder(left: Range, right: Range) -> Range | None:
     """Of what is not negative, by what is positive."""
     return (0, min(left[1], right[1] - 1)) if left[0] >= 0 and right[0] > 0 else None
 
+
+_PARTS = {
+    idiom.same.name,
+    idiom.layer.name,
+    idiom.sliced.name,
+    hlo.dynamic_slice.name,
+    hlo.slice_.name,
+    hlo.reshape.name,
+}
+"""What has only numbers of its first operand."""
 
 _ARITHMETIC: dict[str, Callable[[Range, Range], Range | None]] = {
     idiom.floor_divide.name: _floor_divide,

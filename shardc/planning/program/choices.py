@@ -129,13 +129,24 @@ def _all(
     most: int,
     name: str | None,
 ) -> list[Choice]:
-    """The distinct choices of an operation, cheapest form of equal ones, the current one first."""
+    """The distinct choices of an operation, cheapest form of equal ones, the current one first.
+
+    Equal questions get the same list.
+    """
+    choices, now = _choices(problem, variable, atoms, waiting, most, name), variable.choice
+    key = (id(choices), id(now), variable.work, variable.least_parts, name, problem.strict)
+    if key not in problem.weighed:
+        problem.weighed[key] = now, _distinct(problem, variable, choices, name)
+    return problem.weighed[key][1]
+
+
+def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name: str | None) -> list[Choice]:
     best: dict[tuple[tuple[Sharding, ...], tuple[Sharding, ...]], Choice] = {}
 
     def rank(choice: Choice) -> tuple[int, int, float]:
         return (*problem.own_cost(variable, choice), -float(choice.parts))
 
-    for choice in (variable.choice, *_choices(problem, variable, atoms, waiting, most, name)):
+    for choice in (variable.choice, *choices):
         if choice is not variable.choice and not problem.admits(variable, choice):
             continue
         if name is not None and not _alike(choice, variable.choice, name):

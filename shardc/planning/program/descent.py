@@ -50,10 +50,18 @@ def made_from_constants(problem: Problem) -> set[int]:
 
 
 def settle(problem: Problem) -> None:
-    """Improve single operations, forwards and backwards, until none can be improved."""
+    """Improve single operations, forwards and backwards, until none can be improved.
+
+    An operation is looked at again where it or one that it shares a value with has changed since.
+    """
+    due = {variable for variable in problem.variables if problem.open(variable)}
     for sweep in range(SWEEPS):
-        order = problem.variables if sweep % 2 == 0 else problem.variables[::-1]
-        if not [variable for variable in order if problem.open(variable) and _single(problem, variable)]:
+        for variable in problem.variables if sweep % 2 == 0 else problem.variables[::-1]:
+            if variable in due:
+                due.remove(variable)
+                if _single(problem, variable):
+                    due.update(other for other in problem.around(variable) if problem.open(other))
+        if not due:
             return
 
 

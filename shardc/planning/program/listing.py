@@ -100,8 +100,11 @@ def _chosen(
 
 def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
     """The splits that propagation gave the operation's tensors."""
-    layouts = [*map(problem.layout, (*variable.node.operands, *variable.node.results))]
-    return frozenset(wishes(problem, variable, layouts, range(len(layouts))))
+    layouts = tuple(map(problem.layout, (*variable.node.operands, *variable.node.results)))
+    key = (variable.signature, layouts)
+    if key not in problem.splits:
+        problem.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))
+    return problem.splits[key]
 
 
 def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:

@@ -7,6 +7,7 @@ around the definition.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -38,6 +39,12 @@ class Problem:
     )
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
     listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    weighed: dict[object, tuple[Choice, list[Choice]]] = field(
+        default_factory=dict["object", "tuple[Choice, list[Choice]]"]
+    )
+    splits: dict[object, frozenset[tuple[int, Axis]]] = field(
+        default_factory=dict["object", "frozenset[tuple[int, Axis]]"]
+    )
     asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     own: dict[tuple[Variable, int], tuple[Choice, int, int]] = field(
         default_factory=dict["tuple[Variable, int]", "tuple[Choice, int, int]"], init=False
@@ -115,6 +122,14 @@ class Problem:
     def uses(self, variable: Variable) -> list[tuple[Variable, int]]:
         """Who uses what an operation makes, as which operand."""
         return [use for value in variable.node.results for use in self.consumers.get(value, [])]
+
+    def around(self, variable: Variable) -> Iterator[Variable]:
+        """Those that make or use a value whose cost an operation's choice may change, with itself."""
+        for value in variable.touched:
+            if value in self.producer:
+                yield self.producer[value][0]
+            for user, _ in self.consumers.get(value, []):
+                yield user
 
     @property
     def values(self) -> list[int]:

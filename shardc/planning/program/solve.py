@@ -131,13 +131,20 @@ def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool
     node, now = variable.node, variable.choice
     had = [{*problem.needs(v), problem.given(v)} for v in node.operands]
     made = [{*problem.needs(v), problem.given(v)} for v in node.results]
+    there = [
+        choice
+        for choice in options
+        if choice is not now
+        and all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results]))
+    ]
+    if not there:
+        return False
     best, least = now, problem.cost([variable])
     start = least
-    for choice in options:
-        if all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results])):
-            variable.choice = choice
-            cost = problem.cost([variable])
-            if cost[0] <= start[0] and cost[1] <= start[1] and cost < least:
-                best, least = choice, cost
+    for choice in there:
+        variable.choice = choice
+        cost = problem.cost([variable])
+        if cost[0] <= start[0] and cost[1] <= start[1] and cost < least:
+            best, least = choice, cost
     variable.choice = best
     return best is not now

@@ -1,14 +1,15 @@
-"""What a reshard between any two layouts costs at least, for all layouts at once.
+"""What a reshard between any two layouts costs at least.
 
 One search per pair (planner.py) is exact but takes milliseconds. Where every axis divides every
 dimension, bytes are a fixed part of the tensor's size, whatever the tensor: so the shortest paths between all
-layouts of one rank are found once for a mesh, on a tensor that everything divides. Where something does not
-divide, blocks are larger and moves fewer, so the figure is a lower bound.
+layouts of one rank are those of one graph for a mesh, of a tensor that everything divides. Paths are looked
+for from the layouts that somebody asks for, of those that differ in an order that does not matter (orders.py)
+from one. Where something does not divide, blocks are larger and moves fewer, so the figure is a lower bound.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import permutations, product
@@ -22,44 +23,41 @@ from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.moves import SearchState, moves
+from shardc.planning.reshard.orders import Numbers, orders
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE
-from shardc.planning.solvers import Matrix, dijkstra
+from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
 AxisAtoms = tuple[Axis, ...]
 
 STEP = 1 / 1024  # what a collective counts, in bytes of the model tensor: it decides between equals
-TINY = STEP / 1024  # an edge that costs nothing is none to scipy
 
 
 @dataclass(frozen=True)
 class Distances:
-    """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`.
-
-    Tables are by source and target: bytes as a part of the tensor's, and collectives; the first two for
-    targets that are whole, the others for targets that are partial.
-    """
+    """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`."""
 
     atoms: AxisAtoms
     index: dict[AtomLayout, int] = field(repr=False)
-    tables: tuple[tuple[Matrix, Matrix], tuple[Matrix, Matrix]] = field(repr=False)
+    ways: _Ways = field(repr=False)
     numbers: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
 
     def least(self, type: TensorType, source: Sharding, target: Sharding) -> tuple[float, int]:
         """Bytes and collectives of a plan that a program would use, or less."""
-        parts, steps = self.tables[bool(target.unreduced)]
-        place = self._number(source), self._number(target)
-        return float(parts[place]) * type.size * type.numpy.itemsize, int(steps[place])
+        bytes, steps = self._between(type, np.array([self._number(source)]), np.array([self._number(target)]))
+        return float(bytes[0, 0]), int(steps[0, 0])
 
     def table(self, type: TensorType, places: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each."""
-        numbers = [self._number(place) for place in places]
-        partial = np.array([bool(place.unreduced) for place in places])
-        parts, steps = (
-            np.where(partial, second[np.ix_(numbers, numbers)], first[np.ix_(numbers, numbers)])
-            for first, second in zip(*self.tables, strict=True)
-        )
-        return parts * type.size * type.numpy.itemsize, steps
+        numbers = np.array([self._number(place) for place in places])
+        return self._between(type, numbers, numbers)
+
+    def _between(self, type: TensorType, sources: Numbers, targets: Numbers) -> tuple[Matrix, Matrix]:
+        lengths = self.ways.between(sources, targets)
+        moved = np.floor(lengths)
+        with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
+            steps = np.nan_to_num(np.round((lengths - moved) / STEP))
+        return moved / self.ways.whole * type.size * type.numpy.itemsize, steps
 
     def _number(self, sharding: Sharding) -> int:
         known = self.numbers.get(sharding)
@@ -86,10 +84,8 @@ def distances(atoms: AxisAtoms, rank: int) -> Distances:
     nothing: tuple[tuple[int, ...], ...] = ((),) * rank
     goal = AtomLayout(nothing, tuple(range(len(atoms))))
     space = _AllWays((parts,) * rank, parts, tuple(atom.size for atom in atoms), AtomLayout(nothing), goal)
-    index = {layout: i for i, layout in enumerate(layouts(len(atoms), rank))}
-    steps = _steps(space, index)
-    first, second = (_tables(space, steps, [*index], wanted) for wanted in (False, True))
-    return Distances(atoms, index, (first, second))
+    found = layouts(len(atoms), rank)
+    return Distances(atoms, {layout: i for i, layout in enumerate(found)}, _Ways(space, found))
 
 
 MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole
@@ -113,95 +109,104 @@ def layouts(count: int, rank: int) -> list[AtomLayout]:
     return found
 
 
-TURNED = 4  # dimensions of which all orders are looked at
+class _Ways:
+    """The graph of all collectives between layouts, and the shortest paths that have been asked for.
 
-
-@dataclass(frozen=True)
-class _Steps:
-    """The graph of all moves: which atoms its states use, as bits, layouts first; and its edges.
-
-    An edge is (from, to, whether it makes a partial result) with its bytes, plus STEP for a collective.
-    `turns` have, for every order of the first dimensions, the number of each layout with its dimensions in
-    that order; `swaps` also have atoms of one size in every order. Dimensions are all equal, and so are atoms
-    of one size: a path stays one, of the same length.
+    Lengths are bytes, and STEP for each collective. `images` are the layouts in every order that does not
+    matter: a path stays one, of the same length. Of layouts that are images of each other the first stands
+    for all.
     """
 
-    masks: NDArray[np.int64]
-    edges: dict[tuple[int, int, bool], float]
-    turns: NDArray[np.int64]
-    swaps: NDArray[np.int64]
+    def __init__(self, space: Space, found: list[AtomLayout]) -> None:
+        self.space, self.found = space, found
+        self.whole = space.itemsize * prod(space.shape)
+        self.images = orders(found, len(space.shape), space.sizes)
+        self.first = self.images.min(axis=0)
+        self.order = self.images.argmin(axis=0)
+        """Of each layout the order that makes the one of it which stands for it."""
+        self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
+        self.partial = np.array([bool(at.partial) for at in found])
+        self.rows: dict[int, Vector] = {}
 
+    def between(self, sources: Numbers, targets: Numbers) -> Matrix:
+        """The lengths of the shortest paths from each of some layouts to each of others."""
+        starts = self.first[sources]
+        new = np.array([start for start in dict.fromkeys(starts.tolist()) if start not in self.rows], int)
+        if len(new):
+            self.rows.update(zip(new.tolist(), self._lengths(new), strict=True))
+        ends = self.images[self.order[sources][:, None], targets]
+        return np.array([self.rows[start][at] for start, at in zip(starts.tolist(), ends, strict=True)])
 
-def _steps(space: Space, index: dict[AtomLayout, int]) -> _Steps:
-    numbers = {SearchState(layout): i for layout, i in index.items()}
-    states, edges = [*numbers], dict[tuple[int, int, bool], float]()
-    for state in states:  # which grows
-        for move in moves(space, state):
-            if move.state not in numbers:
-                numbers[move.state] = len(states)
-                states.append(move.state)
-            key = (numbers[state], numbers[move.state], move.kind.endswith("to_unreduced"))
-            cost = move.bytes + (STEP if move.begins and move.kind not in FREE else 0) + TINY
-            edges[key] = min(cost, edges.get(key, cost))
-    used = [state.layout.used() | {*(state.hand.atoms if state.hand else ())} for state in states]
-    masks = np.array([sum(1 << atom for atom in atoms) for atoms in used], dtype=np.int64)
-    turns = np.array([[index[turned(at)] for at in index] for turned in _turns(len(space.shape))])
-    atoms = np.array([[index[swapped(at)] for at in index] for swapped in _swaps(space.sizes)])
-    return _Steps(masks, edges, turns, np.concatenate([turns[:, swap] for swap in atoms]))
-
-
-def _turns(rank: int) -> Iterator[Callable[[AtomLayout], AtomLayout]]:
-    """Every order of the first dimensions, the order that they have first."""
-    for order in permutations(range(min(rank, TURNED))):
-        dims = (*order, *range(TURNED, rank))
-        yield lambda at, dims=dims: AtomLayout(tuple(at.dims[dim] for dim in dims), at.partial)
-
-
-def _swaps(sizes: Sequence[int]) -> Iterator[Callable[[AtomLayout], AtomLayout]]:
-    """Every order of the atoms in which each size stands where it stood, the order that they have first."""
-    for order in permutations(range(len(sizes))):
-        if all(sizes[atom] == size for atom, size in zip(order, sizes, strict=True)):
-            yield lambda at, order=order: AtomLayout(
-                tuple(tuple(order[atom] for atom in dim) for dim in at.dims),
-                tuple(sorted(order[atom] for atom in at.partial)),
+    @cached_property
+    def edges(self) -> tuple[Edges, NDArray[np.bool_]]:
+        """Every collective from one layout to another, and whether it makes a partial result."""
+        index = {layout: i for i, layout in enumerate(self.found)}
+        known: dict[SearchState, dict[AtomLayout, int]] = {}
+        parts: list[tuple[Numbers, Numbers, Vector, NDArray[np.bool_]]] = []
+        for start in np.unique(self.first).tolist():
+            lengths = self._collectives(start, known)
+            sources, by = np.unique(self.images[:, start], return_index=True)
+            targets = self.images[by][:, [index[layout] for layout, _ in lengths]]
+            unreduces = np.array([unreduces for _, unreduces in lengths], dtype=np.bool_)
+            parts.append(
+                (
+                    np.repeat(sources, len(lengths)),
+                    targets.ravel(),
+                    np.tile([*lengths.values()], len(sources)),
+                    np.tile(unreduces, len(sources)),
+                )
             )
+        sources, targets, each, unreduce = map(np.concatenate, zip(*parts, strict=True))
+        return Edges(sources, targets, each), unreduce
+
+    def _collectives(
+        self, start: int, known: dict[SearchState, dict[AtomLayout, int]]
+    ) -> dict[tuple[AtomLayout, bool], float]:
+        """The lengths of those from one layout. `known` has what those that are under way end in."""
+        lengths: dict[tuple[AtomLayout, bool], float] = {}
+        for move in moves(self.space, SearchState(self.found[start])):
+            if move.state not in known:
+                known[move.state] = _ends(self.space, move.state)
+            once = move.bytes + (0 if move.kind in FREE else STEP)
+            for layout, more in known[move.state].items():
+                key = layout, move.kind.endswith("to_unreduced")
+                lengths[key] = min(once + more, lengths.get(key, np.inf))
+        return lengths
+
+    def _lengths(self, starts: Numbers) -> Matrix:
+        """The rows of some layouts.
+
+        Idle axes help to end partial results only where that saves a quarter (planner.py).
+        """
+        everything = (1 << len(self.space.sizes)) - 1
+        shared = self._shortest(starts, everything)
+        pairs = self.masks[starts][:, None] | self.masks
+        simple = shared.copy()
+        for used in range(everything):
+            some = self.partial[starts] & ((self.masks[starts] & ~used) == 0)
+            if some.any():
+                here = pairs[some] == used
+                simple[some] = np.where(here, self._shortest(starts[some], used), simple[some])
+        return np.where(4 * np.floor(shared) <= 3 * np.floor(simple), shared, simple)
+
+    def _shortest(self, starts: Numbers, used: int) -> Matrix:
+        """The shortest paths over no other atoms. Only to partial layouts results may be made partial."""
+        edges, unreduces = self.edges
+        inside = (self.masks & ~used) == 0
+        kept = inside[edges.sources] & inside[edges.targets]
+        count = len(self.found)
+        whole = shortest_paths(count, edges.only(kept & ~unreduces), starts)
+        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts), whole)
 
 
-def _tables(space: Space, steps: _Steps, found: list[AtomLayout], wanted: bool) -> tuple[Matrix, Matrix]:
-    """Bytes, as parts of the tensor's, and collectives. With `wanted`, results may be made partial.
-
-    Idle axes help to end partial results only where that saves a quarter (planner.py).
-    """
-    masks = steps.masks[: len(found)]
-    pairs = masks[:, None] | masks[None, :]
-    everything = (1 << len(space.sizes)) - 1
-    shared = _shortest(steps, steps.swaps, everything, wanted)
-    simple = shared.copy()
-    for used in range(everything):
-        here = pairs == used
-        simple[here] = _shortest(steps, steps.turns, used, wanted)[here]
-    partial = np.array([bool(layout.partial) for layout in found])[:, None]
-    best = np.where(~partial | (4 * np.floor(shared) <= 3 * np.floor(simple)), shared, simple)
-    moved = np.floor(best)
-    whole = space.itemsize * prod(space.shape)
-    with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
-        return moved / whole, np.nan_to_num(np.round((best - moved) / STEP))
-
-
-def _shortest(steps: _Steps, turns: NDArray[np.int64], used: int, wanted: bool) -> Matrix:
-    """Bytes plus STEP for each collective, between layouts over no other atoms.
-
-    Paths are looked for from one of the layouts that `turns`, which keep to these atoms, make of each other.
-    """
-    inside = (steps.masks & ~used) == 0
-    kept = {
-        (source, target): cost
-        for (source, target, unreduces), cost in steps.edges.items()
-        if inside[source] and inside[target] and (wanted or not unreduces)
-    }
-    count = turns.shape[1]
-    starts = [start for start in sorted({*turns.min(axis=0).tolist()}) if inside[start]]
-    table = np.full((count, count), np.inf)
-    for start, row in zip(starts, dijkstra(len(steps.masks), kept, starts, count), strict=True):
-        table[turns[:, start, None], turns] = row
-    return table
+def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
+    """The layouts that a collective under way may end in, and the bytes that this adds."""
+    ends: dict[AtomLayout, int] = {}
+    after = [(state, 0)]
+    while after:
+        at, bytes = after.pop()
+        if at.hand:
+            after += [(move.state, bytes + move.bytes) for move in moves(space, at)]
+        else:
+            ends[at.layout] = min(bytes, ends.get(at.layout, bytes))
+    return ends

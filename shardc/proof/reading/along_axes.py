@@ -30,7 +30,9 @@ def along_axes(graph: Graph) -> Graph:
         for function in graph.functions.values():
             for node in walk(function.body):
                 if node.name == sdy.manual_computation.name and set(_manual(node)) == set(mesh.sizes):
-                    _region(graph, mesh, node.regions[0], {})
+                    inside = node.regions[0]
+                    for region in (inside, *(called.body for called in graph.called(inside))):
+                        _region(graph, mesh, region, {})
     return graph
 
 

@@ -38,14 +38,14 @@ def _block(statements: Sequence[ast.stmt], before: set[str], after: set[str]) ->
     made: list[ast.stmt] = []
     known = set(before)
     statements = [statement for statement in statements if not _prints(statement)]
+    reads = [_read([statement]) for statement in statements]
     for place, statement in enumerate(statements):
-        later = after | _read(statements[place + 1 :])
         if isinstance(statement, ast.FunctionDef):
             made.append(as_calls(statement))
         elif isinstance(statement, ast.For | ast.While):
-            made += _loop(statement, known, later)
+            made += _loop(statement, known, after.union(*reads[place + 1 :]))
         elif isinstance(statement, ast.If):
-            made += _choice(statement, known, later)
+            made += _choice(statement, known, after.union(*reads[place + 1 :]))
         elif not isinstance(statement, ast.Delete):
             made.append(statement)
         known.update(_assigned([statement]))

@@ -24,6 +24,7 @@ from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.graph.trees import arguments_of, without_dicts
 from shardc.proof.reading.along_axes import along_axes
+from shardc.proof.reading.functions import called_often
 from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused
 
@@ -112,6 +113,8 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
     namespace = {**_namespace(), **records}
     try:
         exec(compile(functions, FILE, "exec"), namespace)
+        for name in called_often(functions.body):
+            namespace[name] = _traced_once(namespace[name])
         traced = jax.jit(namespace["main"], keep_unused=True).trace(*arguments)
         return str(traced.lower(lowering_platforms=("cpu",)).as_text(debug_info=True))
     except Beyond:
@@ -122,6 +125,17 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
         raise Refused(_first_line(error)) from error
     except Exception as error:
         raise Refused(_first_line(error)) from error
+
+
+def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
+    """What a function of arrays does is lowered once for arrays of the same types, as a function."""
+    jax: Any = import_module("jax")
+    jitted = jax.jit(function)
+
+    def call(*given: Any) -> Any:
+        return (jitted if all(isinstance(each, jax.Array) for each in given) else function)(*given)
+
+    return call
 
 
 def _shown(text: str, *arrays: object) -> None:

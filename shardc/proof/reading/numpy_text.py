@@ -19,6 +19,7 @@ from shardc.layout import LayoutError
 from shardc.ops import ShapeError, hlo
 from shardc.proof.reading.control import as_calls, calls
 from shardc.proof.reading.device_names import emulation
+from shardc.proof.reading.functions import called_often, read_once
 from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_names import DType, NumpyNames
 from shardc.proof.reading.recorded import Recorded, Recorder
@@ -80,6 +81,8 @@ def read_functions(
 
     try:
         exec(compile(module, "emitted text", "exec"), namespace)
+        for name in called_often(functions):
+            namespace[name] = read_once(recorder, namespace[name])
         recorder.builder.function("main", whole.types(whole.main.body.args), main)
     except LayoutError as error:
         raise Refused(str(error)) from error

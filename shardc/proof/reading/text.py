@@ -7,13 +7,16 @@ what they do is one program with per-device code. That takes the local program's
 from __future__ import annotations
 
 from shardc.graph import Graph
-from shardc.proof.prove import Proof, Verdict, prove
+from shardc.proof.prove import Proof, Verdict, prove, prove_by_calls
 from shardc.proof.reading.readers import reader
 from shardc.proof.values import Beyond, Refused, Unfit
 
 
-def prove_text(whole: Graph, text: str, target: str) -> Proof:
+def prove_text(whole: Graph, text: str, target: str, local: Graph | None = None) -> Proof:
     """The proof of a text of one of readers.READ instead of the local program that it was emitted for.
+
+    Where that is given, which is to be proved equal to the global one, and both call the same functions,
+    it is enough that the text is equal to it.
 
     A text that does not run, or that gives arrays of other types, differs.
     """
@@ -32,4 +35,5 @@ def prove_text(whole: Graph, text: str, target: str) -> Proof:
         if types != wanted:
             have, asked = (", ".join(map(str, found)) for found in (types, wanted))
             return Proof(Verdict.DIFFERS, f"the emitted text {does} {have} in place of {asked}")
-    return prove(whole, read)
+    found = None if local is None else prove_by_calls(local, read)
+    return found or prove(whole, read)

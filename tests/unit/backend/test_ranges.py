@@ -40,8 +40,6 @@ def test_not_negative(place: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("place", "text"),
     [
-        ("n", "jnp.where"),
-        ("axis_index(i) - 1", "jnp.where"),
         ('op("stablehlo.remainder", axis_index(i) - 1, i32(4))', "lax.rem"),
         ('op("stablehlo.remainder", axis_index(i) * 2147483647, i32(4))', "lax.rem"),
         ('op("stablehlo.remainder", axis_index(i), n)', "lax.rem"),
@@ -49,6 +47,15 @@ def test_not_negative(place: str, text: str) -> None:
 )
 def test_maybe_negative(place: str, text: str) -> None:
     assert text in shardc.compile(BODY.format(place)).source
+
+
+@pytest.mark.parametrize("place", ["n", "axis_index(i) - 1"])
+def test_counted_from_the_end(place: str) -> None:
+    """JAX's own slices count so; NumPy's program does it."""
+    assert "np.where(" in shardc.compile(BODY.format(place), target="numpy").source
+    source = shardc.compile(BODY.format(place)).source
+    assert ", 1, axis=0)" in source
+    assert "jnp.where" not in source
 
 
 @pytest.mark.parametrize("target", ["jax", "numpy"])

@@ -11,6 +11,7 @@ import pytest
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
 jnp, lax, nn = jax.numpy, jax.lax, jax.nn
@@ -82,9 +83,7 @@ def compare(parameters: dict[str, str], expression: str, in_axes: tuple[Any, ...
     function = eval(f"lambda {names}: {expression}", NAMES)
     expected = jax.vmap(function, in_axes=in_axes)(*map(jnp.asarray, args))
     assert found.shape == expected.shape and found.dtype == expected.dtype
-    np.testing.assert_allclose(
-        np.asarray(found, np.complex128), np.asarray(expected, np.complex128), rtol=3e-5, atol=3e-5
-    )
+    assert_near(found, expected, terms=N * 3 * 4)
 
 
 def normal(*shape: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.interpret.run import run
+from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
 jnp, nn = jax.numpy, jax.nn
@@ -46,7 +47,7 @@ def results(text: str) -> list[Any]:
 
 
 def close(found: Any, expected: Any) -> None:
-    np.testing.assert_allclose(found, expected, rtol=2e-5, atol=3e-6)
+    assert_near(found, expected, terms=X.size)
 
 
 @pytest.mark.parametrize("expression", EXPRESSIONS)

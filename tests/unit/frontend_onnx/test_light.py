@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 
-from tests.onnx_models import SPLITS, Trial, errors, with_weights
+from tests.onnx_models import SPLITS, Trial, assert_right, with_weights
 
 pytestmark = pytest.mark.slow  # minutes
 
@@ -42,4 +42,4 @@ def test_there_are_nine() -> None:
 @pytest.mark.parametrize("name", MODELS)
 def test_light_model(name: str, split: str) -> None:
     trial = light(name, 4 if split == "batch" else 1)
-    assert max(errors(trial, split)) < 1e-4
+    assert_right(trial, split)

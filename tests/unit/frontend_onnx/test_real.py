@@ -12,7 +12,7 @@ import onnx
 import pytest
 
 from shardc.frontend.onnx.problems import UnsupportedModel
-from tests.onnx_models import SPLITS, Trial, errors
+from tests.onnx_models import SPLITS, Trial, assert_right, errors
 
 pytestmark = pytest.mark.slow  # minutes
 
@@ -134,4 +134,4 @@ def test_real_model(real: Real, split: str) -> None:
             errors(trial(real), split)
         assert error.value.counts == {real.refused: 1}
     else:
-        assert max(errors(trial(real), split)) < 1e-4
+        assert_right(trial(real), split)

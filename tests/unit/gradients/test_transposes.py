@@ -68,7 +68,7 @@ def check(text: str) -> None:
     types = graph.types(graph.main.body.args)
     for number in range(3):
         draw = Draw(number, KINDS[number % len(KINDS)])
-        left, right = evaluate(graph, draw, draw.inputs(types, types)).results
+        left, right = evaluate(graph, draw, draw.inputs(types, types)).arrays()
         assert bool(np.all(same(left, right)))
 
 

@@ -179,6 +179,30 @@ def test_a_function_of_the_program(say: Say) -> None:
     assert code == 1 and "48 of" not in text and "DIFFERS" in text
 
 
+WRONG = """mesh pod[m=4]
+
+@shard_map
+def local(x: {type}[8@m]) -> {result}:
+    return {local}
+
+def plain(x: {type}[8]) -> {result}:
+    return {plain}
+"""
+
+
+@pytest.mark.parametrize(
+    ("type", "result", "local", "plain"),
+    [
+        ("i32", "i32[]", "psum(sum(x), m)", "sum(x * x)"),  # a number: no shape to index
+        ("c64", "c64[8@m]", "conj(x)", "x"),  # which are one where the imaginary parts are 0
+    ],
+)
+def test_wrong_results_of_other_dtypes(say: Say, type: str, result: str, local: str, plain: str) -> None:
+    program = WRONG.format(type=type, result=result, local=local, plain=plain)
+    text, code = say(program, "--entry", "local", "--against", "plain")
+    assert code == 1 and "DIFFERS" in text
+
+
 @pytest.mark.parametrize("module", ["numpy", "jax.numpy"])
 def test_a_function_of_python(say: Say, module: str) -> None:
     Path("plain.py").write_text(

@@ -7,8 +7,7 @@ import pytest
 
 from shardc.graph import TensorType
 from shardc.layout import Dim, Mesh, Sharding
-from shardc.planning.reshard import distances as table_of_distances
-from shardc.planning.reshard import preferred_plan
+from shardc.planning.reshard import orders, preferred_plan
 from shardc.planning.reshard.distances import atoms_for, distances
 
 
@@ -49,16 +48,29 @@ def test_even_tensors_cost_what_the_search_finds(axes, shape):
     ],
 )
 def test_orders_do_not_matter(sizes, rank, monkeypatch):
-    """Of dimensions, and of atoms of one size: found from every layout, the tables are the same."""
+    """Of dimensions, and of atoms of one size: found from every layout, paths are as long."""
     mesh = Mesh("m", tuple((f"a{i}", size) for i, size in enumerate(sizes)))
     atoms = tuple(mesh.axis(name) for name, _ in mesh.axes)
     turned = distances.__wrapped__(atoms, rank)
-    monkeypatch.setattr(table_of_distances, "TURNED", 1)
-    monkeypatch.setattr(table_of_distances, "_swaps", lambda sizes: [lambda at: at])
+    monkeypatch.setattr(orders, "TURNED", 1)
+    monkeypatch.setattr(orders, "_swaps", lambda sizes: [[*range(len(sizes))]])
     every = distances.__wrapped__(atoms, rank)
-    for found, expected in zip(turned.tables, every.tables, strict=True):
-        for matrix, other in zip(found, expected, strict=True):
-            np.testing.assert_array_equal(matrix, other)
+    assert len({*turned.ways.first}) < len({*every.ways.first}) == len(every.index)
+    numbers = np.arange(len(every.index))
+    np.testing.assert_array_equal(*(each.ways.between(numbers, numbers) for each in (turned, every)))
+
+
+def test_paths_are_looked_for_from_what_is_asked():
+    """Five pieces of axes have 3,552 layouts of a matrix."""
+    sizes = (("a", 4), ("b", 8), ("c", 4), ("d", 2), ("e", 2))
+    mesh = Mesh("m", sizes)
+    a, b, *_ = atoms = tuple(mesh.axis(name) for name, _ in sizes)
+    table, type = distances(atoms, 2), TensorType((512, 512), "f32")
+    split, turned = Sharding(mesh, (Dim((a,)), Dim(()))), Sharding(mesh, (Dim(()), Dim((a,))))
+    cut = Sharding(mesh, (Dim((a, b)), Dim(())))
+    assert table.least(type, split, turned) == (512 * 512 * 4 // 4 * 3 // 4, 1)
+    assert table.least(type, cut, split) == (512 * 512 * 4 // 32 * 7, 1)
+    assert len(table.ways.rows) == 2
 
 
 def test_uneven_tensors_cost_at_least_so_much():

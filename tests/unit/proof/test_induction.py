@@ -211,6 +211,6 @@ def test_certificates_of_loops_hold(text: str) -> None:
 def test_certificates_with_other_loops_do_not(loops: object) -> None:
     whole, local, texts = _compiled(LAYERS)
     document = json.loads(certificate((prove(whole, local), texts, LOCAL)))
-    altered = text_of([{**document["proofs"][0], "loops": loops}])
+    altered = text_of([{**document["proofs"][0], "loops": loops}], None)
     with pytest.raises(Refused):
         check(*texts, altered)

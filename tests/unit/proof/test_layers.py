@@ -229,6 +229,25 @@ def test_layers_that_need_more_than_they_take_are_run_in_full() -> None:
     assert prove(whole, _compiled(text(False).replace("exp(x)", "exp(x * u3)"))[1]).verdict is Verdict.DIFFERS
 
 
+def test_layers_that_take_infinities_of_their_own_are_run_in_full() -> None:
+    def text(masked: str) -> str:
+        made = "".join(f"    m{i} = {masked.format(i=i)}\n" for i in range(6))
+        body = "".join(
+            f"    y{i} = x * rsqrt(mean(x * x, axis=-1, keepdims=True) + 0.001)\n"
+            f"    e{i} = exp(tanh(y{i} * u{i}) + m{i}) * 0.5\n"
+            f"    x = x + tanh(e{i} / (sum(e{i}, axis=-1, keepdims=True) + 1.0)) * tanh(x * u{i})\n"
+            for i in range(6)
+        )
+        arguments = ", ".join(f"u{i}: f32[32@x, 32], c{i}: f32[32@x, 32]" for i in range(6))
+        head = f"mesh m[x=4]\ndef f(x: f32[32@x, 32], {arguments}) -> f32[32@x, 32]:\n"
+        return f"{head}{made}{body}    return x\n"
+
+    finite = prove(*_compiled(text("where(c{i} > 0.0, 0.0, -1.0)")))
+    infinite = prove(*_compiled(text("where(c{i} > 0.0, 0.0, -inf)")))
+    assert (finite.verdict, infinite.verdict) == (Verdict.PROVED, Verdict.PROVED)
+    assert finite.layers and not infinite.layers
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_random_faults_are_found_as_without_layers(seed: int) -> None:
     whole, local = _compiled(_gradients(6) if seed % 2 else _stack(6))
@@ -251,7 +270,7 @@ def test_certificates_of_layers_hold() -> None:
     assert check(*texts, made).chance == proof.chance
     document = json.loads(made)
     for layers in (None, [0], ["0"], 3):
-        altered = text_of([{**document["proofs"][0], "layers_in_full": layers}])
+        altered = text_of([{**document["proofs"][0], "layers_in_full": layers}], None)
         with pytest.raises(Refused):
             check(*texts, altered)
 

@@ -198,22 +198,12 @@ def import_lowered(lowered) -> Graph:
     return Importer(lowered.compiler_ir("stablehlo")).graph
 
 
-def assert_close(actual, expected, rtol=None):
-    """Sums of up to 256 terms, where `rtol` does not say how far an approximation of JAX's may be off."""
-    expected = np.asarray(expected)
-    assert actual.dtype == expected.dtype
-    if rtol is None or expected.dtype.kind in "biu":
-        assert_near(actual, expected, terms=256)
-    else:
-        np.testing.assert_allclose(actual, expected, rtol=rtol, atol=rtol / 10)
-
-
 @pytest.fixture
 def check():
-    """check(f, *arrays): our result of what JAX lowers f to is JAX's own result."""
+    """check(f, *arrays): our result of what JAX lowers f to is JAX's own, as sums of up to 256 terms are."""
     jax = pytest.importorskip("jax")
 
-    def compare(function, *arrays, rtol=None):
+    def compare(function, *arrays):
         jitted = jax.jit(function)
         with jax.enable_x64(any(np.asarray(a).dtype.itemsize == 8 for a in arrays)):
             expected = jax.tree.leaves(jitted(*arrays))
@@ -221,7 +211,8 @@ def check():
         actual = run(graph, [np.asarray(array) for array in arrays])
         assert len(actual) == len(expected)
         for ours, theirs in zip(actual, expected, strict=True):
-            assert_close(ours, theirs, rtol)
+            assert ours.dtype == np.asarray(theirs).dtype
+            assert_near(ours, theirs, terms=256)
         return actual
 
     return compare

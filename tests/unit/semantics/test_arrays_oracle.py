@@ -162,7 +162,7 @@ def test_gradients_of_convolution(check):
     def loss(x, w):
         return jnp.sum(lax.conv_general_dilated(x, w, (2, 1), "SAME", feature_group_count=2) ** 2)
 
-    check(jax.grad(loss, (0, 1)), floats(2, 4, 5, 5), floats(4, 2, 3, 3), rtol=1e-4)
+    check(jax.grad(loss, (0, 1)), floats(2, 4, 5, 5), floats(4, 2, 3, 3))
 
 
 def test_movement(check):
@@ -281,13 +281,11 @@ def test_control_flow(check):
 
 
 def test_fft(check):
-    check(
-        lambda x: [jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x)), jnp.fft.fft2(x)], floats(4, 6), rtol=1e-4
-    )
+    check(lambda x: [jnp.fft.rfft(x), jnp.fft.irfft(jnp.fft.rfft(x)), jnp.fft.fft2(x)], floats(4, 6))
 
 
 def test_programs(check):
     check(lambda x: jax.nn.softmax(x, axis=-1), floats(4, 8))
     check(lambda x: jax.nn.gelu(x), floats(4, 8))
     check(lambda x, w: jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w), floats(4, 8), floats(8, 3))
-    check(lambda k: jax.random.normal(jax.random.wrap_key_data(k), (5,)), words([0, 42]), rtol=1e-4)
+    check(lambda k: jax.random.normal(jax.random.wrap_key_data(k), (5,)), words([0, 42]))

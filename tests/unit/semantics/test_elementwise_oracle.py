@@ -63,7 +63,7 @@ def test_unary_floats(check, function):
 
 @pytest.mark.parametrize("function", [lax.asin, lax.acos, lax.atanh, lax.erf_inv], ids=lambda f: f.__name__)
 def test_unary_on_the_unit_interval(check, function):
-    check(function, UNIT, rtol=1e-4)
+    check(function, UNIT)
 
 
 @pytest.mark.parametrize("method", [lax.RoundingMethod.AWAY_FROM_ZERO, lax.RoundingMethod.TO_NEAREST_EVEN])
@@ -74,12 +74,12 @@ def test_rounding(check, method):
 
 @pytest.mark.parametrize("function", [lax.lgamma, lax.digamma, lax.bessel_i1e], ids=lambda f: f.__name__)
 def test_special_functions(check, function):
-    check(function, np.array([0.1, 0.5, 1.0, 2.5, 10.0], np.float32), rtol=1e-4)
+    check(function, np.array([0.1, 0.5, 1.0, 2.5, 10.0], np.float32))
 
 
 def test_polygamma_and_zeta(check):
-    check(lax.polygamma, single([1, 2, 3]), single([0.5, 1.5, 4.0]), rtol=1e-3)
-    check(lax.zeta, single([1.5, 2, 3]), single([0.5, 1.5, 4.0]), rtol=1e-3)
+    check(lax.polygamma, single([1, 2, 3]), single([0.5, 1.5, 4.0]))
+    check(lax.zeta, single([1.5, 2, 3]), single([0.5, 1.5, 4.0]))
 
 
 @pytest.mark.parametrize("values", [SIGNED, SIGNED.astype(np.int8), BYTES, BYTES.astype(np.uint32)], ids=str)
