@@ -110,13 +110,15 @@ def _over_nothing(op: Operation) -> SSAValue | None:
     if python_of(_attribute(op, "dimensions")) or len(op.operands) != 2 or not combine or not end:
         return None
     value, start = op.operands
-    kind = _COMBINES.get(combine.name)
+    dtype = type_of(value.type).dtype
+    kind = (_COMBINES | _OF_BOOLS if dtype == "bool" else _COMBINES).get(combine.name)
     if kind is None or set(combine.operands) != set(body.args) or [*end.operands] != [*combine.results]:
         return None
-    return value if _is_splat(start, identity(kind, type_of(value.type).dtype)) else None
+    return value if _is_splat(start, identity(kind, dtype)) else None
 
 
 _COMBINES = {hlo.add.name: "sum", hlo.multiply.name: "prod", hlo.maximum.name: "max", hlo.minimum.name: "min"}
+_OF_BOOLS = {hlo.or_.name: "max", hlo.and_.name: "min"}
 
 
 def _attribute(op: Operation, name: str) -> Attribute:
