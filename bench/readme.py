@@ -73,8 +73,8 @@ def table(results: str, compile_time: str, model: str) -> str:
             f"{compiled['median']} times the CPU seconds of XLA, the median of {compiled['count']} programs",
             "([all figures](bench/results/RESULTS.md), [compile times](bench/results/compile_time.md)). "
             "The modelled time, by which plans",
-            f"are chosen, is {modelled['error']}% off the measured one, the median of {modelled['plans']} plans "
-            f"on {modelled['processes']} processes; of {modelled['pairs']} pairs whose times",
+            f"are chosen, is {modelled['error']}% off the measured one, the median of {modelled['plans']} "
+            f"plans on {modelled['processes']} processes; of {modelled['pairs']} pairs whose times",
             f"differ by a fifth, {modelled['right']} are in the right order "
             "([the model against the machine](bench/results/model_accuracy.md)).",
             "",
