@@ -16,6 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "bench" / "results" / "RESULTS.md"
 COMPILE_TIME = ROOT / "bench" / "results" / "compile_time.md"
+MODEL = ROOT / "bench" / "results" / "model_accuracy.md"
 README = ROOT / "README.md"
 
 START, END = "<!-- bench.readme: from here -->\n", "<!-- bench.readme: to here -->\n"
@@ -33,6 +34,12 @@ _SUMMARY = re.compile(
     r"Run time over XLA's: median (?P<time>[\d.]+)"
 )
 _COMPILE = re.compile(r"CPU seconds over XLA's: median (?P<median>[\d.]+) of (?P<count>\d+) programs")
+_MODEL = re.compile(
+    r"(?P<plans>\d+) plans of \d+ programs on (?P<processes>\d+) processes.*"
+    r"Median error of the modelled time: (?P<error>\d+)%.*"
+    r"in the right order: (?P<right>\d+) of (?P<pairs>\d+)",
+    re.DOTALL,
+)
 
 
 @dataclass(frozen=True)
@@ -51,11 +58,11 @@ class Row:
         return f"| {' | '.join(cells)} | {self.found['time']} |"
 
 
-def table(results: str, compile_time: str) -> str:
-    """Three lines and a table, from the texts of both files. ValueError if a file says something else."""
-    compiled = _COMPILE.search(compile_time)
+def table(results: str, compile_time: str, model: str) -> str:
+    """Some lines and a table, from the texts of these files. ValueError if a file says something else."""
+    compiled, modelled = _COMPILE.search(compile_time), _MODEL.search(model)
     rows = list(_rows(results))
-    if compiled is None or [row.title for row in rows] != list(_PROGRAMS):
+    if compiled is None or modelled is None or [row.title for row in rows] != list(_PROGRAMS):
         raise ValueError("the results are not in the form that make bench writes")
     total = {key: sum(int(row.found[key]) for row in rows) for key in ("right", "count", "fewer", "more")}
     return "\n".join(
@@ -64,7 +71,12 @@ def table(results: str, compile_time: str) -> str:
             f"{total['right']} of {total['count']} are right,",
             f"{total['fewer']} send fewer bytes and {total['more']} more. Compiling took "
             f"{compiled['median']} times the CPU seconds of XLA, the median of {compiled['count']} programs",
-            "([all figures](bench/results/RESULTS.md), [compile times](bench/results/compile_time.md)).",
+            "([all figures](bench/results/RESULTS.md), [compile times](bench/results/compile_time.md)). "
+            "The modelled time, by which plans",
+            f"are chosen, is {modelled['error']}% off the measured one, the median of {modelled['plans']} "
+            f"plans on {modelled['processes']} processes; of {modelled['pairs']} pairs whose times",
+            f"differ by a fifth, {modelled['right']} are in the right order "
+            "([the model against the machine](bench/results/model_accuracy.md)).",
             "",
             "| programs | right | bytes: fewer, as many, more | least possible bytes | run time, XLA = 1 |",
             "| --- | ---: | ---: | ---: | ---: |",
@@ -84,7 +96,7 @@ def _rows(results: str) -> Iterator[Row]:
 
 def current() -> str:
     """The table as the results have it now."""
-    return table(RESULTS.read_text(encoding="utf-8"), COMPILE_TIME.read_text(encoding="utf-8"))
+    return table(*(page.read_text(encoding="utf-8") for page in (RESULTS, COMPILE_TIME, MODEL)))
 
 
 def shown(readme: str) -> str:

@@ -103,6 +103,24 @@ def _identity_partial(op: Operation) -> SSAValue | None:
     return op.operands[0] if _is_splat(op.operands[0], identity(kind, dtype)) else None
 
 
+def _over_nothing(op: Operation) -> SSAValue | None:
+    """What is reduced over no dimension, from the identity, which a reduction may use or not."""
+    body = op.regions[0].block
+    combine, end = body.first_op, body.last_op
+    if python_of(_attribute(op, "dimensions")) or len(op.operands) != 2 or not combine or not end:
+        return None
+    value, start = op.operands
+    dtype = type_of(value.type).dtype
+    kind = (_COMBINES | _OF_BOOLS if dtype == "bool" else _COMBINES).get(combine.name)
+    if kind is None or set(combine.operands) != set(body.args) or [*end.operands] != [*combine.results]:
+        return None
+    return value if _is_splat(start, identity(kind, dtype)) else None
+
+
+_COMBINES = {hlo.add.name: "sum", hlo.multiply.name: "prod", hlo.maximum.name: "max", hlo.minimum.name: "min"}
+_OF_BOOLS = {hlo.or_.name: "max", hlo.and_.name: "min"}
+
+
 def _attribute(op: Operation, name: str) -> Attribute:
     return op.properties[name] if name in op.properties else op.attributes[name]
 
@@ -128,6 +146,7 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.convert.name: _same_type,
     hlo.multiply.name: _times_one,
     hlo.pad.name: _unpadded,
+    hlo.reduce.name: _over_nothing,
     hlo.reshape.name: _same_type,
     hlo.select.name: _chosen,
     hlo.slice_.name: _same_type,

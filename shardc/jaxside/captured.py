@@ -39,7 +39,7 @@ def with_captured(
             held[i] = value
         leaves = jax.tree.leaves((values[len(where) :], named))
         given = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
-        results = jax_core.jaxpr_as_fun(jax_core.ClosedJaxpr(traced.jaxpr.jaxpr, held))(*given)
+        results = jax_core().jaxpr_as_fun(jax_core().ClosedJaxpr(traced.jaxpr.jaxpr, held))(*given)
         return jax.tree.unflatten(jax.tree.structure(traced.out_info), results)
 
     function_of_all.__name__ = getattr(function, "__name__", "function")

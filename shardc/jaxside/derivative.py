@@ -99,7 +99,7 @@ def _in_two(
     traced, shapes = jax.make_jaxpr(pushed.linear, return_shape=True)(*types[: pushed.count])
 
     def first(*leaves: Any) -> list[Any]:
-        return jax_core.jaxpr_as_fun(traced)(*leaves)
+        return jax_core().jaxpr_as_fun(traced)(*leaves)
 
     program = compiled(first, types[: pushed.count])
     results, needed = jax.tree.unflatten(

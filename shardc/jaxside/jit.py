@@ -16,29 +16,21 @@ other jitted code, in jax.grad, jax.vmap and lax.scan.
 from __future__ import annotations
 
 import functools
-import warnings
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from typing import Any, TypedDict, Unpack, overload
 
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
-from shardc.jaxside.captured import Captured, with_captured
+from shardc.jaxside.captured import with_captured
+from shardc.jaxside.compiler import Compiler, inside, is_inside
 from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
-from shardc.jaxside.lowered import Lowered, ShardcWarning, Traced, lowered
+from shardc.jaxside.lowered import Lowered, Traced
 from shardc.jaxside.placement import AnyMesh, Path, Placement, abstract, meshes, placed, placement
 from shardc.jaxside.untyped import jax
-from shardc.options import Options, PassOptions, options_of
+from shardc.options import PassOptions, options_of
 
-NO_SHARDINGS = "nothing says how {name} is split over devices: no sharding, and no mesh"
 OUTER_VALUE = "{name} uses a value of the function around it, which JAX is tracing"
-HINT = (
-    "state in_shardings=…, or call it with arrays that jax.device_put split (inside jax.jit and "
-    "jax.checkpoint nothing tells where they lie), or constrain values inside it with "
-    "jax.lax.with_sharding_constraint on a mesh"
-)
 
 
 class JitOptions(TypedDict, total=False):
@@ -60,9 +52,6 @@ class AllOptions(PassOptions, JitOptions, total=False):
 
     prove: bool | None
 
-
-_INSIDE: ContextVar[bool] = ContextVar("inside", default=False)
-"""Whether JAX traces a function that shardc is to compile."""
 
 _LOWERING = ("in_shardings", "out_shardings", "static_argnums", "static_argnames")
 
@@ -90,22 +79,24 @@ class Jitted:
         jax_knows = JitOptions.__annotations__
         ours = {key: value for key, value in options.items() if key not in jax_knows}
         theirs = {key: value for key, value in options.items() if key in jax_knows and value is not None}
-        self._prove: bool | None = ours.pop("prove", None)
-        self._options: Options = options_of("jit", PassOptions, None, ours)
+        name = getattr(function, "__name__", "function")
+        prove: bool | None = ours.pop("prove", None)
+        self._compiler = Compiler(name, options_of("jit", PassOptions, None, ours), prove)
         self._jit_options = theirs
         self._lowering = {key: theirs[key] for key in _LOWERING if key in theirs}
         self._stages = staged(function, **self._lowering)
+        if theirs.keys() - self._lowering.keys():
+            jax.jit(function, **theirs)  # which says what is wrong with the other options
         self._stated = tuple(meshes([self._jit_options.get(key) for key in _LOWERING[:2]]))
         self._programs: dict[Any, Lowered] = {}
         self._calls: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
         self._function = function
-        self._name = getattr(function, "__name__", "function")
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if jax.config.jax_disable_jit:
             return self._function(*args, **kwargs)
-        if _INSIDE.get():
+        if is_inside():
             return self._plain(*args, **kwargs)
         return self._call(args, kwargs)(*args, **kwargs)
 
@@ -119,7 +110,14 @@ class Jitted:
         return self if instance is None else functools.partial(self, instance)
 
     def __repr__(self) -> str:
-        return f"<shardc.jit of {self._function}>"
+        return f"<shardc.jit of {self._compiler.name}>"
+
+    def __copy__(self) -> Jitted:
+        """Itself, as copies of functions are."""
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Jitted:
+        return self
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
         """The program for arguments like these: arrays or jax.ShapeDtypeStructs, in trees."""
@@ -128,7 +126,7 @@ class Jitted:
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The function traced for arguments like these; its `lower()` is that of `lower(*args, **kwargs)`."""
-        with _inside():
+        with inside():
             traced = self._stages.trace(*args, **kwargs)
         return Traced(traced, lambda: self.lower(*args, **kwargs))
 
@@ -137,9 +135,15 @@ class Jitted:
         return self._plain.eval_shape(*args, **kwargs)
 
     def clear_cache(self) -> None:
-        """Forget all compilations."""
+        """Forget all compilations, and what JAX traced for them."""
         self._programs.clear()
         self._calls.clear()
+        self._stages.clear_cache()
+        self._plain.clear_cache()
+
+    def _cache_size(self) -> int:
+        """How many types and shardings of arguments it was called with, as jax.jit's own counts them."""
+        return sum(call._cache_size() for call in self._calls.values())
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """jax.jit of the emitted programs for arguments placed as these are."""
@@ -150,12 +154,12 @@ class Jitted:
 
     def _emitted(self, placed: Placement, ambient: AnyMesh | None) -> Callable[..., Any]:
         """What JAX traces in the function's place."""
-        known = dict(placed)
+        known, function, compiler = dict(placed), self._function, self._compiler
 
         def call(*args: Any, **kwargs: Any) -> Any:
             leaves, tree = jax.tree.flatten((args, kwargs))
             if any(map(_is_concrete, leaves)):
-                return self._function(*args, **kwargs)  # JAX looks for the operation that made a NaN
+                return function(*args, **kwargs)  # JAX looks for the operation that made a NaN
             abstracted = jax.tree_util.tree_map_with_path(functools.partial(_abstract, known), (args, kwargs))
             program = self._lowered(abstracted[0], abstracted[1], ambient)
             traced = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
@@ -164,50 +168,28 @@ class Jitted:
                 given = iter(values)
                 all_ = [next(given) if isinstance(leaf, jax.core.Tracer) else leaf for leaf in leaves]
                 args, kwargs = jax.tree.unflatten(tree, all_)
-                return jax.tree.leaves(self._function(*args, **kwargs))
+                return jax.tree.leaves(function(*args, **kwargs))
 
-            run = differentiable(flat, program, functools.partial(self._derived, program.known))
+            run = differentiable(flat, program, functools.partial(compiler.derived, program.known))
             types, results = jax.tree.flatten(program.results)
             return jax.tree.unflatten(results, map(as_weak, run(*traced), types))
 
-        return functools.wraps(self._function)(call)
-
-    def _derived(self, known: tuple[AnyMesh, ...], function: Callable[..., Any], types: Any) -> Lowered:
-        """A derivative of the function, compiled."""
-        with _inside():
-            traced, captured = with_captured(function, {}, staged(function).trace(*types), types, {})
-        return self._compile(traced, known, captured)
+        return functools.wraps(function)(call)
 
     def _lowered(self, args: Any, kwargs: Any, ambient: AnyMesh | None) -> Lowered:
-        with _inside():
+        with inside():
             traced = self._stages.trace(*args, **kwargs)
         key = traced.jaxpr, placement((args, kwargs)), ambient
         if key not in self._programs:
             if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
-                raise ShardcError(OUTER_VALUE.format(name=self._name), hint="give it as an argument")
-            with _inside():
+                raise ShardcError(OUTER_VALUE.format(name=self._compiler.name), hint="give it as an argument")
+            with inside():
                 traced, captured = with_captured(self._function, self._lowering, traced, args, kwargs)
             lying = [placed(array) for array in captured]
             known = (*self._stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
-            self._programs[key] = self._compile(traced, (*known, ambient) if ambient else known, captured)
+            known = (*known, ambient) if ambient else known
+            self._programs[key] = self._compiler.compile(traced, known, captured)
         return self._programs[key]
-
-    def _compile(self, traced: Any, known: tuple[AnyMesh, ...], captured: Captured) -> Lowered:
-        found = lowered(traced, self._options, f"<{self._name}>", known, self._prove, captured)
-        if found.mesh is None:
-            raise ShardcError(NO_SHARDINGS.format(name=self._name), hint=HINT)
-        for warning in found.warnings:
-            warnings.warn(str(warning), ShardcWarning, stacklevel=2)
-        return found
-
-
-@contextmanager
-def _inside() -> Generator[None]:
-    token = _INSIDE.set(True)
-    try:
-        yield
-    finally:
-        _INSIDE.reset(token)
 
 
 def _abstract(known: dict[Path, Any], path: Path, leaf: Any) -> Any:

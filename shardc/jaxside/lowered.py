@@ -102,6 +102,24 @@ class Lowered:
         """The types of (args, kwargs), and which of them are donated."""
         return self.emitted.args_info
 
+    @property
+    def in_avals(self) -> Any:
+        """JAX's types of (args, kwargs)."""
+        return self.emitted.in_avals
+
+    @property
+    def donate_argnums(self) -> tuple[int, ...]:
+        """Which leaves of the arguments are donated."""
+        return self.emitted.donate_argnums
+
+    def compiler_ir(self, dialect: str | None = None) -> Any:
+        """`as_text`, as an object of the compiler's."""
+        return self.emitted.compiler_ir(dialect)
+
+    def cost_analysis(self) -> Any:
+        """What XLA says of the emitted program before it compiles it."""
+        return self.emitted.cost_analysis()
+
     @cached_property
     def emitted(self) -> Any:
         """The jax.stages.Lowered of the emitted program. Only for what shardc.jit lowered."""

@@ -10,6 +10,8 @@ from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Shard
 from shardc.diagnostics import ShardcError
 from shardc.jaxside.untyped import jax
 
+TOKEN = "an argument is a token, of which per-device code has none"
+
 AnyMesh = Mesh | AbstractMesh
 """A mesh of devices, or the one of a function around, which JAX traces and which it will run on."""
 
@@ -66,9 +68,11 @@ def _without(dim: int, sharding: Sharding | None) -> Sharding | None:
 def abstract(leaf: Any, sharding: Sharding | None) -> Any:
     """The type of a traced leaf, with the sharding of the array that it stands for.
 
-    Where the axes of the mesh are explicit, JAX's type has it.
+    Where the axes of the mesh are explicit, JAX's type has it. ShardcError for a token.
     """
     type: Any = jax.typeof(leaf)
+    if not hasattr(type, "shape"):
+        raise ShardcError(TOKEN, hint="tokens order effects, and what is compiled has no effects")
     known = getattr(type, "sharding", None)
     if sharding is None and isinstance(known, NamedSharding) and any(known.spec):
         sharding = known

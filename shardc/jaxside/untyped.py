@@ -6,4 +6,8 @@ from importlib import import_module
 from typing import Any
 
 jax: Any = import_module("jax")
-jax_core: Any = import_module("jax.extend.core")
+
+
+def jax_core() -> Any:
+    """What JAX has for those who take functions apart; it takes a while to import."""
+    return import_module("jax.extend.core")

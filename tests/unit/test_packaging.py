@@ -89,8 +89,16 @@ def test_import_is_lazy() -> None:
     assert not _loaded("import shardc.cli.shardc") & {"xdsl", "jax", "lark"}
 
 
-def _loaded(code: str) -> set[str]:
-    report = "; import sys; print(*{name.partition('.')[0] for name in sys.modules})"
+def test_jit_takes_of_jax_what_it_needs() -> None:
+    """`jax.extend` brings the kernel languages with it."""
+    pytest.importorskip("jax")
+    assert "jax.extend" not in _loaded("import shardc; shardc.jit", whole=True)
+
+
+def _loaded(code: str, whole: bool = False) -> set[str]:
+    """The modules that are loaded then: their first words, or their whole names."""
+    names = "sys.modules" if whole else "{name.partition('.')[0] for name in sys.modules}"
+    report = f"; import sys; print(*{names})"
     done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
     return set(done.stdout.split())
 

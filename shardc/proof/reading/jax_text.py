@@ -111,6 +111,9 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
     """The StableHLO text of `main`."""
     jax: Any = import_module("jax")
     namespace = {**_namespace(), **records}
+    if any(isinstance(node, ast.Name) and node.id == _CIPHER for node in ast.walk(functions)):
+        # which takes a while to import
+        namespace[_CIPHER] = Names(getattr(import_module("jax.extend.random"), _CIPHER), ("bind",))
     try:
         exec(compile(functions, FILE, "exec"), namespace)
         for name in called_often(functions.body):
@@ -149,8 +152,11 @@ def _first_line(error: Exception) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
+_CIPHER = "threefry2x32_p"
+
+
 def _namespace() -> dict[str, Any]:
-    """What the names of an emitted text are."""
+    """What the names of an emitted text are, but the cipher's."""
     jax: Any = import_module("jax")
     from jax.sharding import PartitionSpec
 
@@ -168,7 +174,6 @@ def _namespace() -> dict[str, Any]:
         ),
         "jnp": Names(jax.numpy),
         "lax": Names(jax.lax),
-        "threefry2x32_p": Names(import_module("jax.extend.random").threefry2x32_p, ("bind",)),
         "np": Names(np, _NUMPY),
         "Mesh": _mesh,
         "P": PartitionSpec,

@@ -26,6 +26,21 @@ func.func @plus_zero(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xi32>, te
   return %2, %3 : tensor<4xi32>, tensor<4xf32>
 }
 
+// A reduction over no dimension is what it reduces, if it starts with what changes nothing.
+// CHECK-LABEL: @over_nothing
+// CHECK: [[Y:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.maximum across dimensions = []
+// CHECK-NEXT: [[Z:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK-NEXT: func.return %x, [[Y]], [[Z]], %p
+func.func @over_nothing(%x: tensor<4xf32>, %p: tensor<4xi1>) -> (tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xi1>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %2 = stablehlo.reduce(%x init: %0) applies stablehlo.maximum across dimensions = [] : (tensor<4xf32>, tensor<f32>) -> tensor<4xf32>
+  %3 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<f32>
+  %4 = stablehlo.constant dense<false> : tensor<i1>
+  %5 = stablehlo.reduce(%p init: %4) applies stablehlo.or across dimensions = [] : (tensor<4xi1>, tensor<i1>) -> tensor<4xi1>
+  return %1, %2, %3, %5 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xi1>
+}
+
 // A transposition is not the identity, though the type stays.
 // CHECK-LABEL: @transposition
 // CHECK-NEXT: stablehlo.broadcast_in_dim %x, dims = [1, 0]
