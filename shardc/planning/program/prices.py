@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
 from shardc.layout import Sharding
+from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import Rates
+from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.distances import AxisAtoms, distances
 from shardc.planning.solvers import Matrix
 
@@ -21,7 +25,10 @@ class Prices:
 
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
+        self.fine = list(atoms) == refine(atoms)
+        """Whether no collective cuts an axis further."""
         self.known: dict[Key, Price] = {}
+        self.delays: dict[int, Delays] = {}
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[
@@ -33,19 +40,32 @@ class Prices:
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
     ) -> Price:
         """The best that is known: a lower bound of the ticks, or exact."""
-        key, (per_byte, each) = (type, source, target, manual), self.rates.least
+        key = (type, source, target, manual)
         if key not in self.known:
-            bytes, count = distances(self.atoms, type.rank).least(type, source, target)
-            self.known[key] = per_byte * bytes + each * count, count
+            ticks, count = self._least(type, [source], [target])
+            self.known[key] = float(ticks[0, 0]), int(count[0, 0])
         return self.known[key]
+
+    def _least(
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+    ) -> tuple[Matrix, Matrix]:
+        """Lower bounds from each of some layouts to each of others."""
+        known = distances(self.atoms, type.rank)
+        bytes, count = known.table(type, sources, targets)
+        per_byte, each = self.rates.least
+        ticks = per_byte * bytes + each * count
+        if self.rates.flat or self.rates.free or not self.fine:
+            return ticks, count
+        if type.rank not in self.delays:
+            self.delays[type.rank] = Delays(known, self.rates)
+        size = type.size * type.numpy.itemsize
+        return np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets))), count
 
     def table(
         self, type: TensorType, places: Sequence[Sharding], manual: AxisNames = NO_AXES
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each."""
-        bytes, count = distances(self.atoms, type.rank).table(type, places)
-        per_byte, each = self.rates.least
-        ticks = per_byte * bytes + each * count
+        ticks, count = self._least(type, places, places)
         at = {place: number for number, place in enumerate(places)}
         for key in self.settled.get((type, manual), ()):
             if key[1] in at and key[2] in at:

@@ -10,6 +10,7 @@ The shares are the same in all plans.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
@@ -17,7 +18,7 @@ from math import inf, prod
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
-from shardc.layout import Axis, Mesh, Sharding, size_of
+from shardc.layout import Axis, Mesh, Sharding, merge, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import Trait, find, has, spmd
 from shardc.planning.machines import Exchange, Machine, link_of, seconds
@@ -71,6 +72,9 @@ def op_work(op: Op, traffic: Traffic) -> OpWork | None:
     return OpWork(op, definition.work.operations(op), rate, traffic)
 
 
+MEGABYTE = 10**6
+
+
 class Rates:
     """A machine and the mesh on it."""
 
@@ -82,6 +86,8 @@ class Rates:
         self.flat = not inner and last.kind == "ring" and not last.latency
         """Bytes alone say how long a collective takes."""
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
+        self.torus = any(link.kind == "torus" for link in machine.links)
+        """Whether a collective takes the longer of latency and bytes; else their sum."""
         self._times: dict[tuple[object, ...], int] = {}
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self._works: dict[tuple[OpWork, Choice], float] = {}
@@ -148,6 +154,25 @@ class Rates:
             self._works[key] = self.machine.work(arithmetic, work.rate, work.bytes_of(choice))
         return self._works[key]
 
+    def collective(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:
+        """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
+        per_byte, each = self.least
+        if kind == "collective_permute":  # it may span fewer
+            return each, per_byte
+        group, op = size_of(over), OPS[kind]
+        held = MEGABYTE * group
+        bytes = SENDS[kind](held, group)
+
+        def ticks(sent: int, held: int) -> float:
+            return self.tick * min(
+                seconds(self.machine, link_of(self.machine, self.mesh, axes), self.mesh, sending)
+                for axes in ((*over,), merge(over))  # of a torus, pieces of an axis may be lines of their own
+                for sending in [Exchange(op, axes, group, sent, held)]
+            )
+
+        none, some = ticks(0, 0), ticks(bytes, held)
+        return none + START - 1, (some - (0 if self.torus else none)) / bytes
+
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
             written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
@@ -184,17 +209,19 @@ class Rates:
         return self.byte or self.tick / max(rates), self.tick * latency + START
 
 
-OPS = {
-    collective.short: collective.title or ""
-    for collective in (
-        spmd.all_gather,
-        spmd.all_to_all,
-        spmd.collective_permute,
-        spmd.all_reduce,
-        spmd.reduce_scatter,
-    )
-}
+_COLLECTIVES = (
+    spmd.all_gather,
+    spmd.all_to_all,
+    spmd.collective_permute,
+    spmd.all_reduce,
+    spmd.reduce_scatter,
+)
+
+OPS = {collective.short: collective.title or "" for collective in _COLLECTIVES}
 """The collectives of reshards, as machines know them."""
+
+SENDS = {collective.short: collective.sends for collective in _COLLECTIVES if collective.sends}
+"""The bytes that they send, of the operand's bytes and the devices of a group."""
 
 
 def _groups(before: Sharding, step: ReshardStep) -> list[tuple[Axis, ...]]:

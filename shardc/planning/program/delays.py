@@ -1,0 +1,53 @@
+"""What changes of layout take at least on a machine whose links differ, or have latency.
+
+A collective takes what its steps do before the first byte, and so much for each byte, by its kind and by the
+axes that its group spans. Each is added up over the collectives by which it is least: of a change of layout
+the two sums together, or on a torus the greater, are a lower bound, for tensors of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from shardc.layout import Axis
+from shardc.planning.program.rates import Rates
+from shardc.planning.reshard.distances import Distances
+from shardc.planning.reshard.orders import Numbers, orders
+from shardc.planning.reshard.steps import FREE
+from shardc.planning.reshard.ways import KINDS, Paths
+from shardc.planning.solvers import Matrix, Vector
+
+
+class Delays:
+    """The two tables for tensors of one rank. Only dimensions are all equal here, not axes of one size."""
+
+    def __init__(self, distances: Distances, rates: Rates) -> None:
+        ways = distances.ways
+        self.both = np.maximum if rates.torus else np.add
+        made, atoms = ways.collectives, distances.atoms
+        kinds = (made.kinds << len(atoms)) + made.moved(ways.found, len(atoms))
+        each, which = np.unique(kinds, return_inverse=True)
+        times = np.array([_times(rates, atoms, kind) for kind in each.tolist()]).reshape(-1, 2)
+        images = orders(ways.found, len(ways.space.shape), range(len(atoms)))
+        every = np.ones(len(kinds), dtype=np.bool_)
+
+        def paths(lengths: Vector) -> Paths:
+            edges = replace(made.edges, lengths=lengths)
+            return Paths(images, lambda starts: ways.shortest(edges, starts, every))
+
+        self.before = paths(times[which, 0])
+        self.sent = paths(times[which, 1] * made.edges.lengths / ways.whole)
+
+    def ticks(self, size: int, sources: Numbers, targets: Numbers) -> Matrix:
+        """Of tensors of so many bytes, from each of some layouts to each of others, by number."""
+        parts = self.before.between(sources, targets), size * self.sent.between(sources, targets)
+        return self.both(*parts)
+
+
+def _times(rates: Rates, atoms: tuple[Axis, ...], kind: int) -> tuple[float, float]:
+    name, moved = KINDS[kind >> len(atoms)], kind % (1 << len(atoms))
+    if name in FREE:
+        return 0.0, 0.0
+    return rates.collective(name, [atom for i, atom in enumerate(atoms) if moved >> i & 1])

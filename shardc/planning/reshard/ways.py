@@ -1,0 +1,169 @@
+"""All collectives between layouts of tensors of one rank, and the shortest paths over them.
+
+Collectives that have several steps in a search (moves.py) are one edge each here. Paths are looked for from
+layouts that somebody asks for; of those that differ in an order that does not matter (orders.py), from one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shardc.planning.reshard.moves import SearchState, moves
+from shardc.planning.reshard.orders import Numbers, orders
+from shardc.planning.reshard.space import AtomLayout, Space
+from shardc.planning.reshard.steps import ATTRIBUTES, FREE
+from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
+
+STEP = 1 / 1024  # what a collective counts, in bytes of the model tensor: it decides between equals
+
+
+class Paths:
+    """The shortest paths that have been asked for, between layouts in all orders that leave them as long.
+
+    `images` as orders.py has them; `search` finds the paths from some layouts to all. Of layouts that are
+    images of each other the first stands for all.
+    """
+
+    def __init__(self, images: Numbers, search: Callable[[Numbers], Matrix]) -> None:
+        self.images, self.search = images, search
+        self.first = images.min(axis=0)
+        self.order = images.argmin(axis=0)
+        """Of each layout the order that makes the one of it which stands for it."""
+        self.rows: dict[int, Vector] = {}
+
+    def between(self, sources: Numbers, targets: Numbers) -> Matrix:
+        """The lengths of the shortest paths from each of some layouts to each of others."""
+        starts = self.first[sources]
+        new = np.array([start for start in dict.fromkeys(starts.tolist()) if start not in self.rows], int)
+        if len(new):
+            self.rows.update(zip(new.tolist(), self.search(new), strict=True))
+        ends = self.images[self.order[sources][:, None], targets]
+        return np.array([self.rows[start][at] for start, at in zip(starts.tolist(), ends, strict=True)])
+
+
+@dataclass(frozen=True)
+class Collectives:
+    """Every collective from one layout to another: the bytes of each and its kind, by number (KINDS)."""
+
+    edges: Edges
+    kinds: Numbers
+
+    @property
+    def unreduces(self) -> NDArray[np.bool_]:
+        """Which make partial results."""
+        return np.isin(self.kinds, [KINDS.index(kind) for kind in KINDS if kind.endswith("to_unreduced")])
+
+    @property
+    def free(self) -> NDArray[np.bool_]:
+        """Which send nothing."""
+        return np.isin(self.kinds, [KINDS.index(kind) for kind in FREE])
+
+    def moved(self, found: Sequence[AtomLayout], count: int) -> Numbers:
+        """The atoms that are in another dimension afterwards, or no more in one or partial, as bits."""
+        where = np.full((len(found), count), COPY, dtype=np.int64)
+        for number, layout in enumerate(found):
+            where[number, list(layout.partial)] = PARTIAL
+            for dim, atoms in enumerate(layout.dims):
+                where[number, list(atoms)] = dim
+        return (where[self.edges.sources] != where[self.edges.targets]) @ (1 << np.arange(count))
+
+
+KINDS = tuple(ATTRIBUTES)
+COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
+
+
+class Ways:
+    """The graph of all collectives between layouts. Lengths are bytes, and STEP for each that sends some."""
+
+    def __init__(self, space: Space, found: list[AtomLayout]) -> None:
+        self.space, self.found = space, found
+        self.whole = space.itemsize * prod(space.shape)
+        self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
+        self.partial = np.array([bool(at.partial) for at in found])
+        self.paths = Paths(orders(found, len(space.shape), space.sizes), self._lengths)
+
+    @cached_property
+    def collectives(self) -> Collectives:
+        images, index = self.paths.images, {layout: i for i, layout in enumerate(self.found)}
+        known: dict[SearchState, dict[AtomLayout, int]] = {}
+        parts: list[tuple[Numbers, Numbers, Vector, Numbers]] = []
+        for start in np.unique(self.paths.first).tolist():
+            bytes = self._from(start, known)
+            sources, by = np.unique(images[:, start], return_index=True)
+            parts.append(
+                (
+                    np.repeat(sources, len(bytes)),
+                    images[by][:, [index[layout] for layout, _ in bytes]].ravel(),
+                    np.tile(np.array([*bytes.values()], np.float64), len(sources)),
+                    np.tile([KINDS.index(kind) for _, kind in bytes], len(sources)),
+                )
+            )
+        sources, targets, each, kinds = map(np.concatenate, zip(*parts, strict=True))
+        return Collectives(Edges(sources, targets, each), kinds)
+
+    def _from(
+        self, start: int, known: dict[SearchState, dict[AtomLayout, int]]
+    ) -> dict[tuple[AtomLayout, str], int]:
+        """The bytes of those from one layout. `known` has what those that are under way end in."""
+        bytes: dict[tuple[AtomLayout, str], int] = {}
+        for move in moves(self.space, SearchState(self.found[start])):
+            if move.state not in known:
+                known[move.state] = _ends(self.space, move.state)
+            for layout, more in known[move.state].items():
+                key = layout, move.kind
+                bytes[key] = min(move.bytes + more, bytes.get(key, move.bytes + more))
+        return bytes
+
+    @cached_property
+    def _edges(self) -> Edges:
+        made = self.collectives
+        return replace(made.edges, lengths=made.edges.lengths + np.where(made.free, 0, STEP))
+
+    def _lengths(self, starts: Numbers) -> Matrix:
+        """The rows of some layouts.
+
+        Idle axes help to end partial results only where that saves a quarter (planner.py).
+        """
+        everything = (1 << len(self.space.sizes)) - 1
+        shared = self._shortest(starts, everything)
+        pairs = self.masks[starts][:, None] | self.masks
+        simple = shared.copy()
+        for used in range(everything):
+            some = self.partial[starts] & ((self.masks[starts] & ~used) == 0)
+            if some.any():
+                here = pairs[some] == used
+                simple[some] = np.where(here, self._shortest(starts[some], used), simple[some])
+        return np.where(4 * np.floor(shared) <= 3 * np.floor(simple), shared, simple)
+
+    def _shortest(self, starts: Numbers, used: int) -> Matrix:
+        """The shortest paths over no other atoms."""
+        inside = (self.masks & ~used) == 0
+        return self.shortest(self._edges, starts, inside[self._edges.sources] & inside[self._edges.targets])
+
+    def shortest(self, edges: Edges, starts: Numbers, kept: NDArray[np.bool_]) -> Matrix:
+        """The shortest paths over the edges that are `kept`, with these lengths.
+
+        Only to partial layouts results may be made partial.
+        """
+        count, unreduces = len(self.found), self.collectives.unreduces
+        whole = shortest_paths(count, edges.only(kept & ~unreduces), starts)
+        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts), whole)
+
+
+def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
+    """The layouts that a collective under way may end in, and the bytes that this adds."""
+    ends: dict[AtomLayout, int] = {}
+    after = [(state, 0)]
+    while after:
+        at, bytes = after.pop()
+        if at.hand:
+            after += [(move.state, bytes + move.bytes) for move in moves(space, at)]
+        else:
+            ends[at.layout] = min(bytes, ends.get(at.layout, bytes))
+    return ends

@@ -1,0 +1,57 @@
+"""What changes of layout take at least on machines whose links differ: no more than they take."""
+
+import random
+
+import numpy as np
+import pytest
+
+from shardc.analysis.manual import NO_AXES
+from shardc.graph import TensorType
+from shardc.layout import Dim, Mesh, Sharding
+from shardc.planning.machines import load
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.rates import Rates
+from shardc.planning.reshard.distances import atoms_for, distances
+
+MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
+
+
+def shardings(mesh, atoms, rank):
+    for layout in distances(atoms, rank).index:
+        dims = tuple(Dim(tuple(atoms[a] for a in dim)) for dim in layout.dims)
+        yield Sharding(mesh, dims, unreduced=tuple(atoms[a] for a in layout.partial))
+
+
+def pairs(machine, axes, shape, dtype="f32", count=50):
+    """The ticks that are known at first, and those of the plan, for some pairs of layouts."""
+    mesh = Mesh("m", axes)
+    atoms = atoms_for(mesh, (), (len(shape),))
+    rates, type = Rates(load(machine), mesh), TensorType(shape, dtype)
+    prices, every = Prices(atoms, rates), [*shardings(mesh, atoms, len(shape))]
+    draw = random.Random(str((machine, axes, shape)))
+    for _ in range(count):
+        source, target = draw.choice(every), draw.choice(every)
+        yield prices(type, source, target)[0], rates.copies(type, source, (target,), NO_AXES)[0]
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+@pytest.mark.parametrize(
+    ("axes", "shape"),
+    [
+        ((("x", 2), ("y", 4)), (64, 128)),
+        ((("x", 4), ("y", 2)), (6, 16, 64)),
+        ((("x", 2), ("y", 8)), (4096, 64)),
+        ((("x", 3), ("y", 2)), (5, 12)),
+    ],
+)
+def test_no_more_than_the_plan_takes(machine, axes, shape):
+    for least, exact in pairs(machine, axes, shape):
+        assert least <= exact * (1 + 1e-9) + 1
+
+
+@pytest.mark.parametrize("machine", MACHINES[:1])
+def test_small_tensors_wait_for_each_step(machine):
+    """In an all-reduce over eight devices fourteen steps take more than the bytes: mostly that is all."""
+    found = [*pairs(machine, (("x", 2), ("y", 4)), (64, 128))]
+    shares = [least / exact for least, exact in found if exact]
+    assert np.median(shares) > 0.99
