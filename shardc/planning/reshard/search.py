@@ -57,9 +57,7 @@ class Found:
 
 
 @lru_cache(maxsize=65536)
-def search(
-    space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None
-) -> Found:
+def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
     """The cheapest way from start to goal with no more than `limit` bytes at once.
 
     After trying `effort` moves it answers with the best it has. In haste every atom out of place counts as
@@ -69,7 +67,7 @@ def search(
     frontier = _Frontier(space, limit, haste, below)
     if below is None:
         frontier.relax_all(_recipe(space))
-    goal, tried, guess, done = SearchState(space.goal), 0, (below or 0, 0, 0, 0), True
+    goal, tried = SearchState(space.goal), 0
     while frontier.heap:
         guess, _, state = heappop(frontier.heap)
         if guess > frontier.guess(state):
