@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from math import ceil, inf
 
@@ -80,12 +80,14 @@ def minimum(
     known: Vector | None = None,
     enough: float = inf,
     most: int = COLUMNS,
+    unsure: Callable[[Vector], bool] | None = None,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, and in programs of more than `most` columns.
+    it shows that none is below `enough`, in programs of more than `most` columns, and where its columns are
+    `unsure`.
     """
     sums = Sums.of(rows.at, rows.columns, rows.factors, np.array(rows.low), np.array(rows.high), len(costs))
     spend(len(sums.factors))
@@ -102,7 +104,7 @@ def minimum(
         best = Solved(columns, float(costs @ columns), relaxed.value)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
-    if len(costs) > most:
+    if len(costs) > most or (unsure is not None and unsure(relaxed.columns)):
         return relaxed
     result = solve(scaled, sums, integral)
     if result is None:

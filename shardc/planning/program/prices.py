@@ -27,6 +27,8 @@ class Prices:
         self.atoms, self.rates = atoms, rates
         self.fine = list(atoms) == refine(atoms)
         """Whether no collective cuts an axis further."""
+        self.changes = 0
+        """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}
         self.delays: dict[int, Delays] = {}
         self.exact: set[Key] = set()
@@ -86,4 +88,6 @@ class Prices:
         self.known[key] = (float(ticks), collectives)
         self.settled.setdefault((type, manual), []).append(key)
         self.direct.pop((type, manual), None)
-        return abs(before - ticks) > 1e-6 * ticks or steps != collectives
+        changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives
+        self.changes += changed
+        return changed

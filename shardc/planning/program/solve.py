@@ -1,7 +1,8 @@
 """Taking the best plan that a program of the planning problem (network.py) has.
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
-solution, those that it uses are priced exactly, and the program is solved again.
+solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
+without integrality.
 """
 
 from __future__ import annotations
@@ -68,9 +69,10 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
         solved += len(net.integral)
+        changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(moved, rows, net.integral, enough=enough, most=most)
+        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.settle)
         if least is None:
             break
         bound, whole = max(bound, least.whole_bound), least.whole
@@ -87,7 +89,10 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
             if found < best and found[1] <= few:
                 best, plan = found, taken(net)
         cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= count @ columns)
-        if cheapest or bound >= enough or not net.settle(columns):
+        if cheapest or bound >= enough:
+            break
+        net.settle(columns)
+        if net.prices.changes == changes:
             break
         net = again(net)
     plan.take(problem)

@@ -9,7 +9,9 @@ from pathlib import Path
 import highspy
 import numpy as np
 
+from shardc.planning.program.highs import Rows, minimum
 from shardc.planning.program.solver import Sums, solve
+from shardc.planning.solvers import Vector
 
 ROOT = Path(__file__).parents[3]
 
@@ -34,6 +36,21 @@ def test_linear_and_integer() -> None:
     integer = solve(costs, knapsack(), [True, True, True])
     assert integer is not None and integer.columns.round().tolist() == [1, 1, 0]
     assert abs(integer.bound - 4) < 1e-6
+
+
+def test_no_integer_program_where_the_linear_one_is_unsure() -> None:
+    """Half of two columns is less than one of them; the price of one may not be what it takes."""
+    rows = Rows([0, 0], [0, 1], [2.0, 2.0], [1.0], [2.0])
+    costs, asked = np.array([1.0, 3.0]), list[list[float]]()
+
+    def unsure(columns: Vector) -> bool:
+        asked.append(columns.tolist())
+        return True
+
+    found = minimum(costs, rows, [True, True], unsure=unsure)
+    assert found is not None and not found.whole and found.bound == 0.5 and asked == [[0.5, 0.0]]
+    sure = minimum(costs, rows, [True, True], unsure=lambda columns: False)
+    assert sure is not None and sure.whole and sure.columns.tolist() == [1, 0]
 
 
 def test_nothing_holds() -> None:
