@@ -127,10 +127,16 @@ class Network:
         """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
         changed = [arc for arc in used if self._settle(arc)]
-        near = {(made.type, made.manual, at) for made, *ends in changed for at in ends}
+        near = dict[object, float]()
+        for made, *ends in changed:
+            ticks, _ = self.prices(made.type, *ends, made.manual)
+            for at in ends:
+                key = made.type, made.manual, at
+                near[key] = max(ticks, near.get(key, 0))
         for arc in self.arcs.values() if changed else ():
             made, *ends = arc
-            if any((made.type, made.manual, at) in near for at in ends):
+            least = max(near.get((made.type, made.manual, at), -1) for at in ends)
+            if self.prices(made.type, *ends, made.manual)[0] < least:
                 self._settle(arc)
         return bool(changed)
 

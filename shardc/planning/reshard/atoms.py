@@ -7,7 +7,7 @@ axes change places and not from how large they are: 8x8x8 devices are three piec
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
 from math import gcd, prod
 from operator import mul
@@ -25,7 +25,8 @@ def atoms_of(
     idle: bool = True,
     manual: frozenset[str] = frozenset(),
 ) -> tuple[tuple[Axis, ...], ...]:
-    """The sets of atoms worth a search, coarse ones first: pieces as the shardings cut them, then finer ones.
+    """The sets of atoms worth a search, coarse ones first: pieces as the shardings cut them, those with the
+    cuts of one pair that changes places, and those with all.
 
     A set has the axes that the shardings name, in mesh order, then if `idle` those that they don't: devices
     that hold copies can share the work, but along `manual` axes they hold different things. LayoutError if
@@ -38,8 +39,9 @@ def atoms_of(
     spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and name not in taken]
     if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
         spare = []
-    fine = tuple(cut_to_fit(coarse, shape, source, target))
-    return ((*coarse, *spare),) if fine == tuple(coarse) else ((*coarse, *spare), (*fine, *spare))
+    fine = cut_to_fit(coarse, shape, source, target)
+    sets = dict.fromkeys((*atoms, *spare) for atoms in (coarse, *_cut_once(coarse, source, target), fine))
+    return tuple(sets)
 
 
 def _split(sharding: Sharding) -> list[Axis]:
@@ -57,16 +59,14 @@ def cut_to_fit(
     cut once; one that stays in its place stays whole.
     """
     before, after = (_places(sharding, coarse) for sharding in (source, target))
-    leaving = [piece for piece, place in before.items() if after.get(piece, (-1,))[0] != place[0]]
-    coming = [piece for piece, place in after.items() if before.get(piece, (-1,))[0] != place[0]]
+    leaving, coming = _changing(before, after), _changing(after, before)
     shifted = [
         piece for piece in before if piece in after and piece not in leaving and before[piece] != after[piece]
     ]
     cuts: dict[Axis, set[int]] = {piece: set() for piece in coarse}
     for one, other in product(leaving, coming):
-        common = gcd(one.size, other.size)
-        for piece in (one, other):
-            cuts[piece].update((common, piece.size // common))
+        for piece, parts in _exchanged(one, other).items():
+            cuts[piece].update(parts)
     for piece, other in product(shifted, (*leaving, *coming)):
         common = gcd(piece.size, other.size)
         cuts[piece].add(common)
@@ -77,9 +77,31 @@ def cut_to_fit(
     return [part for piece in coarse for part in _parts(piece, sorted(cuts[piece]))]
 
 
-def _places(sharding: Sharding, coarse: Sequence[Axis]) -> dict[Axis, tuple[int, int]]:
+def _cut_once(coarse: Sequence[Axis], source: Sharding, target: Sharding) -> Iterator[list[Axis]]:
+    """The pieces with the cuts of one that leaves a dimension and one that comes, for every such pair."""
+    before, after = (_places(sharding, coarse) for sharding in (source, target))
+    for one, other in product(_changing(before, after), _changing(after, before)):
+        cuts = _exchanged(one, other)
+        yield [part for piece in coarse for part in _parts(piece, sorted(cuts.get(piece, ())))]
+
+
+_Places = dict[Axis, tuple[int, int]]
+
+
+def _changing(before: _Places, after: _Places) -> list[Axis]:
+    """The pieces that are in another dimension afterwards, or in none."""
+    return [piece for piece, place in before.items() if after.get(piece, (-1,))[0] != place[0]]
+
+
+def _exchanged(one: Axis, other: Axis) -> dict[Axis, set[int]]:
+    """Where both are cut so that a part of one can take the place of a part of the other, at either end."""
+    common = gcd(one.size, other.size)
+    return {piece: {common, piece.size // common} for piece in (one, other)}
+
+
+def _places(sharding: Sharding, coarse: Sequence[Axis]) -> _Places:
     """For each piece in use its dimension, and the number of parts that the pieces before it make there."""
-    places: dict[Axis, tuple[int, int]] = {}
+    places = _Places()
     for number, dim in enumerate(sharding.dims):
         placed = split(dim.axes, coarse)
         starts = accumulate((piece.size for piece in placed), mul, initial=1)

@@ -23,6 +23,9 @@ from shardc.planning.reshard.steps import FREE, ReshardStep
 
 EFFORT = 10_000  # moves tried before a search gives its best answer so far (an eighth of a second)
 WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
+FINER_EFFORT = (
+    3_000  # the same where pieces are finer, and only ways of fewer bytes than is known are looked at
+)
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
@@ -68,14 +71,15 @@ def plan(
     best: Reshard | None = None
     for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
         space = _space(type, source, target, atoms)
-        first = best is None and len(source.mesh.axes) <= 3
-        found = _bounded(space, memory_limit, WHOLE_EFFORT if first else EFFORT)
-        if found is None:
-            continue
-        if best is None or found.cost < best.cost:
-            best = Reshard(_steps(found.path, source, target, atoms), found.cost, found.bound, found.exact)
-        bound = min(best.cost.bytes, found.bound)
-        best = replace(best, bound=bound, exact=bound == best.cost.bytes)
+        if best is None:
+            found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.axes) <= 3 else EFFORT)
+        else:
+            found = search(space, memory_limit, FINER_EFFORT, below=best.cost.bytes)
+        if found.way is not None:
+            best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False)
+        if best is not None:
+            bound = min(best.cost.bytes, found.bound)
+            best = replace(best, bound=bound, exact=bound == best.cost.bytes)
     if best is None:
         raise TooLittleMemory(f"no way from {source} to {target} of {type} stays within {memory_limit} bytes")
     return best
@@ -116,15 +120,15 @@ def least_memory(
             return peak
 
 
-def _bounded(space: Space, limit: int | None, effort: int) -> Found | None:
+def _bounded(space: Space, limit: int | None, effort: int) -> Found:
     """The better of what an exact search has after `effort` moves and what a hasty one has."""
     careful = search(space, limit, effort)
-    if careful is not None and careful.exact:
+    if careful.exact:
         return careful
     for haste in HASTE:
         hasty = search(space, limit, HASTY_EFFORT, haste)
-        if hasty is not None and (careful is None or hasty.cost < careful.cost):
-            return replace(hasty, bound=careful.bound if careful else 0)
+        if hasty.way and (careful.way is None or hasty.way.cost < careful.way.cost):
+            return replace(hasty, bound=careful.bound)
     return careful
 
 

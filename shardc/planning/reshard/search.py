@@ -37,24 +37,35 @@ class Taken:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """The way and its cost; no way has fewer than `bound` bytes; `exact`: none is cheaper."""
+class Way:
+    """Collectives one after the other, and what they cost together."""
 
     path: tuple[Taken, ...]
     cost: ReshardCost
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The way and its cost, None if none was found; no way has fewer than `bound` bytes.
+
+    `exact`: none is cheaper, or there is none.
+    """
+
+    way: Way | None
     bound: int
     exact: bool
 
 
 @lru_cache(maxsize=65536)
-def search(space: Space, limit: int | None, effort: int | None = None, haste: float = 0) -> Found | None:
-    """The cheapest way from start to goal with no more than `limit` bytes at once; None if none is found.
+def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
+    """The cheapest way from start to goal with no more than `limit` bytes at once.
 
     After trying `effort` moves it answers with the best it has. In haste every atom out of place counts as
-    `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest.
+    `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest. With
+    `below`, only ways of fewer bytes than that are looked at.
     """
-    frontier = _Frontier(space, limit, haste)
-    if effort is not None:
+    frontier = _Frontier(space, limit, haste, below)
+    if below is None:
         frontier.relax_all(_recipe(space))
     goal, tried = SearchState(space.goal), 0
     while frontier.heap:
@@ -62,16 +73,15 @@ def search(space: Space, limit: int | None, effort: int | None = None, haste: fl
         if guess > frontier.guess(state):
             continue
         done = state == goal or guess >= frontier.best.get(goal, (guess[0] + 1, 0, 0, 0))
-        if done or (effort is not None and tried > effort):
+        if done or tried > effort:
             break
         for move in moves(space, state):
             frontier.relax(state, move)
             tried += 1
     else:
-        return None
-    if goal not in frontier.best:
-        return None
-    return Found(*frontier.way(), 0 if haste else guess[0], done and not haste)
+        return Found(None, below or 0, not haste)
+    way = frontier.way() if goal in frontier.best else None
+    return Found(way, 0 if haste else guess[0], done and not haste)
 
 
 @dataclass
@@ -81,6 +91,7 @@ class _Frontier:
     space: Space
     limit: int | None
     haste: float
+    below: int | None
     best: dict[SearchState, _Key] = field(default_factory=dict["SearchState", "_Key"])
     into: dict[SearchState, tuple[SearchState, Move]] = field(
         default_factory=dict["SearchState", "tuple[SearchState, Move]"]
@@ -105,6 +116,8 @@ class _Frontier:
         )
         known = self.best.get(move.state)
         if (known is None or key < known) and (self.limit is None or move.peak <= self.limit):
+            if self.below is not None and key[0] + self._ahead(move.state).bytes >= self.below:
+                return
             self.best[move.state] = key
             self.into[move.state] = (state, move)
             self._push(move.state)
@@ -124,16 +137,20 @@ class _Frontier:
 
     def guess(self, state: SearchState) -> _Key:
         """A cost that no way through this state is below, unless in haste."""
-        ahead = self.left.get(state)
-        if ahead is None:
-            ahead = self.left[state] = self.estimate.left(state)
+        ahead = self._ahead(state)
         total, collectives, count, peak = self.best[state]
         bytes = total + ahead.bytes
         if self.haste:
             bytes += int(self.haste * self.estimate.misplaced(state))
         return (bytes, collectives + ahead.collectives, count + ahead.moves, peak)
 
-    def way(self) -> tuple[tuple[Taken, ...], ReshardCost]:
+    def _ahead(self, state: SearchState) -> Left:
+        ahead = self.left.get(state)
+        if ahead is None:
+            ahead = self.left[state] = self.estimate.left(state)
+        return ahead
+
+    def way(self) -> Way:
         """What leads to the goal and what it costs."""
         state = SearchState(self.space.goal)
         total, collectives, _, peak = self.best[state]
@@ -146,7 +163,7 @@ class _Frontier:
                 state, move = self.into[state]
                 moved += move.bytes
             path.append(Taken(move.kind, after, moved))
-        return tuple(reversed(path)), ReshardCost(total, collectives, peak)
+        return Way(tuple(reversed(path)), ReshardCost(total, collectives, peak))
 
 
 def _recipe(space: Space) -> Iterator[Move]:
