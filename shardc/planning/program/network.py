@@ -123,20 +123,21 @@ class Network:
     def settle(self, columns: Vector) -> bool:
         """Find the prices of what a solution uses exactly; whether one is another than it was taken to be.
 
-        Where one is, also those of all copies from and to its two layouts, of which one may be made instead.
+        Where one is, also those of copies from and to its two layouts that may cost less, of which one may be
+        made instead.
         """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
         changed = [arc for arc in used if self._settle(arc)]
         near = dict[object, float]()
-        for made, *ends in changed:
-            ticks, _ = self.prices(made.type, *ends, made.manual)
-            for at in ends:
+        for made, source, target in changed:
+            ticks, _ = self.prices(made.type, source, target, made.manual)
+            for at in (source, target):
                 key = made.type, made.manual, at
                 near[key] = max(ticks, near.get(key, 0))
         for arc in self.arcs.values() if changed else ():
-            made, *ends = arc
-            least = max(near.get((made.type, made.manual, at), -1) for at in ends)
-            if self.prices(made.type, *ends, made.manual)[0] < least:
+            made, source, target = arc
+            most = max(near.get((made.type, made.manual, at), 0) for at in (source, target))
+            if self.prices(made.type, source, target, made.manual)[0] < most:
                 self._settle(arc)
         return bool(changed)
 

@@ -110,7 +110,7 @@ class Unhashable:
         (lambda jit, x: jit(lambda x: x)(jnp.int32), TypeError),
         (lambda jit, x: jit(lambda x: {"a": [x, "text"]})(x), TypeError),
         (lambda jit, x: jit(lambda x, y: x)(x, np.array([object()])), TypeError),
-        (lambda jit, x: jit(lambda x: x)(np.ma.array([1, 2], mask=[1, 0])), ValueError),
+        (lambda jit, x: jit(lambda x: x)(np.ma.array([1, 2], mask=[True, False])), ValueError),
         (lambda jit, x: jit(lambda x, n: x, static_argnums=1)(x, [1]), ValueError),
         (lambda jit, x: jit(lambda x, n: x, static_argnums=1)(x, np.asarray(1)), ValueError),
         (lambda jit, x: jit(lambda x, n: x, static_argnames="n")(x, n=[1]), ValueError),
@@ -171,7 +171,7 @@ def test_errors_of_shardings(options, pod, x):
             {"pair": Pair(x, (x, [])), "default": defaultdict(list, {"k": x}), "none": None}
         ),
         lambda jit, x: jit(lambda t: t)(OrderedDict([("z", x), ("a", x)])),
-        lambda jit, x: jit(partial(lambda a, x, b=1: a * x + b, 2, b=3.0))(x),
+        lambda jit, x: jit(partial(lambda a, x, b=1.0: a * x + b, 2, b=3.0))(x),
         lambda jit, x: jit(jit(lambda x: x + 1))(x),
         lambda jit, x: jit(lambda x: jit(lambda y: y**2, donate_argnums=0)(x))(x),
         lambda jit, x: jit(copy.deepcopy)(x),
@@ -254,7 +254,7 @@ def test_attributes(x):
         return x + 1
 
     documented.note = 4
-    function = shardc.jit(documented)
+    function: Any = shardc.jit(documented)
     assert function.__wrapped__ is documented and function.__doc__ == "What it does." and function.note == 4
     assert function.__name__ == "documented" and function.__annotations__ == documented.__annotations__
     assert repr(function) == "<shardc.jit of documented>"

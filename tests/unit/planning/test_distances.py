@@ -64,7 +64,8 @@ def test_orders_do_not_matter(sizes, rank, monkeypatch):
     every = distances.__wrapped__(atoms, rank)
     assert len({*turned.ways.paths.first}) < len({*every.ways.paths.first}) == len(every.index)
     numbers = np.arange(len(every.index))
-    np.testing.assert_array_equal(*(each.ways.paths.between(numbers, numbers) for each in (turned, every)))
+    one, other = (each.ways.paths.between(numbers, numbers) for each in (turned, every))
+    np.testing.assert_array_equal(one, other)
 
 
 def test_paths_are_looked_for_from_what_is_asked():
