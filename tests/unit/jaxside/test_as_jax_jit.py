@@ -79,7 +79,11 @@ def test_options_that_do_not_fit_the_function(function, options):
     alike(lambda jit: jit(function, **options) and None)
 
 
-@pytest.mark.parametrize("function", [3, (x for x in ()), staticmethod(three), classmethod(three)], ids=lambda f: type(f).__name__)
+@pytest.mark.parametrize(
+    "function",
+    [3, (x for x in ()), staticmethod(three), classmethod(three)],
+    ids=lambda function: type(function).__name__,
+)
 def test_what_is_no_function(function):
     alike(lambda jit: jit(function) and None)
 
