@@ -140,8 +140,8 @@ class Draw:
         )
 
     def _near(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
-        """Values in the intervals, in turn; the draw of the next seed goes on where this one ends. With an odd
-        seed lines along a dimension are each in one interval, and so are their maxima and means.
+        """Values in the intervals, in turn; the draw of the next seed goes on where this one ends. With an
+        odd seed lines along a dimension are each in one interval, and so are their maxima and means.
         """
         along = self.seed // 2 % len(shape) if self.seed % 2 and shape else -1
         lines = tuple(1 if dim == along else size for dim, size in enumerate(shape))

@@ -156,7 +156,7 @@ class _Program:
             value = node.operands[0]
 
     def _back(self, value: int, number: Fraction) -> tuple[Fraction, bool] | None:
-        """What the value comes from where it is the number, and whether that is exact; None if it never is."""
+        """What the value comes from where it is the number, and whether that is exact; None: never."""
         exact = True
         while (node := self._maker(value)) is not None:
             if node.name in _INVERSES:
