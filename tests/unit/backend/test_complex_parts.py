@@ -1,4 +1,4 @@
-"""Complex numbers of infinite parts in emitted NumPy: 1j times an infinity has a NaN, so it is not written."""
+"""Complex numbers of infinite parts in emitted NumPy: 1j times an infinity has a NaN."""
 
 from __future__ import annotations
 
