@@ -28,7 +28,7 @@ from shardc.graph import Graph
 from shardc.proof.both_call import both_call, lemmas_of
 from shardc.proof.certificate import LOCAL, Facts, entry, text_of
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import ALL, Draw, one_way
+from shardc.proof.draws import ALL, THRESHOLDS, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate_both, note_exponents
 from shardc.proof.field import MOST
 from shardc.proof.induction import Note, Plan, Replan
@@ -37,6 +37,7 @@ from shardc.proof.lemmas import Lemma, Lemmas, NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
+from shardc.proof.thresholds import Interval, thresholds
 from shardc.proof.values import Beyond, DrawAgain, Unfit
 from shardc.proof.values import Refused as RefusedText
 from shardc.semantics.arrays import Array
@@ -79,7 +80,8 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
     shapes = with_logarithms(shapes) if law else shapes
     replays, known = list[_Replay](), dict[int, Lemma]()
-    for draw in _draws(entries[at]):
+    intervals = thresholds(shapes.whole, shapes.local).intervals
+    for draw in _draws(entries[at], intervals):
         lemmas = lemmas_of(built, draw, frozenset(plan.layers or ()), known)
         replays.append(_replay(shapes, graphs[0], draw, plan, law, lemmas))
         known = known or (lemmas.proved if lemmas else {})
@@ -114,12 +116,14 @@ def _entries(claimed: str, reads: str) -> tuple[list[Any], int, str]:
         ) from None
 
 
-def _draws(claimed: Any) -> list[Draw]:
+def _draws(claimed: Any, intervals: tuple[Interval, ...]) -> list[Draw]:
     try:
-        found = [Draw(draw["seed"], draw["kind"], draw["divides"]) for draw in claimed["draws"]]
+        found = [Draw(draw["seed"], draw["kind"], draw["divides"], intervals) for draw in claimed["draws"]]
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
-    if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in ALL for draw in found):
+    if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in ALL for draw in found) or (
+        not intervals and any(draw.kind == THRESHOLDS for draw in found)
+    ):
         raise Refused("the certificate has draws that there are not")
     if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):
         raise Refused("the certificate has no draws, or one twice, or too many")
@@ -161,7 +165,7 @@ def _replay(
 
 def _facts(shapes: Reduced, replays: Sequence[_Replay], plan: Plan, law: bool, as_local: bool) -> Facts:
     draws = [replay.draw for replay in replays]
-    uniform = [draw for draw in draws if draw.kind != "tied"]
+    uniform = [draw for draw in draws if draw.uniform]
     divides = any(draw.divides for draw in uniform)
     last = replays[-1]
     degrees = [

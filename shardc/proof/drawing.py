@@ -11,7 +11,7 @@ from shardc.graph.types import is_inexact
 from shardc.ops import chlo, hlo, op_of
 from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, LONGEST, NEGATIVE, PEAKS, Draw, largest
+from shardc.proof.draws import KINDS, LONGEST, NEGATIVE, PEAKS, THRESHOLDS, Draw, largest
 from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
@@ -19,6 +19,7 @@ from shardc.proof.induction import Note, Plan
 from shardc.proof.layers import Layers
 from shardc.proof.lemmas import Lemma, Lemmas
 from shardc.proof.reduced import Reduced
+from shardc.proof.thresholds import Interval, Thresholds
 from shardc.semantics.arrays import Array
 
 DRAWS = 3
@@ -35,6 +36,9 @@ MORE_TIED = ("tied", "tied")
 """Draws that are added where there are decisions, and a draw computes up to SOON elements: of few elements
 few are tied.
 """
+
+MOST_NEAR = 4
+"""Draws of THRESHOLDS: so many elements of an argument are in every interval in turn."""
 
 _OF_ORDER = {hlo.reduce.name, hlo.reduce_window.name, hlo.sort.name, chlo.top_k.name}
 """What may take the greatest of many."""
@@ -66,6 +70,7 @@ class Run:
     layers: Layers | None = None
     more: int = 0
     budget: Budget | None = None
+    intervals: tuple[Interval, ...] = ()
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -101,33 +106,45 @@ class Run:
 
 def draw_more(run: Run) -> bool:
     """Whether more uniform draws, which are added once, bring the chance of a miss below MOST."""
-    uniform = sum(draw.kind != "tied" for draw in run.draws)
+    uniform = sum(draw.uniform for draw in run.draws)
     missed = missed_of(run)
     if run.more or not MOST <= missed < _HOPELESS**uniform:
         return False
     run.more = ceil(uniform * log(MOST) / log(missed)) + 1 - uniform
-    run.kinds = [kind for kind in run.kinds if kind != "tied"]
+    run.kinds = [kind for kind in run.kinds if Draw(0, kind).uniform]
     run.wanted += run.more
     return True
 
 
 def missed_of(run: Run) -> float:
     """The chance that a difference is missed in all draws."""
-    uniform = [draw for draw in run.draws if draw.kind != "tied"]
+    uniform = [draw for draw in run.draws if draw.uniform]
     wanted, have = run.ran[-1]
     divides = any(draw.divides for draw in uniform)
     graphs = ((run.shapes.whole, wanted), (run.shapes.local, have))
     return chance([Degrees(graph, ran.trips, divides, ran.proved) for graph, ran in graphs], uniform, run.law)
 
 
-def deciding_of(shapes: Reduced, once: int, size: int, most: int | None) -> tuple[str, ...]:
+def deciding_of(
+    shapes: Reduced, once: int, size: int, most: int | None, found: Thresholds
+) -> tuple[str, ...]:
     """The draws that are added where there are decisions. once: the work of a draw; size: its elements."""
+    near = [THRESHOLDS] * _turns(shapes, found)
     if most is not None or size > SOON:
-        return (NEGATIVE,)
+        return (NEGATIVE, *(near if found.differ else ()))
     bodies = (function.body for function in shapes.whole.functions.values())
     ordered = any(_orders(shapes.whole, node) for body in bodies for node in walk(body))
     turns = min(largest(shapes.whole.types(shapes.whole.main.body.args)), LONGEST) if ordered else 0
-    return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once))
+    return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once), *near)
+
+
+def _turns(shapes: Reduced, found: Thresholds) -> int:
+    """How many draws have the smallest argument in all intervals: two, and up to MOST_NEAR."""
+    if not found.intervals:
+        return 0
+    types = shapes.whole.types(shapes.whole.main.body.args)
+    least = min((type.size for type in types if is_inexact(type.dtype) and type.size), default=1)
+    return min(MOST_NEAR, max(2, -(-len(found.intervals) // least)))
 
 
 def _orders(graph: Graph, node: Node) -> bool:
@@ -144,7 +161,8 @@ def wanted_of(whole: Graph, size: int) -> int:
 def draws_of(seed: int, run: Run) -> Iterator[Draw]:
     number = 0
     while number < ATTEMPTS * run.wanted:
-        yield Draw(seed * 1000 + number, run.kinds[number % len(run.kinds)], budget=run.budget)
+        kind = run.kinds[number % len(run.kinds)]
+        yield Draw(seed * 1000 + number, kind, intervals=run.intervals, budget=run.budget)
         number += 1
 
 

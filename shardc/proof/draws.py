@@ -15,6 +15,7 @@ from shardc.proof.any_integers import any_integers
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
+from shardc.proof.thresholds import Interval
 from shardc.semantics.arrays import Array
 
 KINDS = ("mixed", "positive", "tied")
@@ -28,7 +29,13 @@ PEAKS, LONGEST = "peaks", 16
 many draws, and another the least: what a maximum may wrongly take or leave is seen where it wins.
 """
 
-ALL = (*KINDS, NEGATIVE, PEAKS)
+THRESHOLDS = "thresholds"
+"""At and between the numbers at which decisions of the two programs change (thresholds.py)."""
+
+ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS)
+
+_SHARED = ("tied", THRESHOLDS)
+"""Elements may be equal in these, so they have no part in the bound on a miss."""
 
 Place = tuple[int, int]
 """The number of the program, as they were run, and the node."""
@@ -40,11 +47,13 @@ class Draw:
 
     divides: whether 1 / x is the field's inverse, not one more random function. What is equal with any
     function in its place is equal, and has no denominators.
+    intervals: what a draw of THRESHOLDS has its values from.
     """
 
     seed: int
     kind: str = "mixed"
     divides: bool = True
+    intervals: tuple[Interval, ...] = ()
     decisions: dict[Place, set[bool]] = field(default_factory=dict[Place, set[bool]])
     places: dict[Place, str] = field(default_factory=dict[Place, str])
     hashed: dict[str, Counter[Place]] = field(default_factory=dict[str, "Counter[Place]"])
@@ -54,6 +63,11 @@ class Draw:
     exponents: Exponents | None = None
     budget: Budget | None = None
     """What may be computed yet, in all draws; None: all there is."""
+
+    @property
+    def uniform(self) -> bool:
+        """Whether residues are uniform."""
+        return self.kind not in _SHARED
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""
@@ -103,13 +117,40 @@ class Draw:
             return _integers(rng, type, self.kind, most)
         if self.kind == "tied":
             return values.whole(rng.choice([-1.0, 0.0, 0.0, 1.0, 2.0], type.shape))
+        if self.kind == THRESHOLDS:
+            return self._near(rng, type.shape)
         if self.kind == PEAKS:
-            shadow = rng.standard_normal(type.shape) + _peaks(type, self.seed, min(most, LONGEST))
+            shadow = rng.standard_normal(type.shape) + _peaks(type.shape, self.seed, min(most, LONGEST))
         elif self.kind == "mixed":
             shadow = rng.standard_normal(type.shape)
         else:
             shadow = 0.25 + rng.random(type.shape) / 2
         return values.draw(rng, type.shape, shadow * (-scale if self.kind == NEGATIVE else scale))
+
+    def like(self, rng: np.random.Generator, shape: tuple[int, ...], shadow: NDArray[np.float64]) -> Array:
+        """Random values of the size and the signs of those that were seen."""
+        if self.kind == THRESHOLDS:
+            return self._near(rng, shape)
+        if self.kind != PEAKS:
+            return values.alike(rng, self.kind, shape, shadow)
+        peaks = _peaks(shape, self.seed, LONGEST)
+        normal = rng.standard_normal(shape)
+        return values.draw(
+            rng, shape, normal + peaks if (shadow < 0).any() else np.abs(normal) + np.abs(peaks)
+        )
+
+    def _near(self, rng: np.random.Generator, shape: tuple[int, ...]) -> Array:
+        """Values in the intervals, in turn; the draw of the next seed goes on where this one ends. With an
+        odd seed lines along a dimension are each in one interval, and so are their maxima and means.
+        """
+        along = self.seed // 2 % len(shape) if self.seed % 2 and shape else -1
+        lines = tuple(1 if dim == along else size for dim, size in enumerate(shape))
+        size = int(np.prod(lines))
+        places = rng.permutation((self.seed * size + np.arange(size)) % len(self.intervals))
+        turns = np.broadcast_to(places.reshape(lines), shape)
+        low, high = (np.array(ends)[turns] for ends in zip(*self.intervals, strict=True))
+        shadow = low + (high - low) * (0.25 + 0.5 * rng.random(shape))
+        return np.where(low == high, values.whole(low), values.draw(rng, shape, shadow))
 
 
 def largest(types: Sequence[TensorType]) -> int:
@@ -117,9 +158,9 @@ def largest(types: Sequence[TensorType]) -> int:
     return max((size for type in types for size in type.shape), default=0)
 
 
-def _peaks(type: TensorType, seed: int, period: int) -> NDArray[np.float64]:
+def _peaks(shape: tuple[int, ...], seed: int, period: int) -> NDArray[np.float64]:
     """High and low ones, each at one place in turn of so many along every dimension."""
-    places = np.indices(type.shape).sum(0) if type.rank else np.zeros((), np.int64)
+    places = np.indices(shape).sum(0) if shape else np.zeros((), np.int64)
     turns = (places + seed) % max(period, 2)
     return 16.0 * (turns == 0) - 16.0 * (turns == max(period, 2) // 2)
 

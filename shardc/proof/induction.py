@@ -133,7 +133,7 @@ class Leader:
         for iteration in (*chosen, found.count):
             rng = self.loops.rng(place, iteration)
             pairs = zip(note.entry, note.first, strict=True)
-            note.before.append([_like(rng, self.loops.draw.kind, *pair) for pair in pairs])
+            note.before.append([_like(rng, self.loops.draw, *pair) for pair in pairs])
             fresh = _with(carried, state, [[array] for array in note.before[-1]], found, iteration)
             if iteration == found.count:
                 self.done.add(node.id)
@@ -236,10 +236,10 @@ def _with(
     return [changed.get(number, value) for number, value in enumerate(carried)]
 
 
-def _like(rng: np.random.Generator, kind: str, entry: Array, first: Array) -> Array:
+def _like(rng: np.random.Generator, draw: Draw, entry: Array, first: Array) -> Array:
     """Random values of the size and the signs that a loop was seen to carry."""
     shadow = np.concatenate([entry["shadow"].reshape(-1), first["shadow"].reshape(-1)])
-    return values.alike(rng, kind, entry.shape, shadow)
+    return draw.like(rng, entry.shape, shadow)
 
 
 def _agrees(layouts: Sequence[Sharding | None], wanted: Sequence[Array], have: Sequence[Blocks]) -> bool:

@@ -170,7 +170,7 @@ class Lemmas:
             return rng.integers(0, 2, like.shape).astype(np.bool_)
         if not values.is_exact(like):
             raise NoLemma(place[0])
-        return values.alike(rng, self.draw.kind, like.shape, like["shadow"].reshape(-1))
+        return self.draw.like(rng, like.shape, like["shadow"].reshape(-1))
 
     def _rng(self, *place: object) -> np.random.Generator:
         return np.random.default_rng(self.draw.key("layer", *place))

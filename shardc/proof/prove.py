@@ -28,7 +28,7 @@ from shardc.proof.drawing import (
     sampled,
     wanted_of,
 )
-from shardc.proof.draws import NEGATIVE, Draw, one_way
+from shardc.proof.draws import NEGATIVE, THRESHOLDS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.failure import difference
@@ -39,6 +39,7 @@ from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import reduced
+from shardc.proof.thresholds import thresholds
 from shardc.proof.values import Beyond, DrawAgain
 from shardc.proof.verdict import Proof, Verdict
 from shardc.semantics.arrays import Array
@@ -118,10 +119,11 @@ def _attempt(
     if most is not None and once > most:
         raise _Large(beyond(f"{once:,} elements", most))
     kinds = KINDS if most is None or sampled(full) else SHORT
-    deciding = deciding_of(shapes, once, size, most)
+    near = thresholds(shapes.whole, shapes.local)
+    deciding = deciding_of(shapes, once, size, most, near)
     wanted = wanted_of(full, size) if most is None else len(kinds)
     budget = Budget(TIMES * max(once, LEAST) if most is None else SHORT_TIMES * most)
-    run = Run(shapes, full, wanted, kinds, deciding, budget=budget)
+    run = Run(shapes, full, wanted, kinds, deciding, budget=budget, intervals=near.intervals)
     if built is not None:
         run.layers, run.plan = built, _in_full(whole) if built.both_call else Plan()
         run.plan.layers = set()
@@ -165,14 +167,15 @@ def _incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:
 
 def _prove(run: Run, seed: int) -> Proof:
     for draw in draws_of(seed, run):
-        draw.divides = run.divides or draw.kind == "tied"
+        draw.divides = run.divides or not draw.uniform
         try:
             found = _once(run, draw)
             if found is not None and not draw.divides:
                 run.divides = True
-                found = _once(run, Draw(draw.seed, draw.kind, budget=run.budget))
+                found = _once(run, Draw(draw.seed, draw.kind, True, run.intervals, budget=run.budget))
         except DrawAgain as error:
             run.again.append(str(error))
+            run.wanted -= draw.kind == THRESHOLDS  # which are where it is hard to decide
             continue
         except Replan as change:
             if change.disagree and not draw.divides:

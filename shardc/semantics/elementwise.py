@@ -99,6 +99,13 @@ def atan2(lhs: Array, rhs: Array) -> Array:
     return np.arctan2(lhs, rhs)
 
 
+def complex_(real: Array, imaginary: Array) -> Array:
+    """Numbers of these parts, which may be infinite: 1j times an infinity has a NaN."""
+    result = np.empty(real.shape, np.result_type(real, np.complex64))
+    result.real, result.imag = real, imaginary
+    return result
+
+
 def round_nearest_afz(operand: Array) -> Array:
     """To the nearest integer, ties away from zero."""
     whole = np.trunc(operand)

@@ -1,7 +1,7 @@
 """The array functions by name: what emitted NumPy programs import.
 
-Operands first, attributes as keywords, under StableHLO's names. `slice_` and `absolute` are so called
-because Python has a slice and an abs.
+Operands first, attributes as keywords, under StableHLO's names. `slice_`, `complex_` and `absolute` are so
+called because Python has a slice, a complex and an abs.
 """
 
 from shardc.semantics.contraction import convolution, dot_general, einsum
@@ -10,6 +10,7 @@ from shardc.semantics.elementwise import (
     atan2,
     clamp,
     compare,
+    complex_,
     convert,
     count_leading_zeros,
     divide,
@@ -85,6 +86,7 @@ __all__ = [
     "cholesky",
     "clamp",
     "compare",
+    "complex_",
     "concatenate",
     "constant",
     "convert",

@@ -140,10 +140,6 @@ def _field(dtype: str) -> str:
     return "complex" if is_complex(dtype) else "real"
 
 
-def _complex(real: Expr, imaginary: Expr) -> Expr:
-    return binary("+", real, binary("*", raw("1j"), imaginary))
-
-
 def _rsqrt(value: Expr) -> Expr:
     return binary("/", raw("1.0"), call("np.sqrt", value))
 
@@ -161,7 +157,6 @@ def _compare_total(scope: Scope, node: Node) -> Expr:
 
 NUMPY.prints(hlo.abs_)(by_kind(_width, wide=function("np.abs"), narrow=_kernel(hlo.abs_)))
 NUMPY.prints(hlo.atan2)(by_kind(_field, real=function("np.arctan2"), complex=strict("ops.atan2")))
-NUMPY.prints(hlo.complex_)(elementwise(_complex))
 NUMPY.prints(hlo.compare)(comparison(_compare_total))
 NUMPY.prints(hlo.divide)(by_kind(exactness, inexact=operator("/"), exact=_kernel(hlo.divide)))
 NUMPY.prints(hlo.power)(by_kind(exactness, inexact=operator("**"), exact=_kernel(hlo.power)))

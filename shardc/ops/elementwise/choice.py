@@ -18,12 +18,6 @@ _X = TensorType((8, 4), "f32")
 _SCALAR = TensorType((), "f32")
 
 
-def _complex(real: Array, imaginary: Array) -> Array:
-    result = np.empty(real.shape, np.result_type(real, np.complex64))
-    result.real, result.imag = real, imaginary  # 1j times an infinity has a NaN
-    return result
-
-
 def _map(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     return [np.broadcast_to(bodies[0](*arrays)[0], op.results[0].shape)]
 
@@ -60,7 +54,7 @@ compare = structured(
 )
 complex_ = structured(
     "stablehlo.complex",
-    _complex,
+    kernels.complex_,
     rules.complex_of,
     types.complex_of,
     doc="`stablehlo.complex %re, %im : tensor<4xcomplex<f32>>`.",
@@ -68,7 +62,7 @@ complex_ = structured(
         ("lhs", "rhs"), format="operands attr-dict `:` custom<ComplexOpType>(type(operands), type(results))"
     ),
     example=of("stablehlo.complex", [_X, _X], _X.with_dtype("c64")),
-    spelling=Spelling(jax="lax.complex", strict=True),
+    spelling=Spelling(numpy="ops.complex_", jax="lax.complex", strict=True),
     work=COMPUTES,
 )
 convert = structured(

@@ -114,4 +114,4 @@ def _kernels() -> dict[str, tuple[OpDef, KernelMeaning]]:
 @cache
 def _elementwise() -> dict[str, OpDef]:
     named = {d.short: d for d in definitions() if d.has(Trait.ELEMENTWISE) and d.meaning is not None}
-    return {**named, "absolute": hlo.abs_}
+    return {**named, "absolute": hlo.abs_, "complex_": hlo.complex_}

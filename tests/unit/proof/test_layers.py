@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import cache
 from random import Random
 
+import numpy as np
 import pytest
 
 from shardc.compilation import lower
@@ -21,6 +22,7 @@ from shardc.options import Options
 from shardc.proof import prove as proving
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
+from shardc.proof.draws import LONGEST, PEAKS, Draw
 from shardc.proof.flat import copy_of, devices_region, inlined, with_region
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
@@ -151,6 +153,46 @@ def test_a_fault_in_all_layers_is_found(fault: str) -> None:
     name, change = FAULTS[fault]
     nodes = _nodes(local)
     nodes[:] = [change(node) if node.name == name else node for node in nodes]
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+MAXIMUM = """\
+    m{{i}} = max(x[:, 0:{}], axis=-1, keepdims=True)
+    x = x * 0.5 + (tanh(x @ u{{i}}) @ d{{i}}) * 0.5 - 0.25 * m{{i}}
+"""
+
+
+@pytest.mark.parametrize(("count", "layer"), [(4, 2), (14, 6)])
+def test_a_maximum_over_one_element_too_few_in_one_layer(count: int, layer: int) -> None:
+    right, wrong = (MAXIMUM.format(size) for size in (32, 31))
+    numbers = range(count)
+    body = "".join(right.format(i=i) for i in numbers)
+    fault = "".join((wrong if i == layer else right).format(i=i) for i in numbers)
+    text = _stack(count, right)
+    whole, _ = _compiled(text)
+    _, local = _compiled(text.replace(body, fault))
+    assert prove(whole, local).verdict is Verdict.DIFFERS
+
+
+@pytest.mark.parametrize("positive", [True, False])
+def test_what_layers_and_loops_take_has_peaks(positive: bool) -> None:
+    """In so many draws each place of a line has the greatest value; what was seen above zero stays there."""
+    greatest = set[int]()
+    for seed in range(LONGEST):
+        seen = np.array([2.0, 1.0 if positive else -1.0])
+        drawn = Draw(seed, PEAKS).like(np.random.default_rng(seed), (LONGEST,), seen)["shadow"]
+        greatest.add(int(np.argmax(np.abs(drawn))))
+        assert drawn.max() > 10 and bool((drawn > 0).all()) == positive
+    assert len(greatest) > LONGEST // 2
+
+
+def test_a_shift_that_is_one_off_in_one_layer() -> None:
+    def text(*shifts: int) -> str:
+        body = "".join(f"    x = ((x >> {shift}) ^ (x + w{i})) & 65535\n" for i, shift in enumerate(shifts))
+        weights = ", ".join(f"w{i}: u32[8@y]" for i, _ in enumerate(shifts))
+        return f"mesh m[y=4]\ndef f(x: u32[8@y], {weights}) -> u32[8@y]:\n{body}    return x\n"
+
+    whole, local = _compiled(text(5, 5, 5, 5))[0], _compiled(text(5, 5, 6, 5))[1]
     assert prove(whole, local).verdict is Verdict.DIFFERS
 
 

@@ -130,7 +130,7 @@ def reduce_scatter(it: Evaluation) -> Allocation:
     return Allocation(fresh(Buffer(whole), it.shape))
 
 
-allocates(hlo.complex_, hlo.logistic, hlo.rsqrt, group.silu, broadcasts=True)(with_copies(1))
+allocates(hlo.logistic, hlo.rsqrt, group.silu, broadcasts=True)(with_copies(1))
 allocates(hlo.divide, broadcasts=True)(operator("/"))
 allocates(hlo.concatenate, hlo.dynamic_update_slice, hlo.iota, hlo.pad)(row_major)
 allocates(group.mean, idiom.keepdims, idiom.put_layer)(row_major)
