@@ -16,7 +16,7 @@ import builtins
 import linecache
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
@@ -46,7 +46,9 @@ class Program:
     `mesh` is None where no mesh is used; `warnings` are those of the compilation, in order. `arguments` and
     `results` are the shardings of `main`'s tensors, None for each where there is no mesh; `interface` says
     which of them are one tuple, record or dict. `proof` is what was proved, or why nothing was, in a line;
-    None where nobody asked. The text is executed when one of its functions is first asked for.
+    None where nobody asked. `captured` are the arrays that `main` has as its first arguments already: those
+    on several devices that a JAX function used without being given them; `arguments` and `interface` count
+    them too. The text is executed when one of its functions is first asked for.
     """
 
     source: str
@@ -57,11 +59,13 @@ class Program:
     results: tuple[Sharding | None, ...] = field(default=(), repr=False)
     interface: Interface = field(default=Interface((), None), repr=False)
     proof: str | None = field(default=None, repr=False, compare=False)
+    captured: tuple[Any, ...] = field(default=(), repr=False, compare=False)
 
     @property
     def main(self) -> Callable[..., Any]:
         """The function of the global arrays, in the order of the program's parameters."""
-        return self.module.main
+        main = self.module.main
+        return partial(main, *self.captured) if self.captured else main
 
     @property
     def device_main(self) -> Callable[..., Any]:

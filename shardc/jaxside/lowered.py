@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from dataclasses import replace as changed
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jax.sharding import Mesh as JaxMesh
@@ -39,7 +39,6 @@ class Lowered:
     mlir: what JAX lowered the function to. program: what shardc made of it. results: the tree of the results'
     types. The program runs on the devices of the first of `known` meshes that fits it. own_rules: the
     operations of JAX in the function with derivatives of their own, which the program's text does not tell.
-    captured: the arrays that the program takes before its arguments.
     """
 
     mlir: str
@@ -48,7 +47,6 @@ class Lowered:
     options: Options
     known: tuple[AnyMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
-    captured: tuple[Any, ...] = field(default=(), repr=False)
     stage: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
@@ -129,7 +127,7 @@ class Lowered:
     @property
     def in_shardings(self) -> tuple[NamedSharding | None, ...]:
         """Where the leaves of the arguments lie."""
-        return tuple(map(self._named, self.program.arguments[len(self.captured) :]))
+        return tuple(map(self._named, self.program.arguments[len(self.program.captured) :]))
 
     @property
     def out_shardings(self) -> Any:
@@ -165,14 +163,18 @@ class Lowered:
     def run(self) -> Callable[..., Any]:
         """The emitted program's `main` of the function's arguments, on the devices of the user's mesh."""
         main = own_main(self.program)
+        self.stay_on_devices()
+        return main
+
+    def stay_on_devices(self) -> None:
+        """From now on the program runs on `device_mesh`; by itself it runs on the first devices there are."""
         mesh = self.device_mesh
         setattr(self.program.module, "mesh", lambda: mesh)
-        return partial(main, *self.captured) if self.captured else main
 
     def nested(self, leaves: Sequence[Any]) -> list[Any]:
         """The arguments of `run` that have these leaves."""
-        every = [*self.captured, *leaves]
-        return list(arguments_of(self.program.interface, every))[len(self.captured) :]
+        every = [*self.program.captured, *leaves]
+        return list(arguments_of(self.program.interface, every))[len(self.program.captured) :]
 
     def staged_by(self, stage: Callable[[], Any]) -> Lowered:
         """The same, with what makes `emitted`."""
@@ -219,10 +221,10 @@ def lowered(
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    program = api.compile(text, chosen, prove=prove)
+    program = changed(api.compile(text, chosen, prove=prove), captured=captured)
     if host.functions:
         program.module.host_functions.update(host.functions)
-    return Lowered(text, program, traced.out_info, chosen, found, own_rules, captured)
+    return Lowered(text, program, traced.out_info, chosen, found, own_rules)
 
 
 _OWN_RULES = ("custom_jvp", "custom_vjp", "stop_gradient")

@@ -35,6 +35,33 @@ def test_captured_arrays_stay_split(pod, draw):
     )
 
 
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+@pytest.mark.parametrize("order", [1, -1])
+def test_from_jax_takes_captured_arrays_first(pod, draw, target, order):
+    mesh = Mesh(pod.mesh.devices[::order, ::order], pod.mesh.axis_names, axis_types=pod.mesh.axis_types)
+    w, b = jax.device_put(draw(16, 32), NamedSharding(mesh, P(None, "model"))), draw(32)
+    x, rows = draw(8, 16), NamedSharding(mesh, P("data"))
+
+    def layer(x):
+        return jnp.tanh(x @ w + b)
+
+    program = shardc.from_jax(layer, x, in_shardings=rows, target=target)
+    same(program.main(x), layer(x))
+    (captured,) = program.captured
+    assert captured is w
+    assert "def main(w, x):" in program.source
+    assert [name for name, _ in program.interface.parameters] == ["w", "x"]
+    same(program.module.main(w, x), layer(x))
+
+
+def test_other_captured_arrays_are_constants_of_from_jax(draw):
+    w = jnp.asarray(draw(3))
+    program = shardc.from_jax(lambda x: x * w, draw(4, 3))
+    assert program.captured == ()
+    assert "def main(x):" in program.source
+    same(program.main(draw(4, 3)), draw(4, 3) * w)
+
+
 def test_explicit_meshes_inside_other_transformations(pod, draw):
     """The mesh of the traced function around has no devices."""
     compiled, x = shardc.jit(jnp.sin), jax.device_put(draw(8, 16), NamedSharding(pod.explicit, P("data")))
