@@ -15,7 +15,6 @@ from shardc.planning.program.building import network
 from shardc.planning.program.choices import Every, every
 from shardc.planning.program.exact import atoms_of_program
 from shardc.planning.program.listing import TooMany
-from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import take_cheapest
 from shardc.planning.program.variables import Variable
@@ -31,7 +30,7 @@ def by_axis(problem: Problem) -> None:
     """Change the problem's choices for those of a better plan."""
     try:
         atoms, finer = atoms_of_program(problem)
-        prices, idle, work = Prices(finer, problem.rates), 0, WORK
+        prices, idle, work = problem.prices(finer), 0, WORK
         names = [name for name, size in problem.mesh.axes if size > 1]
         for turn in range(TURNS * len(names)):
             before = problem.total()

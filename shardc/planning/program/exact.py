@@ -17,7 +17,6 @@ from shardc.planning.program.descent import settle
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
 from shardc.planning.program.nothing_cheaper import nothing_cheaper
-from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.variables import Proof
@@ -69,7 +68,7 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
         choices = every(problem, atoms, ASSIGNMENTS)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
-    net = network(problem, choices, Prices(finer, problem.rates), limit, RELAXED)
+    net = network(problem, choices, problem.prices(finer), limit, RELAXED)
     return net if len(net.integral) <= RELAXED else None
 
 

@@ -17,7 +17,6 @@ from shardc.planning.program.choices import Every, every
 from shardc.planning.program.exact import atoms_of_program
 from shardc.planning.program.highs import minimum
 from shardc.planning.program.listing import TooMany
-from shardc.planning.program.prices import Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Proof, Variable
 
@@ -35,7 +34,7 @@ def proof(problem: Problem) -> Proof | None:
         choices = every(problem, atoms, ASSIGNMENTS)
     except (TooMany, LayoutError):
         return None
-    windows, prices = list(_windows(choices)), Prices(finer, problem.rates)
+    windows, prices = list(_windows(choices)), problem.prices(finer)
     ticks = solved = columns = 0
     for window, values in zip(windows, _payers(problem, windows), strict=True):
         if columns > WORK:

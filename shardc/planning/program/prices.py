@@ -12,7 +12,7 @@ from shardc.layout import Sharding
 from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.atoms import refine
-from shardc.planning.reshard.distances import AxisAtoms, distances
+from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
 from shardc.planning.solvers import Matrix
 
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
@@ -25,8 +25,8 @@ class Prices:
 
     def __init__(self, atoms: AxisAtoms, rates: Rates) -> None:
         self.atoms, self.rates = atoms, rates
-        self.fine = list(atoms) == refine(atoms)
-        """Whether no collective cuts an axis further."""
+        self.fine = list(atoms) == refine(atoms) and len(atoms) <= FEW
+        """Whether no collective cuts an axis further, and all of them are looked at."""
         self.changes = 0
         """How many prices turned out to be others than they were taken to be."""
         self.known: dict[Key, Price] = {}

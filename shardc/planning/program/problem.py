@@ -15,10 +15,12 @@ from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
+from shardc.planning.reshard.distances import AxisAtoms
 
 
 @dataclass
@@ -51,6 +53,7 @@ class Problem:
     )
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
+    priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices], init=False)
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
@@ -67,6 +70,12 @@ class Problem:
     places_of: dict[int, dict[Variable, list[int]]] = field(
         default_factory=dict[int, "dict[Variable, list[int]]"], init=False
     )
+
+    def prices(self, atoms: AxisAtoms) -> Prices:
+        """What reshards cost with axes cut so: what one program has found exactly, the next one knows."""
+        if atoms not in self.priced:
+            self.priced[atoms] = Prices(atoms, self.rates)
+        return self.priced[atoms]
 
     def layout(self, value: int) -> Sharding:
         """The layout that propagation gave a value; whole where it gave none."""

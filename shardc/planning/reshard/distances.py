@@ -20,6 +20,8 @@ from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.planning.reshard.atoms import refine
+from shardc.planning.reshard.estimate import Estimate
+from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.ways import STEP, Ways
@@ -28,20 +30,35 @@ from shardc.planning.solvers import Matrix
 AxisAtoms = tuple[Axis, ...]
 
 
+FEW = 4
+"""Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
+
+
 @dataclass(frozen=True)
 class Distances:
     """What reshards cost between the layouts of tensors of one rank, on a mesh cut into `atoms`."""
 
     atoms: AxisAtoms
-    index: dict[AtomLayout, int] = field(repr=False)
-    ways: Ways = field(repr=False)
+    rank: int
     known: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
+    masks: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
+
+    @cached_property
+    def ways(self) -> Ways:
+        """All collectives; for at most FEW atoms."""
+        return all_ways(tuple(atom.size for atom in self.atoms), self.rank)
 
     def table(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """Bytes and collectives of plans that a program would use, or less, from each of some layouts to each
-        of others."""
+        of others.
+
+        Of more than FEW atoms only those move that one of the two layouts names, as planner.py has it; where
+        these are more than FEW, too, estimate.py says what is left at least.
+        """
+        if len(self.atoms) > FEW:
+            return self._by_atoms(type, sources, targets)
         lengths = self.ways.paths.between(*self.numbers(sources, targets))
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
@@ -56,11 +73,47 @@ class Distances:
     def _number(self, sharding: Sharding) -> int:
         known = self.known.get(sharding)
         if known is None:
-            number = {atom: i for i, atom in enumerate(self.atoms)}
-            dims = tuple(tuple(number[a] for a in split(dim.axes, self.atoms)) for dim in sharding.dims)
-            partial = tuple(sorted(number[a] for a in split(sharding.unreduced, self.atoms)))
-            known = self.known[sharding] = self.index[AtomLayout(dims, partial)]
+            known = self.known[sharding] = self.ways.index[self._layout(sharding)]
         return known
+
+    def _layout(self, sharding: Sharding) -> AtomLayout:
+        number = {atom: i for i, atom in enumerate(self.atoms)}
+        dims = tuple(tuple(number[a] for a in split(dim.axes, self.atoms)) for dim in sharding.dims)
+        return AtomLayout(dims, tuple(sorted(number[a] for a in split(sharding.unreduced, self.atoms))))
+
+    def _by_atoms(
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+    ) -> tuple[Matrix, Matrix]:
+        named = [np.array([self._mask(at) for at in each], dtype=np.int64) for each in (sources, targets)]
+        pairs = named[0][:, None] | named[1]
+        bytes, steps = np.zeros(pairs.shape), np.zeros(pairs.shape)
+        for mask in np.unique(pairs).tolist():
+            rows, columns = (np.flatnonzero((each & ~mask) == 0) for each in named)
+            atoms = sorted(
+                (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size
+            )
+            part = distances((*atoms,), self.rank)
+            table = part.table if len(atoms) <= FEW else part.estimates
+            found = table(type, [sources[i] for i in rows.tolist()], [targets[i] for i in columns.tolist()])
+            here, inside = pairs == mask, np.ix_(rows, columns)
+            for whole, some in zip((bytes, steps), found, strict=True):
+                whole[here] = some[here[inside]]
+        return bytes, steps
+
+    def _mask(self, sharding: Sharding) -> int:
+        known = self.masks.get(sharding)
+        if known is None:
+            known = self.masks[sharding] = sum(1 << atom for atom in self._layout(sharding).used())
+        return known
+
+    def estimates(
+        self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
+    ) -> tuple[Matrix, Matrix]:
+        """What table() gives, or less: what the worst-placed device lacks."""
+        sizes = tuple(atom.size for atom in self.atoms)
+        ends = [[self._layout(at) for at in each] for each in (sources, targets)]
+        left = np.array([[_left(sizes, source, target) for target in ends[1]] for source in ends[0]])
+        return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
 
 
 class _AllWays(Space):
@@ -74,12 +127,30 @@ class _AllWays(Space):
 @lru_cache(maxsize=256)
 def distances(atoms: AxisAtoms, rank: int) -> Distances:
     """The shortest paths for a mesh whose axes are cut into `atoms`."""
-    parts = prod(atom.size for atom in atoms)
-    nothing: tuple[tuple[int, ...], ...] = ((),) * rank
-    goal = AtomLayout(nothing, tuple(range(len(atoms))))
-    space = _AllWays((parts,) * rank, parts, tuple(atom.size for atom in atoms), AtomLayout(nothing), goal)
-    found = layouts(len(atoms), rank)
-    return Distances(atoms, {layout: i for i, layout in enumerate(found)}, Ways(space, found))
+    return Distances(atoms, rank)
+
+
+@lru_cache(maxsize=256)
+def all_ways(sizes: tuple[int, ...], rank: int) -> Ways:
+    """Between all layouts of one rank, of a tensor that atoms of these sizes divide everywhere."""
+    goal = AtomLayout(((),) * rank, tuple(range(len(sizes))))
+    return Ways(
+        _AllWays(*_even(sizes, rank), sizes, AtomLayout(((),) * rank), goal), layouts(len(sizes), rank)
+    )
+
+
+@lru_cache(maxsize=1 << 20)
+def _left(sizes: tuple[int, ...], source: AtomLayout, target: AtomLayout) -> tuple[float, int]:
+    """Bytes as a part of the tensor's, and collectives, that every way from one layout to another has."""
+    shape, whole = _even(sizes, len(source.dims))
+    space = Space(shape, whole, sizes, source, target)
+    left = Estimate(space).left(SearchState(source))
+    return left.bytes / (whole * prod(shape)), left.collectives
+
+
+def _even(sizes: tuple[int, ...], rank: int) -> tuple[tuple[int, ...], int]:
+    """The shape of a tensor that everything divides, and as many bytes of an element."""
+    return (prod(sizes),) * rank, prod(sizes)
 
 
 MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole

@@ -83,6 +83,7 @@ class Ways:
 
     def __init__(self, space: Space, found: list[AtomLayout]) -> None:
         self.space, self.found = space, found
+        self.index = {layout: number for number, layout in enumerate(found)}
         self.whole = space.itemsize * prod(space.shape)
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
@@ -90,7 +91,7 @@ class Ways:
 
     @cached_property
     def collectives(self) -> Collectives:
-        images, index = self.paths.images, {layout: i for i, layout in enumerate(self.found)}
+        images, index = self.paths.images, self.index
         known: dict[SearchState, dict[AtomLayout, int]] = {}
         parts: list[tuple[Numbers, Numbers, Vector, Numbers]] = []
         for start in np.unique(self.paths.first).tolist():

@@ -17,7 +17,7 @@ MACHINES = ("h100-infiniband", "tpu-v5e", "tpu-v4p", "laptop")
 
 
 def shardings(mesh, atoms, rank):
-    for layout in distances(atoms, rank).index:
+    for layout in distances(atoms, rank).ways.index:
         dims = tuple(Dim(tuple(atoms[a] for a in dim)) for dim in layout.dims)
         yield Sharding(mesh, dims, unreduced=tuple(atoms[a] for a in layout.partial))
 
