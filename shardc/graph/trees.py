@@ -69,7 +69,7 @@ def flat(parameters: Iterable[str], results: int) -> Interface:
 
 
 def of_processes(interface: Interface | None) -> Interface | None:
-    """The interface of a program for processes; None, which is one of tensors, if an argument has a part without.
+    """What programs for processes take and give: tensors (None) if an argument has a part without any.
 
     Such a program is called with a tree made from the names of its tensors.
     """
