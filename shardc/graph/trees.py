@@ -68,10 +68,13 @@ def flat(parameters: Iterable[str], results: int) -> Interface:
     return Interface(tuple((name, None) for name in parameters), given)
 
 
-def without_dicts(interface: Interface | None) -> Interface | None:
-    """The interface; None, which is one of tensors, if a dict is in it: some programs take none."""
-    trees = (interface.arguments, interface.results) if interface else ()
-    return None if any(branch.is_dict for tree in trees for branch in branches(tree)) else interface
+def of_processes(interface: Interface | None) -> Interface | None:
+    """What programs for processes take and give: tensors (None) if an argument has a part without any.
+
+    Such a program is called with a tree made from the names of its tensors.
+    """
+    given = interface.arguments.items if interface else ()
+    return None if any(not branch.items for tree in given for branch in branches(tree)) else interface
 
 
 def leaf_count(tree: Tree) -> int:

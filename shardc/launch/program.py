@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,6 +23,9 @@ from shardc.layout import Mesh
 from shardc.runtime import P, sharding_of
 from shardc.runtime.trees import leaves
 
+_KEY = re.compile(r'\["(?:[^"\\]|\\.)*"\]')
+_FIRST = re.compile(rf"\.?\w+|{_KEY.pattern}")
+"""What the names of arrays in trees consist of: layer, .up, .0 and ["up"]."""
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
 
 
@@ -61,13 +65,12 @@ def placed(table: Mapping[str, Any], mesh: Mesh | None) -> dict[str, Placed]:
 def inputs_of(path: str | None, layouts: Mapping[str, Placed], devices: Iterable[int]) -> Blocks:
     """The blocks of some devices, from files or, without a path, random ones, the same in every run.
 
-    What is layer.up here may be layer_up in a file.
+    What is layer.up here may be layer_up in a file, and what is layer["up"] either.
     """
     if path is not None:
         checkpoint = open_checkpoint(path)
         stored = {
-            name: next((n for n in (name, name.replace(".", "_")) if n in checkpoint.arrays), name)
-            for name in layouts
+            name: next((n for n in _names_in_files(name) if n in checkpoint.arrays), name) for name in layouts
         }
         blocks = load(checkpoint, {stored[name]: layout for name, layout in layouts.items()}, devices)
         return {name: blocks[stored[name]] for name in layouts}
@@ -94,12 +97,31 @@ def _random(number: int, layout: Placed, device: int) -> np.ndarray[Any, Any]:
 
 
 def arguments_of(arrays: Mapping[str, Any]) -> list[Any]:
-    """What main_local is called with: layer.up and layer.down make one tuple."""
+    """What main_local is called with: layer.up and layer.down make one tuple, layer["up"] is in a dict."""
+    return list(_grouped(arrays).values())
+
+
+def _grouped(arrays: Mapping[str, Any]) -> dict[str, Any]:
+    """The tree of the arrays whose names begin alike, by how they begin."""
     groups: dict[str, dict[str, Any]] = {}
     for name, array in arrays.items():
-        first, _, rest = name.partition(".")
-        groups.setdefault(first, {})[rest] = array
-    return [items[""] if "" in items else tuple(arguments_of(items)) for items in groups.values()]
+        first = _FIRST.match(name)
+        place = len(name) if first is None else first.end()
+        groups.setdefault(name[:place], {})[name[place:]] = array
+    return {first: items[""] if "" in items else _tree(items) for first, items in groups.items()}
+
+
+def _tree(arrays: Mapping[str, Any]) -> tuple[Any, ...] | dict[str, Any]:
+    found = _grouped(arrays)
+    if not all(_KEY.fullmatch(first) for first in found):
+        return tuple(found.values())
+    return {ast.literal_eval(first[1:-1]): item for first, item in found.items()}
+
+
+def _names_in_files(name: str) -> list[str]:
+    """What an argument may be called in a file: layer["up"], layer.up, layer_up."""
+    plain = _KEY.sub(lambda key: f".{ast.literal_eval(key[0][1:-1])}", name)
+    return [name, plain, plain.replace(".", "_")]
 
 
 def results_of(found: object, names: Iterable[str]) -> dict[str, Any]:

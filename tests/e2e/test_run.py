@@ -98,6 +98,41 @@ def folders(tmp_path: Path) -> list[str]:
     return ["one", "two"]
 
 
+TREES = """
+module = load_program(sys.argv[1])
+rng = np.random.default_rng(0)
+b, w, x = (rng.random(shape).astype(np.float32) for shape in ((8,), (4, 8), (8, 4)))
+p = {"layers": [{"w": w}], "b": b}
+h = x @ w + b
+rows = local(module, *module.PARAMS["x"])[0]
+own = slice(rows * who(), rows * (who() + 1))
+for main, given in ((module.main_local, x[own]),) + ((module.main, x),) * MPI_TOO:
+    made, total = main(p, given)
+    assert list(made) == ["h", "p"] and list(made["p"]) == ["b"], made
+    part = np.concatenate(blocks_of(made["h"]))
+    assert np.allclose(part, h if main is module.main else h[own], rtol=1e-5)
+    assert np.allclose(blocks_of(made["p"]["b"])[0], h.sum(axis=0), rtol=1e-5)
+    assert np.allclose(blocks_of(total)[0], h.sum(), rtol=1e-5)
+print("right", flush=True)
+"""
+
+
+def test_dict_trees(kind: list[str], tmp_path: Path):
+    path = Path(__file__).parent / "programs/dict_trees.mlir"
+    out = emitted(path, kind, tmp_path)
+    blocks_of = (
+        "MPI_TOO = 1\nblocks_of = lambda x: [np.asarray(x)]\n"
+        if kind == MPI
+        else "MPI_TOO = 0\nblocks_of = lambda x: [np.asarray(s.data) for s in x.addressable_shards]\n"
+    )
+    done = command("run", script(kind, tmp_path, blocks_of + TREES), *kind, "--", str(out))
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("right") == int(kind[1])
+    loaded = command("run", str(path), *kind)
+    assert loaded.returncode == 0, loaded.stderr
+    assert loaded.stdout.startswith("[0] result0: f32[8, 8] on ")
+
+
 WRONG_BLOCKS = """
 module = load_program(sys.argv[1])
 number = who()
@@ -138,7 +173,10 @@ def local(module, shape, dtype, spec):
 def emitted(program: Path, kind: list[str], folder: Path) -> Path:
     target = "mpi" if "--mpi" in kind else "jax"
     out = folder / "out.py"
-    text = shardc.compile(program.read_text(), target=target, process_data=target == "jax").source
+    language = "mlir" if program.suffix == ".mlir" else "shard"
+    text = shardc.compile(
+        program.read_text(), target=target, language=language, process_data=target == "jax"
+    ).source
     out.write_text(text)
     return out
 

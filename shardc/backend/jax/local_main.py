@@ -11,7 +11,6 @@ from shardc.backend.python import main_lines, records
 from shardc.backend.python.carried import below_mark
 from shardc.backend.python.expressions import Expr, call, integers, name, raw
 from shardc.backend.python.mesh_text import spec
-from shardc.backend.python.names import quoted
 from shardc.backend.python.writer import Writer
 
 FUNCTIONS = below_mark("shardc.backend.jax", "process_data.py")
@@ -55,5 +54,5 @@ def _table(writer: Writer, title: str, program: PerDeviceProgram, arrays: tuple[
         for array in arrays:
             words = TARGET.dtype(array.type.dtype), spec(program.mesh, array.sharding)
             fields = integers(array.type.shape), *map(raw, words)
-            writer.statement(f"{quoted(records.key_of(array.name))}: ", Expr("(", fields, "),"))
+            writer.statement(f"{records.table_key(array.name)}: ", Expr("(", fields, "),"))
     writer.line("}")

@@ -44,7 +44,7 @@ def emit(graph: Graph, process_data: bool = False, comments: str = "brief") -> s
     """
     program = interface.read(graph)
     if process_data and program.mesh is not None:
-        program = interface.read(graph, dicts=False)
+        program = interface.read(graph, processes=True)
     program = with_draws(program, draws.is_own)
     writer = Writer()
     records.define_classes(writer, program.interface, "jax.Array")

@@ -111,15 +111,19 @@ def run(comm, arguments):
 
 
 def leaves(tree):
-    """What tuples of tuples consist of, in order."""
+    """What tuples and dicts consist of, in order: dicts in that of their keys."""
+    if isinstance(tree, dict):
+        tree = tuple(tree[key] for key in sorted(tree))
     return [leaf for item in tree for leaf in leaves(item)] if isinstance(tree, tuple) else [tree]
 
 
 def like(tree, items):
-    """The same tuples and records of other leaves."""
+    """The same tuples, records and dicts of other leaves."""
     rest = iter(items)
 
     def made(part):
+        if isinstance(part, dict):
+            return {key: made(part[key]) for key in sorted(part)}
         if not isinstance(part, tuple):
             return next(rest)
         own = map(made, part)

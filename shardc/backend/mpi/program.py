@@ -39,7 +39,7 @@ PRELUDE = "\n\n".join(below_mark("shardc.backend.mpi", file) for file in ("prelu
 
 def emit(graph: Graph, comments: str = "brief") -> str:
     """The MPI program of a local module; `comments` are those of shardc.Options."""
-    program = interface.read(graph, dicts=False)
+    program = interface.read(graph, processes=True)
     writer = Writer()
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
@@ -112,7 +112,7 @@ def _table(writer: Writer, title: str, arrays: list[tuple[Array, list[Expr]]]) -
     """PARAMS = { "x": ((32, 64), np.float32, ("data", None)), … }"""
     with writer.indented(f"{title} = {{"):
         for array, fields in arrays:
-            writer.statement(f"{quoted(records.key_of(array.name))}: ", Expr("(", tuple(fields), "),"))
+            writer.statement(f"{records.table_key(array.name)}: ", Expr("(", tuple(fields), "),"))
     writer.line("}")
 
 

@@ -10,17 +10,17 @@ from shardc.backend.python.mesh_text import spec
 from shardc.backend.python.names import Names
 from shardc.backend.python.records import leaf_places, python_interface
 from shardc.graph import Graph
-from shardc.graph.trees import flat, without_dicts
+from shardc.graph.trees import flat, of_processes
 
 
-def read(graph: Graph, records: bool = True, dicts: bool = True) -> PerDeviceProgram:
+def read(graph: Graph, records: bool = True, processes: bool = False) -> PerDeviceProgram:
     """The parts of a local module, its parameters and results under Python names.
 
-    Without `records` it takes and gives tensors only; without `dicts` too, if it has any.
+    Without `records` it takes and gives tensors only; for `processes` too, if an argument has a part without.
     """
     program = per_device.read(graph)
     names = Names()
-    said = (program.interface if dicts else without_dicts(program.interface)) if records else None
+    said = (of_processes(program.interface) if processes else program.interface) if records else None
     taken = said or flat((p.name for p in program.params), len(program.results))
     interface = python_interface(taken, names)
     places = [place for param, tree in interface.parameters for place in leaf_places(tree, param)]

@@ -7,6 +7,7 @@ class Layer(NamedTuple):            def main(x, layer):
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from keyword import iskeyword
@@ -17,6 +18,8 @@ from shardc.backend.python.writer import Writer, paragraphs
 from shardc.graph.trees import Branch, Interface, Tree, branches
 
 IMPORT = "from typing import NamedTuple"
+_NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\[(\d+)\]')
+"""[0], outside of a key's quotes."""
 
 
 def python_interface(interface: Interface, names: Names) -> Interface:
@@ -90,8 +93,14 @@ def leaf_places(tree: Tree, variable: str) -> list[str]:
 
 
 def key_of(place: str) -> str:
-    """What a leaf is called in tables and files: pair.0 for pair[0]."""
-    return place.replace("[", ".").replace("]", "")
+    """What a leaf is called in tables: pair.0 for pair[0]; params["w"] as it is."""
+    return _NUMBER.sub(lambda found: f".{found[1]}" if found[1] else found[0], place)
+
+
+def table_key(place: str) -> str:
+    """`key_of` as a string of a program."""
+    key = key_of(place)
+    return repr(key) if '"' in key else quoted(key)
 
 
 def _walk(branch: Branch, variable: str) -> Iterator[tuple[str, Tree]]:

@@ -8,13 +8,26 @@ x = layer(comm, x, w2)     ->     %2 = func.call @layer(%x, %w1)
 from __future__ import annotations
 
 import ast
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardc.ops import func
 from shardc.proof.reading.recorded import Recorded, Recorder
 from shardc.proof.values import Beyond
+
+
+def reached(functions: Sequence[ast.FunctionDef], name: str) -> frozenset[str]:
+    """The name, and those that its function names, and so on."""
+    names: dict[str, set[str]] = defaultdict(set)
+    for function in functions:
+        names[function.name] |= {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+    found, rest = {name}, [name]
+    while rest:
+        new = names[rest.pop()] - found
+        found |= new
+        rest += new
+    return frozenset(found)
 
 
 def called_often(functions: Sequence[ast.stmt]) -> list[str]:

@@ -22,9 +22,9 @@ from shardc.diagnostics import ShardcError, register_source
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
-from shardc.graph.trees import arguments_of, without_dicts
+from shardc.graph.trees import arguments_of, of_processes
 from shardc.proof.reading.along_axes import along_axes
-from shardc.proof.reading.functions import called_often
+from shardc.proof.reading.functions import called_often, reached
 from shardc.proof.reading.records import records_of
 from shardc.proof.values import Beyond, Refused
 
@@ -34,9 +34,6 @@ FILE = "the emitted text"
 MOST_DEVICES = 1 << 20
 
 _WIDE = "jax.config.update('jax_enable_x64', True)"
-_NOT_TRACED = {"emulate_devices", "main_local"}
-"""Functions beside the program: they start devices, and move what processes hold."""
-
 _BUILTINS = {
     name: getattr(builtins, name)
     for name in ("complex", "float", "len", "range", "tuple", "zip", "RuntimeError")
@@ -81,7 +78,7 @@ def read_back(text: str, whole: Graph) -> Graph:
     wide = any(isinstance(node, ast.Expr) and ast.unparse(node) == _WIDE for node in tree.body)
     types, interface = whole.types(whole.main.body.args), whole.main.interface
     if any(isinstance(node, ast.FunctionDef) and node.name == "main_local" for node in tree.body):
-        interface = without_dicts(interface)
+        interface = of_processes(interface)
     with jax.enable_x64(wide):
         given = arguments_of(interface, [jax.ShapeDtypeStruct(t.shape, t.numpy) for t in types])
         lowered = _lowered(_functions(tree), given, records_of(tree.body))
@@ -94,10 +91,13 @@ def read_back(text: str, whole: Graph) -> Graph:
 
 
 def _functions(tree: ast.Module) -> ast.Module:
-    """The functions that are traced. Raises Beyond for names that lead out of what they are given."""
-    functions = [
-        node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name not in _NOT_TRACED
-    ]
+    """The functions that are traced: main, and those that it names, by way of others too. What starts
+    devices or moves what processes hold is beside the program.
+
+    Raises Beyond for names that lead out of what they are given.
+    """
+    named = reached([node for node in tree.body if isinstance(node, ast.FunctionDef)], "main")
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name in named]
     for node in (inner for function in functions for inner in ast.walk(function)):
         names = [getattr(node, key) for key in ("attr", "id", "name", "arg") if hasattr(node, key)]
         if any(isinstance(name, str) and name.startswith("__") for name in names):

@@ -15,7 +15,7 @@ from shardc.backend.mpi.program import PRELUDE, carried_with
 from shardc.backend.mpi.target import TARGET
 from shardc.backend.python.carried import defined
 from shardc.graph import Graph, TensorType, walk
-from shardc.graph.trees import without_dicts
+from shardc.graph.trees import of_processes
 from shardc.ops import spmd
 from shardc.proof.reading.device_names import emulation
 from shardc.proof.reading.numpy_text import Names, read_functions
@@ -55,7 +55,7 @@ def read_back(text: str, whole: Graph) -> Graph:
 
     if tables["AXES"]:
         _check_arguments(tables, inside)
-    graph = read_functions(functions, names, whole, without_dicts(whole.main.interface))
+    graph = read_functions(functions, names, whole, of_processes(whole.main.interface))
     _check_groups(graph, {names_of(axes) for axes in tables["GROUPS"]})
     return graph
 

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given as drawn
+from hypothesis import strategies as st
 
 import shardc
+from shardc.backend.python.records import leaf_places, table_key
 from shardc.cli.shardc import main as command
 from shardc.compilation import emit
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.trees import INTERFACE
 from shardc.frontend.read import read
+from shardc.graph.trees import Branch
 from shardc.launch.program import arguments_of, inputs_of, load_program, placed
 from shardc.options import Options
 from shardc.runtime.trees import leaves
 from tests.tolerance import assert_near
 
 NESTED = (Path(__file__).parents[2] / "e2e/programs/nested_records.shard").read_text()
+DICTS = (Path(__file__).parents[2] / "e2e/programs/dict_trees.mlir").read_text()
 PLAIN = """
 record Layer:
     up: f32[4, 8]
@@ -117,3 +123,29 @@ def test_a_process_loads_what_main_local_takes(dot: str, tmp_path: Path):
     (first_up, _), (scale, (_, down)), (layers_up, _) = model
     assert [one.shape for one in (first_up, scale, down, layers_up)] == [(16, 8), (16,), (8, 16), (3, 16, 8)]
     assert len(leaves((x, model, two))) == len(layouts)
+
+
+@pytest.mark.parametrize("names", [["p.b", "p.layers.0.w", "x"], ["p_b", "p_layers_0_w", "x"], None])
+@pytest.mark.parametrize("target", ["mpi", "jax"])
+def test_dicts_are_what_a_process_loads(target: str, names: list[str] | None, tmp_path: Path):
+    pytest.importorskip("mpi4py" if target == "mpi" else "jax")
+    text = shardc.compile(DICTS, language="mlir", target=target, process_data=target == "jax").source
+    assert "def main_local(p, x):" in text
+    (tmp_path / "program.py").write_text(text)
+    module = load_program(str(tmp_path / "program.py"))
+    assert list(module.PARAMS) == ['p["b"]', 'p["layers"].0["w"]', "x"]
+    layouts = placed(module.PARAMS, None)
+    shapes = (8,), (4, 8), (8, 4)
+    held: dict[str, Any] = dict(zip(names or module.PARAMS, tensors(*shapes), strict=True))
+    np.savez(tmp_path / "in.npz", **held)
+    blocks = inputs_of(str(tmp_path / "in.npz"), layouts, [0])
+    p, x = arguments_of({name: block[0] for name, block in blocks.items()})
+    assert p.keys() == {"b", "layers"} and p["b"].shape == (8,) and x.shape == (8, 4)
+    assert [layer["w"].shape for layer in p["layers"]] == [(4, 8)]
+
+
+@drawn(st.lists(st.text(max_size=6), min_size=1, max_size=4, unique=True))
+def test_any_key_of_a_dict_is_in_the_names_of_tables(keys: list[str]):
+    places = leaf_places(Branch((None,) * len(keys), "", tuple(keys)), "p")
+    table = ast.literal_eval(f"{{{', '.join(f'{table_key(place)}: {i}' for i, place in enumerate(places))}}}")
+    assert arguments_of(table) == [{key: i for i, key in enumerate(keys)}]

@@ -140,12 +140,16 @@ def test_functions_of_tensors_have_none():
 
 @pytest.mark.parametrize(("target", "process_data"), [("mpi", False), ("jax", True)])
 @pytest.mark.parametrize("devices", [None, 2])
-def test_programs_of_processes_take_tensors(target: str, process_data: bool, devices: int | None):
+@pytest.mark.parametrize("empty", [False, True])
+def test_programs_of_processes_take_trees(target: str, process_data: bool, devices: int | None, empty: bool):
+    """Those without arrays in a part are taken apart: nothing in the names of arrays tells that part."""
     mesh = devices and jax.make_mesh((devices,), ("d",), axis_types=(jax.sharding.AxisType.Auto,))
     way = mesh and jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("d"))
-    text = lower(lambda p, x: {"y": p["w"] + x}, {"w": array(2)}, array(2), in_shardings=(None, way))
+    parts = {"z": (array(2), None, array(2))} if empty else {}
+    text = lower(lambda p, x: {"y": p["w"] + x}, {"w": array(2), **parts}, array(2), in_shardings=(None, way))
     program = shardc.compile(text, target=target, process_data=process_data, prove=True)
-    taken = "p, x" if target == "jax" and devices is None else "p_w, x"
+    flat = "p_w, p_z_0, p_z_2, x" if empty else "p, x"
+    taken = "p, x" if target == "jax" and devices is None else flat
     assert f"def main({taken}):" in program.source
     assert program.proof is not None and program.proof.startswith("proved"), program.proof
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import shardc
 from shardc.backend.mpi import emit
 from shardc.graph import Graph
 from shardc.proof.prove import Verdict
@@ -30,6 +33,17 @@ def test_a_program_for_one_device() -> None:
     whole, text = _emitted(ALONE)
     assert prove_text(whole, text, "mpi").verdict is Verdict.PROVED
     assert prove_text(whole, text.replace("axis=0", "axis=1", 1), "mpi").verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize("target", ["mpi", "jax"])
+def test_programs_for_processes_that_take_dicts(target: str) -> None:
+    if target == "jax":
+        pytest.importorskip("jax")
+    text = (Path(__file__).parents[2] / "e2e/programs/dict_trees.mlir").read_text()
+    here = target == "jax"
+    program = shardc.compile(text, language="mlir", target=target, process_data=here, prove=True)
+    assert "def main_local(p, x):" in program.source
+    assert program.proof is not None and program.proof.startswith("proved"), program.proof
 
 
 FAULTS = {
