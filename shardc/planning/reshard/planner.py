@@ -2,8 +2,8 @@
 
 The search (search.py) is over layouts of numbered atoms (atoms.py), so a problem that
 differs from another in the names of axes alone is solved once. It is run to the end where that takes a second
-or two on meshes of up to three axes, and half a second beyond and for finer pieces of axes; a plan carries
-what has been proved.
+or two on meshes of up to three axes, and half a second beyond. Then finer pieces of axes are tried, a while
+each, for fewer bytes than are known. A plan carries what has been proved.
 """
 
 from __future__ import annotations
