@@ -7,6 +7,7 @@ import pytest
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, replicated
 from shardc.planning.reshard import plan
+from shardc.planning.reshard.atoms import atoms_of
 
 MESH = Mesh("m", (("x", 4), ("y", 2)))
 
@@ -177,6 +178,24 @@ def test_six_axes():
     assert found.exact
     assert found.cost.bytes == found.bound == 2_883_584
     assert all(replicated(mesh, 4) != step.result for step in found.steps)
+
+
+def test_pieces_are_cut_for_one_pair_that_changes_places_then_for_all():
+    mesh = Mesh("m", (("x", 4), ("y", 8), ("z", 2)))
+    sets = atoms_of(on(mesh, "xy", ""), on(mesh, "z", "x"), (64, 64))
+    assert [[f"{atom.name}{atom.size}" for atom in atoms] for atoms in sets] == [
+        ["x4", "y8", "z2"],
+        ["x2", "x2", "y8", "z2"],
+        ["x4", "y2", "y2", "y2", "z2"],
+        ["x2", "x2", "y2", "y2", "y2", "z2"],
+    ]
+
+
+def test_many_devices_whose_numbers_do_not_divide_each_other():
+    """With all pieces of the axes there is more to try than is tried; with those of one pair, there is not."""
+    mesh = Mesh("m", (("p", 16), ("d", 128), ("m", 8)))
+    type, target = TensorType((4096, 16, 8, 64), "f32"), on(mesh, "mp", "", "", "")
+    assert plan(type, on(mesh, "pd", "m", "", ""), target).cost.bytes == 1 << 20
 
 
 HARD = [
