@@ -192,7 +192,7 @@ def test_pieces_are_cut_for_one_pair_that_changes_places_then_for_all():
 
 
 def test_many_devices_whose_numbers_do_not_divide_each_other():
-    """With all pieces of the axes there is more to try than is tried; with those of one pair, there is not."""
+    """With all pieces of the axes there is more than is tried; with those of one pair, there is not."""
     mesh = Mesh("m", (("p", 16), ("d", 128), ("m", 8)))
     type, target = TensorType((4096, 16, 8, 64), "f32"), on(mesh, "mp", "", "", "")
     assert plan(type, on(mesh, "pd", "m", "", ""), target).cost.bytes == 1 << 20
