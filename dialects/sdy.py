@@ -7,7 +7,6 @@ where the blocks lie, not the tensor. What is inside `sdy.manual_computation` se
 from __future__ import annotations
 
 from abc import ABC
-from typing import cast
 
 from xdsl.dialects.builtin import (
     I64,
@@ -137,7 +136,10 @@ class ConstantOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> ConstantOp:
         attributes = parser.parse_optional_attr_dict()
-        value = cast(DenseAttr, parser.parse_attribute())
+        start = parser.pos
+        value = parser.parse_attribute()
+        if not isinstance(value, DenseAttr):
+            parser.raise_error("expected the values of a tensor: dense<…> : tensor<…>", start, parser.pos)
         return cls.create(result_types=[value.get_type()], properties={"value": value}, attributes=attributes)
 
     def print(self, printer: Printer) -> None:

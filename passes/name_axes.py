@@ -20,19 +20,18 @@ manual) is opened.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.rewriter import Rewriter
 
-from shardc.analysis.manual import own_axes
+from shardc.analysis.manual import mesh_of, own_axes
 from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, walk
-from shardc.layout import Mesh, Sharding
+from shardc.layout import Mesh
 from shardc.ops import Trait, has, sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.device_numbers import (
@@ -84,12 +83,7 @@ class _Body:
                     self.region(inner)
 
     def _enter(self, node: Node) -> None:
-        shardings = (
-            *cast("Sequence[Sharding]", node.attrs["in_shardings"]),
-            *cast("Sequence[Sharding]", node.attrs["out_shardings"]),
-        )
-        outer = [self.mesh] if self.mesh else list(self.snap.graph.meshes.values())
-        meshes = [s.mesh for s in shardings] or outer
+        mesh = mesh_of(node, [self.mesh] if self.mesh else self.snap.graph.meshes.values())
         own = cast("tuple[str, ...]", node.attrs["manual_axes"])
         twice = [name for name in own if name in self.manual]
         if twice:
@@ -98,9 +92,9 @@ class _Body:
                 node.loc,
                 "each axis of the mesh is manual once",
             )
-        inner = replace(self, mesh=meshes[0], manual=(*self.manual, *own))
+        inner = replace(self, mesh=mesh, manual=(*self.manual, *own))
         inner.region(node.regions[0])
-        name_positions(self.snap, self.builder, node, meshes[0], inner.manual)
+        name_positions(self.snap, self.builder, node, mesh, inner.manual)
         if self.manual:
             open_number(self.snap.ops[node.id])
 

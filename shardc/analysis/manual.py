@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import cast
 
+from shardc.diagnostics import ShardcError
 from shardc.graph.program import Graph, Node, Region, walk
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.ops import Trait, has, sdy
@@ -38,6 +39,26 @@ def own_axes(node: Node) -> AxisNames:
     if node.name != sdy.manual_computation.name:
         return NO_AXES
     return frozenset(cast("tuple[str, ...]", node.attrs["manual_axes"]))
+
+
+def mesh_of(node: Node, meshes: Iterable[Mesh]) -> Mesh:
+    """The mesh of a manual computation: that of its shardings, else the first of some that has its axes.
+
+    Raises ShardcError if none has.
+    """
+    for key in ("in_shardings", "out_shardings"):
+        for sharding in cast("tuple[Sharding, ...]", node.attrs[key]):
+            return sharding.mesh
+    own = own_axes(node)
+    for mesh in meshes:
+        if own <= mesh.sizes.keys():
+            return mesh
+    names = ", ".join(sorted(own)) or "no axes"
+    raise ShardcError(
+        f"no mesh here has the axes of this per-device code: {names}",
+        node.loc,
+        "declare one: sdy.mesh @mesh = …",
+    )
 
 
 def is_complete(mesh: Mesh, manual: AxisNames) -> bool:

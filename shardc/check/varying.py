@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
+from shardc.analysis.manual import mesh_of
 from shardc.check.boundary import entering, leaving
 from shardc.check.communication import COMMUNICATION, said
 from shardc.check.flow import not_partial, plain, without_partials
@@ -231,7 +232,7 @@ def parts_of(graph: Graph, node: Node) -> AxisParts:
         for manual in (node, *(inner for inner in nodes if inner.name == node.name))
         for sharding in _shardings(manual)
     ]
-    mesh = shardings[0].mesh if shardings else next(iter(graph.meshes.values()))
+    mesh = shardings[0].mesh if shardings else mesh_of(node, graph.meshes.values())
     return AxisParts(mesh, [*named, *(axis for sharding in shardings for axis in sharding.axes())], node.loc)
 
 

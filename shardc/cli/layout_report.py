@@ -185,7 +185,8 @@ def _values(holding: Holding, shape: Sequence[int]) -> str:
     for values in holding.values(shape) or ():
         text = json.dumps(values.tolist())
         flat = values.ravel()
-        texts.append(text if len(text) <= 48 else f"{flat[0]}, {flat[1]}, … {flat[-1]}: {values.size} values")
+        long = f"{flat[0]}, {flat[1]}, … {flat[-1]}: {values.size} values" if values.size > 1 else "no values"
+        texts.append(text if len(text) <= 48 else long)
     return " and ".join(texts)
 
 

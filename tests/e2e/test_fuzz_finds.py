@@ -55,6 +55,13 @@ RAGGED = per_device(
     " tensor<4xi32>, tensor<4xi32>, tensor<4xi32>)"
     " -> tensor<2xf32>"
 )
+NOWHERE = """func.func @nowhere() {
+  sdy.manual_computation() in_shardings=[] out_shardings=[] manual_axes={"a"} () {
+    sdy.return
+  } : () -> ()
+  return
+}
+"""
 WIDE = "stablehlo.broadcast_in_dim %0, dims = [9223372036854775808] : (tensor<8xf32>) -> tensor<8xf32>"
 MODULES = (
     (NARROW, "insert-reshards", "a value is of type f4E2M1FN, of which per-device code has none"),
@@ -81,6 +88,9 @@ MODULES = (
     ),
     (summed("replica_groups = dense<0> : tensor<99999x99999xi64>"), "", "has 9999800001 elements"),
     (MESH + function(f"%1 = {WIDE}"), "", "is an error"),
+    (NOWHERE, "name-axes", "no mesh here has the axes of this per-device code: a"),
+    (MESH + NOWHERE, "combine-collectives", "no mesh here has the axes of this per-device code: a"),
+    ('sdy.constant @m = <["x"=2]>', "", "expected the values of a tensor"),
 )
 
 
@@ -139,3 +149,10 @@ def test_layouts_of_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     spec = "{devices=[2,1,4]<=[2,4]T(1,0) last_tile_dim_replicate}"
     assert layout.main(["hlo", "--spec", spec, "--shape", "0,2147483648"]) == 0
     assert "2147483648" in capsys.readouterr().out
+
+
+def test_long_blocks_without_values(capsys: pytest.CaptureFixture[str]) -> None:
+    """The second half of one column has 357 rows of nothing."""
+    spec = '<@mesh, [{"x"}, {"y":(1)2}]>'
+    assert layout.main(["sdy", "--mesh", "x=2,y=4", "--spec", spec, "--shape", "715,1"]) == 0
+    assert "no values" in capsys.readouterr().out
