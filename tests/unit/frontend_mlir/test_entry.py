@@ -7,6 +7,7 @@ import pytest
 
 import shardc
 from shardc.diagnostics import ShardcError
+from tests.tolerance import assert_near
 
 TEXT = """sdy.mesh @m = <["x"=2]>
 func.func public @main(%a: tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}]>}) -> tensor<4xf32> {
@@ -33,7 +34,7 @@ GIVEN = np.array([0.0, 1.0, 2.0, 3.0], np.float32)
 )
 def test_the_function_asked_for(entry: str | None, expected: np.ndarray) -> None:
     found = shardc.compile(TEXT, target="numpy", entry=entry).main(GIVEN)
-    np.testing.assert_allclose(found, expected, rtol=1e-6)
+    assert_near(found, expected)
 
 
 @pytest.mark.parametrize(

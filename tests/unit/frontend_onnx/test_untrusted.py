@@ -77,7 +77,12 @@ NODES: list[tuple[str, str, list[Any], dict[str, Any]]] = [
     ("kernel_shape [2] for f32[1, 2, 0, 3]", "AveragePool", [[1, 2, 0, 3]], {"kernel_shape": [2]}),
     ("2 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2}),
     ("1099511627776 batch dimensions", "GatherND", [[2, 3], [2, 1]], {"batch_dims": 2**40}),
-    ("MaxPool with 1099511627776 parts", "MaxPool", [[1, 1, 2**41]], {"kernel_shape": [2**40]}),
+    (
+        "over dimension 2 of [1, 1, 2199023255552] by more than 2^31 elements",
+        "MaxPool",
+        [[1, 1, 2**41]],
+        {"kernel_shape": [2**40]},
+    ),
     ("Split with 1099511627776 parts", "Split", [[4]], {"num_outputs": 2**40}),
 ]
 

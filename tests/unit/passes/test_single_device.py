@@ -7,6 +7,7 @@ import pytest
 
 import shardc
 from shardc.diagnostics import ShardcError
+from tests.tolerance import assert_near
 
 TEXT = """sdy.mesh @m = <["x"=4]>
 sdy.mesh @one = <[], device_ids=[DEVICE]>
@@ -22,7 +23,7 @@ func.func @main(%a: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@m, [{"x"}, {}
 def test_every_device_has_the_result() -> None:
     given = np.arange(8, dtype=np.float32).reshape(4, 2)
     program = shardc.compile(TEXT.replace("DEVICE", "2"), target="numpy")
-    np.testing.assert_allclose(program.main(given), np.exp(given)[::-1], rtol=1e-6)
+    assert_near(program.main(given), np.exp(given)[::-1])
     assert [each.loc.line for each in program.warnings if "to run on device 2 alone" in each.message] == [
         5,
         6,
