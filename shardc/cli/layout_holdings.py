@@ -85,7 +85,7 @@ def of_sharding(sharding: Sharding, shape: Sequence[int], policy: Policy) -> lis
 
 def _of_spec(spec: ShardingSpec, shape: Sequence[int], policy: Policy) -> list[Holding]:
     held = {
-        device: tuple(tuple(_ranges(axis) for axis in part.indices()) for part in parts)
+        device: tuple(tuple(each or ((0, 0),) for each in part.ranges()) for part in parts)
         for device, parts in placement(spec, shape, policy).items()
     }
     if not held:
@@ -95,13 +95,6 @@ def _of_spec(spec: ShardingSpec, shape: Sequence[int], policy: Policy) -> list[H
         groups.setdefault(parts, []).append(device)
     number = {parts: i for i, parts in enumerate(groups)}
     return [Holding(device, number[parts], parts, groups[parts]) for device, parts in held.items()]
-
-
-def _ranges(elements: NDArray[np.int64]) -> Ranges:
-    breaks = np.flatnonzero(np.diff(elements) != 1) + 1
-    return tuple((int(run[0]), int(run[-1]) + 1) for run in np.split(elements, breaks) if len(run)) or (
-        (0, 0),
-    )
 
 
 def _elements(ranges: Ranges) -> list[int]:

@@ -156,3 +156,10 @@ def test_long_blocks_without_values(capsys: pytest.CaptureFixture[str]) -> None:
     spec = '<@mesh, [{"x"}, {"y":(1)2}]>'
     assert layout.main(["sdy", "--mesh", "x=2,y=4", "--spec", spec, "--shape", "715,1"]) == 0
     assert "no values" in capsys.readouterr().out
+
+
+def test_a_shard_of_a_long_axis(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its elements were listed, which took all memory."""
+    spec = "{device: [0, 0, 1], sharded_dim: [{axis: 0, num_shards: 3}]}"
+    assert layout.main(["onnx", "--spec", spec, "--shape", "735,2147483648"]) == 0
+    assert "0:2147483648" in capsys.readouterr().out

@@ -6,7 +6,7 @@ stretches of it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from math import prod
@@ -42,6 +42,13 @@ class Part:
     def indices(self) -> tuple[NDArray[np.int64], ...]:
         """Per axis the elements: `tensor[numpy.ix_(*part.indices())]` is the shard."""
         return tuple(_indices(axis) for axis in self.axes)
+
+    def ranges(self) -> tuple[tuple[tuple[int, int], ...], ...]:
+        """Per axis the separate stretches of elements, as (first, behind the last).
+
+        LayoutError if there are more than MOST.
+        """
+        return tuple(_joined(i, axis) for i, axis in enumerate(self.axes))
 
     def slices(self) -> tuple[slice, ...]:
         """Per axis the slice. LayoutError if an axis is in several separate stretches."""
@@ -110,6 +117,38 @@ def _part(
         count = len(dim.simple_sharding)
         axes[axis], stretches = tuple(stretches[:count]), stretches[count:]
     return Part(tuple(axes))
+
+
+MOST = 1 << 20
+"""Separate stretches of an axis of a shard that are listed."""
+
+
+def _joined(dim: int, axis: Sequence[Stretch]) -> tuple[tuple[int, int], ...]:
+    found, size = [(0, 1)], 1
+    for stretch in reversed(axis):
+        count = stretch.stop - stretch.start
+        if found == [(0, size)]:
+            found = [(stretch.start * size, stretch.stop * size)] if count > 0 else []
+        elif count * len(found) > MOST:
+            raise LayoutError(f"a shard has more than {MOST} separate stretches of axis {dim}")
+        else:
+            each = (
+                (at * size + a, at * size + b) for at in range(stretch.start, stretch.stop) for a, b in found
+            )
+            found = _merged(each)
+        size *= stretch.size
+    return tuple(found)
+
+
+def _merged(ranges: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches in order, those that touch as one."""
+    found: list[tuple[int, int]] = []
+    for start, stop in ranges:
+        if found and found[-1][1] == start:
+            found[-1] = (found[-1][0], stop)
+        else:
+            found.append((start, stop))
+    return found
 
 
 def _indices(axis: Sequence[Stretch]) -> NDArray[np.int64]:
