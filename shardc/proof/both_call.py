@@ -123,24 +123,14 @@ class AllEqual(Lemmas):
             return self.shared[id(blocks)][1]
         return _numbered(list(map(id, blocks)))
 
-    def leads(self, machine: Lockstep, node: Node, taken: list[Blocks]) -> list[Blocks] | None:
-        place = self.layers.calls[0].get(node.id)
-        if place is None or place[0] in self.failed:
-            return None
-        kind, number = place
-        self.check_finite(kind, taken)
-        if kind not in self.first:
-            self.first[kind] = number
-            run = self._first(machine, node, place, taken)
-        else:
-            first = self.runs[kind, self.first[kind]]
-            pairs = zip(taken, first.taken, strict=True)
-            if not all(_within(self._alike(before), self._alike(now)) for now, before in pairs):
-                raise NoLemma(kind)
-            made = [self._drawn(place, True, n, like, self._alike(like)) for n, like in enumerate(first.made)]
-            run = Run(taken, made)
-        self.runs[place] = run
-        return run.made
+    def _again(self, machine: Lockstep, node: Node, place: tuple[int, int], taken: list[Blocks]) -> Run:
+        kind, _ = place
+        first = self.runs[kind, self.first[kind]]
+        pairs = zip(taken, first.taken, strict=True)
+        if not all(_within(self._alike(before), self._alike(now)) for now, before in pairs):
+            raise NoLemma(kind)
+        made = [self._drawn(place, True, n, like, self._alike(like)) for n, like in enumerate(first.made)]
+        return Run(taken, made)
 
     def _first(self, machine: Lockstep, node: Node, place: tuple[int, int], taken: list[Blocks]) -> Run:
         fixed = self.layers.fixed[0][place[0]]

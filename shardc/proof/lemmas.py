@@ -108,12 +108,15 @@ class Lemmas:
         kind, number = place
         self.check_finite(kind, taken)
         if kind in self.first:
-            run = Run(taken, self._later(machine.graph, node, place, taken))
+            run = self._again(machine, node, place, taken)
         else:
             run = self._first(machine, node, place, taken)
             self.first[kind] = number
         self.runs[place] = run
         return run.made
+
+    def _again(self, machine: Lockstep, node: Node, place: tuple[int, int], taken: list[Blocks]) -> Run:
+        return Run(taken, self._later(machine.graph, node, place, taken))
 
     def check_finite(self, kind: int, taken: Sequence[Blocks]) -> None:
         """What is drawn has no infinities and no NaN: a layer that takes some of its own is no such one."""
