@@ -7,6 +7,7 @@ devices, and nothing else.
 from __future__ import annotations
 
 import argparse
+import atexit
 import os
 import runpy
 import sys
@@ -45,6 +46,8 @@ _PLACES = "who the others are say JAX_COORDINATOR_ADDRESS, JAX_NUM_PROCESSES and
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Join the others, and run the program with them."""
+    done: list[bool] = []
+    atexit.register(_end, done)  # before JAX's own, and the program's: so it is the last that runs
     import jax
 
     show_lines()
@@ -65,7 +68,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         sys.excepthook(type(error), error, error.__traceback__)
         _leave()
     jax.distributed.shutdown()
+    done.append(True)
     return 0
+
+
+def _end(done: Sequence[bool]) -> None:
+    """End a process that has done all: taking its memory apart, JAX's clients may wait for ever."""
+    if done:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def _leave() -> None:
