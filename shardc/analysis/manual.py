@@ -57,7 +57,7 @@ def mesh_of(node: Node, meshes: Iterable[Mesh]) -> Mesh:
     raise ShardcError(
         f"no mesh here has the axes of this per-device code: {names}",
         node.loc,
-        "declare one: sdy.mesh @mesh = …",
+        f"declare one: {sdy.mesh.name} @mesh = …",
     )
 
 
