@@ -78,8 +78,13 @@ class Distances:
 
     def _layout(self, sharding: Sharding) -> AtomLayout:
         number = {atom: i for i, atom in enumerate(self.atoms)}
-        dims = tuple(tuple(number[a] for a in split(dim.axes, self.atoms)) for dim in sharding.dims)
-        return AtomLayout(dims, tuple(sorted(number[a] for a in split(sharding.unreduced, self.atoms))))
+
+        def numbers(axes: tuple[Axis, ...]) -> tuple[int, ...]:
+            return tuple(number[a] for a in split([a for a in axes if a.size > 1], self.atoms))
+
+        return AtomLayout(
+            tuple(numbers(dim.axes) for dim in sharding.dims), tuple(sorted(numbers(sharding.unreduced)))
+        )
 
     def _by_atoms(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
@@ -157,9 +162,13 @@ MOST = 400  # layouts of one rank; beyond, the pieces of axes stay whole
 
 
 def atoms_for(mesh: Mesh, used: Iterable[Axis], ranks: Iterable[int]) -> AxisAtoms:
-    """The mesh's axes, cut where the axes in use are, and finer where pieces could then change places."""
-    used, rank = tuple(used), max(ranks, default=0)
-    coarse = pieces(mesh, [*(mesh.axis(name) for name, size in mesh.axes if size > 1), *used])
+    """The mesh's axes, cut where the axes in use are, and finer where pieces could then change places.
+
+    Axes of one device are left out.
+    """
+    rank = max(ranks, default=0)
+    every = (*map(mesh.axis, mesh.sizes), *used)
+    coarse = pieces(mesh, [axis for axis in every if axis.size > 1])
     fine = tuple(refine(coarse))
     return fine if (rank + 2) ** len(fine) <= MOST else coarse
 

@@ -55,3 +55,14 @@ def test_small_tensors_wait_for_each_step(machine):
     found = [*pairs(machine, (("x", 2), ("y", 4)), (64, 128))]
     shares = [least / exact for least, exact in found if exact]
     assert np.median(shares) > 0.99
+
+
+@pytest.mark.parametrize("machine", MACHINES)
+def test_an_axis_of_one_device_changes_nothing(machine):
+    mesh, type = Mesh("m", (("one", 1), ("x", 2), ("y", 4))), TensorType((16, 64), "f32")
+    one, x, y = map(mesh.axis, mesh.sizes)
+    prices = Prices(atoms_for(mesh, (one, x), (2,)), Rates(load(machine), mesh))
+    source, target = (Sharding(mesh, (Dim((x,)), Dim())), Sharding(mesh, (Dim(), Dim((x, y)))))
+    named = Sharding(mesh, (Dim((one, x)), Dim()))
+    assert prices(type, named, target) == prices(type, source, target)
+    assert prices(type, named, source) == (0, 0)
