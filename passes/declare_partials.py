@@ -38,7 +38,7 @@ from shardc.layout import Axis, merge, text_of
 from shardc.ops import Trait, has, is_tensor_op, sdy, spmd
 from shardc.passes.graph_pass import GraphPass
 
-CALL = "shardc.call"
+CALL, LAYER = "shardc.call", "shardc.layer"
 
 
 class DeclarePartials(GraphPass):
@@ -118,9 +118,9 @@ class _Declarer:
         """spmd.as_partial before a reduction: the value under its own name, in the call of the reduction."""
         op = self.snap.ops[end.id]
         self.builder.before(op)
-        call = {CALL: end.attrs[CALL]} if CALL in end.attrs else {}
+        notes = {name: end.attrs[name] for name in (CALL, LAYER) if name in end.attrs}
         loc = replace(end.loc, name=self.graph.values[end.operands[0]].loc.name)
-        with self.builder.at(loc), self.builder.tagged(call):
+        with self.builder.at(loc), self.builder.tagged(notes):
             op.operands[0] = self.builder.one(
                 spmd.as_partial.name, op.operands[0], axes=tuple(over), kind=str(end.attrs["kind"])
             )

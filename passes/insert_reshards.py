@@ -40,6 +40,7 @@ from shardc.rewrite.fit_borders import fit_borders
 FORM = "shardc.form"
 REASON = "shardc.reason"
 CALL = "shardc.call"
+LAYER = "shardc.layer"
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,9 @@ class _Inserter:
         call = _call(before, made)
         if call is not None:
             op.attributes[CALL] = call
+        layer = _layer(before, made)
+        if layer is not None:
+            op.attributes[LAYER] = layer
         op.results[0].name_hint = made.name_hint
         Rewriter.insert_op(op, InsertPoint.before(before))
         return op.results[0]
@@ -163,6 +167,12 @@ def _call(before: Operation, made: SSAValue) -> Attribute | None:
     )
     shared = "/".join(one for one, _ in takewhile(lambda pair: pair[0] == pair[1], paths))
     return StringAttr(shared) if shared else None
+
+
+def _layer(before: Operation, made: SSAValue) -> Attribute | None:
+    """The layer that a reshard belongs to: that of the value, else that of the operation it stands before."""
+    own = made.owner.attributes.get(LAYER) if isinstance(made.owner, Operation) else None
+    return own or before.attributes.get(LAYER)
 
 
 def _argument(value: SSAValue) -> BlockArgument:

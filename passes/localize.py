@@ -51,6 +51,7 @@ from shardc.rewrite.recipes import RememberingLocalizer, hint, name_result
 KEPT = (
     "shardc.call",
     "shardc.group",
+    "shardc.layer",
     "shardc.reason",
     LETTERS,
     PARTIAL_OVER,

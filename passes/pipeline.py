@@ -8,18 +8,22 @@ share is compared with a fresh one.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 
 from shardc.collector import no_garbage_collection
+from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.notes import FOLDED
+from shardc.rewrite.folding.unfolding import Unlike
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ PIPELINE = (
     Entry("sharded", "hoist-invariants"),
     Entry("sharded", "hoist-computations"),
     Entry("sharded", "unify-meshes"),
+    Entry("sharded", "fold-layers"),
     Entry("sharded", "propagate"),
     Entry("sharded", "unmerge-dimensions"),
     Entry("sharded", "check"),
@@ -68,6 +73,7 @@ PIPELINE = (
     Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),
+    Entry("local", "unfold-layers"),
     Entry("local", "simplify-local"),
 )
 """All passes, in the order in which they run."""
@@ -77,6 +83,9 @@ STAGES: dict[str, tuple[str, ...]] = {
     for stage in ("ir", "sharded", "collectives", "local")
 }
 """Stage name -> the passes that lead to it from the stage before."""
+
+FOLDING = ("fold-layers", "unfold-layers")
+"""The passes around those that see few of many equal layers, on the way from text to a device's program."""
 
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
@@ -107,11 +116,60 @@ def run_to(
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
     entries = [e for e in PIPELINE if e.stage in wanted and (e.name in options or not e.by_option)]
-    shared = SharedGraph(module, checked=each)
+    run = _Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
-        for entry in entries:
-            if entry.load()(**options.get(entry.name, {})).rewrite(shared):
-                shared.drop()
-            if each:
-                module.verify()
+        if start == "ir" and stage == "local" and not any(entry.by_option for entry in entries):
+            run.folding(entries)
+        else:
+            run.plainly(entries)
         verify(module)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """Passes that run on a module, each with its options."""
+
+    shared: SharedGraph
+    options: Options
+    each: bool
+
+    def plainly(self, entries: Sequence[Entry]) -> None:
+        """Run those that don't fold."""
+        for entry in entries:
+            if entry.name not in FOLDING:
+                self._one(entry.load()(**self.options.get(entry.name, {})))
+
+    def folding(self, entries: Sequence[Entry]) -> None:
+        """Run all, with few of many equal layers from FOLDING's first to its last.
+
+        Where layers that are equal have become unlike on the way, all of them go that way.
+        """
+        at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
+        self.plainly(entries[:at])
+        tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
+        self._one(entries[at].load()(told=whole.append))
+        if not whole:
+            self.plainly(entries[at:])
+            return
+        try:
+            with collecting() as warnings:
+                self.plainly(entries[at:after])
+                self._one(entries[after].load()())
+        except Unlike:
+            block = self.shared.module.body.block
+            for op in list(block.ops):
+                op.detach()
+            block.add_ops(tops)
+            self.shared.module.attributes.pop(FOLDED, None)
+            self.shared.drop()
+            self.plainly(entries[at:])
+        else:
+            for each in warnings:
+                warn(each.message, each.loc, each.hint)
+            self.plainly(entries[after:])
+
+    def _one(self, chosen: GraphPass) -> None:
+        if chosen.rewrite(self.shared):
+            self.shared.drop()
+        if self.each:
+            self.shared.module.verify()

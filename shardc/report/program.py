@@ -45,7 +45,7 @@ def cost_module(
     graph = snapshot(module).graph
     cost = cost_of(graph, peak(graph), machine)
     if plans:
-        cost = replace(cost, repeated=repeated_work(plans[0]))
+        cost = replace(cost, repeated=repeated_work(plans[-1]))
     if not cost.collectives:
         return cost
     allowed = Tries.of(tries, snapshot(start).graph, effort)

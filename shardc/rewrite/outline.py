@@ -26,6 +26,7 @@ from shardc.dialects.snapshot import DOC
 from shardc.layout import Axis
 from shardc.ops import Trait, has
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.places import LAYER, note_places, places_of
 
 CALL = "shardc.call"
 GROUP = "shardc.group"
@@ -48,7 +49,7 @@ class Functions:
     shared: SharedGraph
     made: dict[Hashable, str] = field(default_factory=dict[Hashable, str])
     """Their names, by what is the same in equal ones."""
-    alike: Alike = field(default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL).__contains__))
+    alike: Alike = field(default_factory=lambda: Alike(ignored=(CALL, REASON, GLOBAL, LAYER).__contains__))
 
     @cached_property
     def varying(self) -> dict[SSAValue, Varying]:
@@ -108,7 +109,9 @@ class Functions:
             arg.name_hint = value.name_hint
         mapping: dict[SSAValue, SSAValue] = dict(zip(operands, body.args, strict=True))
         for op in ops:
-            body.add_op(op.clone(mapping))
+            clone = op.clone(mapping)
+            clone.attributes.pop(LAYER, None)
+            body.add_op(clone)
         body.add_op(ReturnOp(*(mapping[result] for result in results)))
         self.varying.update((new, self.varying.get(old, frozenset())) for old, new in mapping.items())
         if inner is not None:
@@ -122,7 +125,10 @@ class Functions:
         """Put a call of a function where some operations stand."""
         call = CallOp(name, operands, [value.type for value in results])
         call.location = ops[0].location
-        if any(_has_effect(inner) for op in ops for inner in op.walk()):
+        places = [place for op in ops for place in places_of(op)]
+        if places:
+            note_places(call, places)
+        if any(has_effect(inner) for op in ops for inner in op.walk()):
             call.attributes[EFFECT] = _YES  # it stays, also if nothing uses its results
         for new, old in zip(call.results, results, strict=True):
             new.name_hint = old.name_hint
@@ -150,7 +156,8 @@ class Functions:
         return unique
 
 
-def _has_effect(op: Operation) -> bool:
+def has_effect(op: Operation) -> bool:
+    """Whether an operation does more than give its results."""
     return _YES in (op.properties.get("has_side_effect"), op.attributes.get(EFFECT)) or has(
         op.name, Trait.SHOWS
     )

@@ -130,7 +130,7 @@ class _Numbers:
         """Equal for equal arguments of the function; those of loops differ from all others."""
         problem = self.problem
         if value in problem.graph.main.body.args:
-            return (problem.graph.type(value), *problem.arguments[value])
+            return (problem.graph.type(value), problem.arguments[value][0])
         return ("argument", value)
 
     def _alone(self, variable: Variable) -> Hashable:

@@ -25,14 +25,19 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import OpWork, Rates
 from shardc.planning.program.variables import Slot, Variable
 
+TIMES = "shardc.times"
+"""How many operations one stands for, where equal layers have been taken out."""
+
 
 def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     """The planning problem of one function without calls, on a machine."""
     manual, summed = manual_axes(graph), summed_copies(graph)
     problem = Problem(graph, rates.mesh, rates, manual=manual, copies_summed=summed)
     constants = Constants(graph)
+    times = _times(function)
     for value in function.body.args:
-        problem.arguments[value] = (_border(problem, value, graph.values[value].sharding), 1)
+        layout = _border(problem, value, graph.values[value].sharding)
+        problem.arguments[value] = (layout, times.get(value, 1))
     results = tuple(
         _border(problem, v, s) for s, v in zip(function.result_shardings, function.body.results, strict=True)
     )
@@ -40,6 +45,15 @@ def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     _mark_free(problem)
     count_work(problem)
     return problem
+
+
+def _times(function: Function) -> dict[int, int]:
+    """How many arguments those stand for whose first use stands for several operations."""
+    found: dict[int, int] = {}
+    for node in function.body.nodes:
+        for value in node.operands:
+            found.setdefault(value, cast("int", node.attrs.get(TIMES, 1)))
+    return found
 
 
 def _border(problem: Problem, value: int, sharding: Sharding | None) -> Sharding:
@@ -88,21 +102,22 @@ def _region(
     problem: Problem,
     constants: Constants,
     region: Region,
-    trips: int,
+    around: int,
     results: tuple[Sharding, ...],
     manual: AxisNames = NO_AXES,
 ) -> None:
-    """The operations of a region that is written per device of the `manual` axes."""
+    """The operations of a region that runs `around` times and is written per device of the `manual` axes."""
     for node in region.nodes[:-1]:
         if node.name == sdy.sharding_group.name:
             continue  # has done its work in propagation, and needs no layout
+        trips = around * cast("int", node.attrs.get(TIMES, 1))
         _add(problem, node, trips, region)
         if node.name == sdy.manual_computation.name:
             _per_device(problem, constants, node, trips, manual)
         elif has(node.name, Trait.REGION):
             _inner(problem, constants, node, trips, manual)
     end = region.nodes[-1]
-    _variable(problem, end, Choice(results, ()), trips, region)
+    _variable(problem, end, Choice(results, ()), around, region)
 
 
 def _per_device(problem: Problem, constants: Constants, node: Node, trips: int, manual: AxisNames) -> None:

@@ -1,0 +1,73 @@
+"""fold-layers: many equal layers -> few, that stand for all.
+
+    func.func @main(%x, %w0, %w1, …, %w99) {
+      %0 = … %x, %w0
+      %1 = … %0, %w1
+      …
+      %99 = … %98, %w99
+      return %99
+    }
+
+becomes
+
+    func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes {shardc.folded = …} {
+      %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0>}
+      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 1>}
+      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 2>, shardc.times = 95}
+      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 3>}
+      …
+      return %5
+    }
+
+The layers in the middle go, with their arguments and results; what the next layer read of the last of them it
+reads of the last layer before them. So what follows takes as long for a hundred layers as for a few.
+unfold-layers puts them back. A program stays as it is if that saves fewer operations than `worth`, or if
+anything but layers and the function's results reads what the layers make that would go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from xdsl.dialects.func import FuncOp
+
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.verify import module_meshes
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.cut import Cut
+from shardc.rewrite.folding.stack import stack_of
+
+WORTH = 1_000
+
+
+@dataclass(frozen=True)
+class FoldLayers(GraphPass):
+    """Take layers out of the program that are equal to those around them.
+
+    The module must have one function, and a mesh. `told` is given the whole function, which is in no module
+    then.
+    """
+
+    name = "fold-layers"
+    worth: int = WORTH
+    told: Callable[[FuncOp], None] | None = None
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        block = shared.module.body.block
+        functions = [op for op in block.ops if isinstance(op, FuncOp)]
+        if len(functions) != 1 or not module_meshes(shared.module):
+            return False
+        (function,) = functions
+        stack = stack_of(function.body.block)
+        if stack is None:
+            return False
+        cut = Cut(function, stack)
+        if len(cut.gone) < self.worth or not cut.fits():
+            return False
+        cut.notes().write(shared.module)
+        block.insert_op_before(cut.folded(), function)
+        function.detach()
+        if self.told is not None:
+            self.told(function)
+        return True

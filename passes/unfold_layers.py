@@ -1,0 +1,47 @@
+"""unfold-layers: the layers that fold-layers took out -> back in their places.
+
+    func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes … {
+      %2 = func.call @layer(%1, %w2)  {shardc.layer = array<i64: 0, 0, 2>}
+      %3 = func.call @layer(%2, %w97) {shardc.layer = array<i64: 0, 0, 3>}
+      …
+
+becomes, where 94 layers were taken out between these two,
+
+    func.func @main(%x, %w0, %w1, …, %w99) {
+      %2 = func.call @layer(%1, %w2)
+      %3 = func.call @layer(%2, %w3)
+      …
+      %97 = func.call @layer(%96, %w97)
+      …
+
+Runs on per-device code. Raises Unlike if the layers next to the cut have become unlike: then the program is
+compiled again with all its layers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.notes import FOLDED, folded
+from shardc.rewrite.folding.places import LAYER, TIMES
+from shardc.rewrite.folding.whole import unfold
+
+
+@dataclass(frozen=True)
+class UnfoldLayers(GraphPass):
+    """Put the layers back that the program is without."""
+
+    name = "unfold-layers"
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        notes = folded(shared.module)
+        if notes is None:
+            return False
+        unfold(shared.module, notes)
+        del shared.module.attributes[FOLDED]
+        for op in shared.module.walk():
+            op.attributes.pop(LAYER, None)
+            op.attributes.pop(TIMES, None)
+        return True

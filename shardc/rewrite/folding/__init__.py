@@ -1,0 +1,1 @@
+"""Programs of many equal layers, compiled with few of them."""

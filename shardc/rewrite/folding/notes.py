@@ -1,0 +1,96 @@
+"""What a folded module says of the layers that it lacks, as its attribute shardc.folded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import Attribute
+
+from shardc.dialects.convert import attribute_of, python_of
+from shardc.dialects.shardings import PARTIAL, SHARDING
+
+FOLDED = "shardc.folded"
+
+Border = tuple[int, int]
+"""Of an argument or result of the whole program its number in the folded one, and -1; or of one that the folded
+program lacks the number of the one of layer `cut` - 1 that is like it, and its own layer."""
+
+
+@dataclass(frozen=True)
+class Folded:
+    """Between layers `cut` - 1 and `cut` of a folded program there are `removed` more.
+
+    `arguments` and `results` are the whole program's, `places` those of the folded program's arguments (the
+    slot, then the layer; empty where it belongs to none). `function` has the properties of the whole program's
+    function, `locations` and `names` are those of its arguments.
+    """
+
+    cut: int
+    removed: int
+    arguments: tuple[Border, ...]
+    results: tuple[Border, ...]
+    places: tuple[tuple[int, ...], ...]
+    function: DictionaryAttr
+    locations: ArrayAttr[Attribute]
+    names: ArrayAttr[StringAttr]
+
+    def write(self, module: ModuleOp) -> None:
+        """Note it on the module."""
+        numbers = {
+            "cut": self.cut,
+            "removed": self.removed,
+            "arguments": tuple(number for border in self.arguments for number in border),
+            "results": tuple(number for border in self.results for number in border),
+        }
+        module.attributes[FOLDED] = DictionaryAttr(
+            {
+                **{name: attribute_of(name, value) for name, value in numbers.items()},
+                "places": ArrayAttr([attribute_of("places", place) for place in self.places]),
+                "function": self.function,
+                "locations": self.locations,
+                "names": self.names,
+            }
+        )
+
+
+def folded(module: ModuleOp) -> Folded | None:
+    """What a module says of the layers that it lacks; None if it lacks none."""
+    attr = module.attributes.get(FOLDED)
+    if attr is None:
+        return None
+    held = cast("DictionaryAttr", attr).data
+    read: Any = {name: python_of(held[name]) for name in ("cut", "removed", "arguments", "results", "places")}
+    arguments, results = (
+        tuple(zip(read[name][::2], read[name][1::2], strict=True)) for name in ("arguments", "results")
+    )
+    return Folded(
+        read["cut"],
+        read["removed"],
+        arguments,
+        results,
+        read["places"],
+        cast("DictionaryAttr", held["function"]),
+        cast("ArrayAttr[Attribute]", held["locations"]),
+        cast("ArrayAttr[StringAttr]", held["names"]),
+    )
+
+
+def entry(module: ModuleOp) -> FuncOp:
+    """The function that is the program: the one that no other calls."""
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    return next((f for f in functions if f.sym_name.data == "main"), functions[0])
+
+
+def item(held: Attribute | None, number: int) -> Mapping[str, Attribute]:
+    """What a function's arg_attrs or res_attrs say of one argument or result."""
+    found = held.data[number] if isinstance(held, ArrayAttr) else None
+    return found.data if isinstance(found, DictionaryAttr) else {}
+
+
+def shardings(attrs: Mapping[str, Attribute]) -> dict[str, Attribute]:
+    """Those of the attributes that say how it is sharded."""
+    return {name: attr for name, attr in attrs.items() if name in (SHARDING, PARTIAL)}

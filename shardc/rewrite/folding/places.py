@@ -1,0 +1,39 @@
+"""Where the operations of a folded program stand: notes that they carry from fold-layers to unfold-layers.
+
+    shardc.layer = array<i64: 0, 12, 3>     an operation's stretch, step and layer; of a call those of all it calls
+    shardc.times = 121                      an operation that stands for so many
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from xdsl.ir import Operation
+
+from shardc.dialects.convert import attribute_of, python_of
+
+LAYER = "shardc.layer"
+TIMES = "shardc.times"
+
+Slot = tuple[int, ...]
+"""Number of the stretch and the step in it; of an argument those of its first reader, and which operand."""
+
+Place = tuple[Slot, int]
+"""Slot and layer."""
+
+
+def note_places(op: Operation, places: Iterable[Place]) -> None:
+    """Say of an operation where it stands, or of a call where those of its function do."""
+    numbers = tuple(number for slot, layer in places for number in (*slot, layer))
+    op.attributes[LAYER] = attribute_of(LAYER, numbers)
+
+
+def places_of(op: Operation) -> list[Place]:
+    """Where the operations stand that this one is or calls."""
+    attr = op.attributes.get(LAYER)
+    if attr is None:
+        return []
+    numbers = cast("tuple[int, ...]", python_of(attr))
+    triples = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
+    return [((stretch, step), layer) for stretch, step, layer in triples]

@@ -1,0 +1,30 @@
+"""What operations read, the operations in their bodies included."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from xdsl.ir import Operation, SSAValue
+
+from shardc.rewrite.outline import nested
+
+
+def reads(op: Operation) -> list[SSAValue]:
+    """What an operation and those in its bodies read from around it, in order."""
+    return [step.operands[index] for step, index in _places(op)]
+
+
+def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Let an operation and those in its bodies read other values, in the order of reads()."""
+    for (step, index), value in zip(_places(op), values, strict=True):
+        step.operands[index] = value
+
+
+def _places(op: Operation) -> list[tuple[Operation, int]]:
+    """The operands that come from around an operation."""
+    if not op.regions:
+        return [(op, index) for index in range(len(op.operands))]
+    inner = nested([op])
+    own = {value for step in inner for region in step.regions for b in region.blocks for value in b.args}
+    own.update(value for step in inner[1:] for value in step.results)
+    return [(step, i) for step in inner for i, value in enumerate(step.operands) if value not in own]

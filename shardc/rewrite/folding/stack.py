@@ -1,0 +1,282 @@
+"""Equal layers of a block, and what passes between them.
+
+A model that is written as a loop in Python comes as one layer after the other: operations that repeat, of which
+each reads what the same operation of another layer made, an argument of its own, or what all layers read. The
+backward pass repeats too, in the other order. A `Stack` says of each such operation and argument which layer
+it belongs to, and its place there (its *slot*), so that
+
+    operation (slot, layer) reads value (slot', layer + n), with one n for all layers
+
+holds for every operand but those that are the same value in all layers.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from shardc.graph.repeats import Repeat, repeats
+from shardc.ops import hlo
+from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.given import Given, kind_of
+from shardc.rewrite.folding.places import Place, Slot
+from shardc.rewrite.folding.reads import reads
+
+LEAST = 8
+"""Operations that repeat, at least."""
+
+_Read = tuple[int, ...]
+"""What the same operation of the next layer reads: the same, or a constant that is equal; an argument of its
+own; what the same operation makes, by stretch, step, result and the turns in between."""
+
+_SAME: _Read = (0,)
+_ARGUMENT: _Read = (1,)
+_MOVES: _Read = (2,)
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The places of operations and arguments in layers 0 to `count` - 1; `reach`: the greatest n.
+
+    `given` says what stands outside of layers and is made of arguments and constants.
+    """
+
+    ops: dict[Operation, Place]
+    arguments: dict[BlockArgument, Place]
+    given: Given
+    count: int
+    reach: int
+
+    def place(self, value: SSAValue) -> Place | None:
+        """Of the operation that makes a value, or of the argument."""
+        if isinstance(value, BlockArgument):
+            return self.arguments.get(value)
+        return self.ops.get(value.owner) if isinstance(value, OpResult) else None
+
+
+def stack_of(block: Block) -> Stack | None:
+    """The equal layers of a block; None where there are none."""
+    alike = Alike(ignored=lambda name: name.startswith("shardc."))
+    *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
+    kinds = [kind_of(op, alike) for op in steps]
+    found = repeats(kinds, LEAST)
+    if not found:
+        return None
+    most = max(found, key=lambda repeat: repeat.saved).count
+    stretches = [repeat for repeat in found if 2 * repeat.count >= most]
+    return _Finder(block, steps, kinds, stretches, alike).stack()
+
+
+@dataclass
+class _Finder:
+    """Stretches, the direction of their layers, and the range of layers in which all are equal."""
+
+    block: Block
+    steps: Sequence[Operation]
+    kinds: Sequence[Hashable]
+    stretches: Sequence[Repeat]
+    alike: Alike
+
+    def __post_init__(self) -> None:
+        self.at: dict[Operation, tuple[int, int, int]] = {}
+        """Stretch, step and turn."""
+        for number, repeat in enumerate(self.stretches):
+            for index in range(repeat.start, repeat.stop):
+                turn, step = divmod(index - repeat.start, repeat.period)
+                self.at[self.steps[index]] = number, step, turn
+        self.given = Given(self.block.ops, self.alike, self.at)
+        self.relations: dict[Slot, list[_Read]] = {}
+        """What the operations of each slot read, in the middle."""
+        self.turns: list[tuple[int, int]] = []
+        """Per stretch the first turn and the one after the last in which everything reads so."""
+
+    def stack(self) -> Stack | None:
+        """The layers that all stretches have which pass values to each other, and what follows from them."""
+        for number in range(len(self.stretches)):
+            self._compare(number)
+        lines = self._lines()
+        if lines is None:
+            return None
+        low = max(min(self._layers(lines, number)) for number in lines)
+        high = min(max(self._layers(lines, number)) for number in lines) + 1
+        ops: dict[Operation, Place] = {}
+        for op, (number, step, turn) in self.at.items():
+            if number in lines:
+                sign, offset = lines[number]
+                if low <= sign * turn + offset < high:
+                    ops[op] = (number, step), sign * turn + offset - low
+        self.given = Given(self.block.ops, self.alike, ops)
+        return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
+
+    # What the operations of a stretch read
+
+    def _compare(self, number: int) -> None:
+        """Find what each operation reads in the middle, and the turns around it in which it does."""
+        repeat = self.stretches[number]
+        middle = repeat.count // 2
+        first, last = 0, repeat.count - 1
+        for step in range(repeat.period):
+            rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
+            relations = self.relations[number, step] = list[_Read]()
+            for row in zip(*rows[: repeat.count], strict=True):
+                pairs = [self._relation(a, b) for a, b in zip(row, row[1:], strict=False)]
+                known = pairs[middle - 1]
+                relations.append(known or ())
+                bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
+                first = max([first, *(turn + 1 for turn in bad if turn < middle - 1)])
+                last = min([last, *(turn for turn in bad if turn >= middle - 1)])
+        self.turns.append((first, last + 1))
+
+    def _relation(self, one: SSAValue, next: SSAValue) -> _Read | None:
+        """How what an operation reads differs from what it reads in the next turn; None: in no way known."""
+        if one is next:
+            return _SAME
+        kind = self.given.of(one)
+        if kind is not None:
+            return (_ARGUMENT if kind.of_arguments else _SAME) if kind == self.given.of(next) else None
+        if not isinstance(one, OpResult) or not isinstance(next, OpResult) or one.index != next.index:
+            return None
+        places = self.at.get(one.op), self.at.get(next.op)
+        if places[0] is None or places[1] is None or places[0][:2] != places[1][:2]:
+            return None
+        turns = places[1][2] - places[0][2]
+        return (*places[0][:2], one.index, turns) if abs(turns) == 1 else None
+
+    # Layers, counted alike in all stretches
+
+    def _lines(self) -> dict[int, tuple[int, int]] | None:
+        """Stretch -> (sign, offset), such that its turn t is layer sign * t + offset; None if some contradict.
+
+        The longest stretch counts its turns; those that pass values to it or get some follow.
+        """
+        edges: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for number, other, sign, shift in self._edges():
+            edges[number].append((other, sign, shift))
+            edges[other].append((number, sign, -shift * sign))
+        root = max(range(len(self.stretches)), key=lambda i: (self.stretches[i].saved, -i))
+        lines, waiting = {root: (1, 0)}, [root]
+        while waiting:
+            number = waiting.pop(0)
+            sign, offset = lines[number]
+            for other, direction, shift in edges[number]:
+                if other not in lines:
+                    lines[other] = sign * direction, offset - sign * direction * shift
+                    waiting.append(other)
+                elif lines[other][0] != sign * direction:
+                    return None
+        return lines
+
+    def _edges(self) -> Iterator[tuple[int, int, int, int]]:
+        """(stretch, other, sign, shift): turn t reads turn sign * t + shift of the other stretch."""
+        for (number, step), relations in self.relations.items():
+            repeat = self.stretches[number]
+            middle = repeat.count // 2
+            for operand, relation in enumerate(relations):
+                if len(relation) == 4:
+                    read = reads(self.steps[repeat.start + middle * repeat.period + step])[operand]
+                    assert isinstance(read, OpResult)
+                    yield number, relation[0], relation[3], self.at[read.op][2] - relation[3] * middle
+
+    def _layers(self, lines: dict[int, tuple[int, int]], number: int) -> tuple[int, int]:
+        """The layers of the first and last turn of a stretch in which all reads are as in the middle."""
+        (sign, offset), (first, after) = lines[number], self.turns[number]
+        return sign * first + offset, sign * (after - 1) + offset
+
+    # What follows from the layers, without repeating where it stands
+
+    def _beyond(self, ops: dict[Operation, Place], count: int) -> dict[Operation, Place]:
+        """Other operations that do in every layer the same with what it makes: updates of weights, say."""
+        places, found = dict(ops), dict[Hashable, list[tuple[Operation, int]]]()
+        slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
+        for op, kind in zip(self.steps, self.kinds, strict=True):
+            if op in ops:
+                continue
+            known = [self._known(value, places) for value in reads(op)]
+            layer = next((layer for _, layer in known if layer is not None), None)
+            if layer is None:
+                continue
+            key = kind, *((what, None if at is None else at - layer) for what, at in known)
+            number = seen[key, layer] = seen.get((key, layer), -1) + 1
+            slot = slots.setdefault((key, number), (len(self.stretches), len(slots)))
+            places[op] = slot, layer
+            found.setdefault(slot, []).append((op, layer))
+        whole = {slot: each for slot, each in found.items() if self._in_all_layers(slot, each, count)}
+        return {op: (slot, layer) for slot, each in whole.items() for op, layer in each}
+
+    def _known(self, value: SSAValue, places: dict[Operation, Place]) -> tuple[Hashable, int | None]:
+        """What a value is, and of which layer."""
+        kind = self.given.of(value)
+        if kind is not None:
+            return kind, None
+        assert isinstance(value, OpResult)
+        if value.op not in places:
+            return value, None
+        slot, layer = places[value.op]
+        return (slot, value.index), layer
+
+    def _in_all_layers(self, slot: Slot, each: Sequence[tuple[Operation, int]], count: int) -> bool:
+        """Whether there is one of a slot in each layer. If so, note what they read."""
+        if sorted(layer for _, layer in each) != [*range(count)]:
+            return False
+        relations = self.relations[slot] = list[_Read]()
+        for row in zip(*(reads(op) for op, _ in each), strict=True):
+            different, kind = len(set(row)), self.given.of(row[0])
+            if kind is None or different == 1:
+                relations.append(_SAME if different == 1 else _MOVES)
+            elif different == count or not kind.of_arguments:
+                relations.append(_ARGUMENT if kind.of_arguments else _SAME)
+            else:
+                return False
+        return True
+
+    # Arguments, and the check of it all
+
+    def _checked(self, ops: dict[Operation, Place], count: int) -> Stack | None:
+        """The stack, if every operand is read with one n by all layers."""
+        arguments = self._arguments(ops, count)
+        known, beyond = dict[tuple[Slot, int], tuple[Slot, int]](), list[tuple[tuple[Slot, int], int]]()
+        for op, (slot, layer) in ops.items():
+            for operand, value in enumerate(reads(op)):
+                if self.relations[slot][operand] == _SAME:
+                    continue
+                place = arguments.get(value) if isinstance(value, BlockArgument) else None
+                if isinstance(value, OpResult):
+                    place = ops.get(value.op)
+                key = slot, operand
+                if place is None:
+                    beyond.append((key, layer))
+                elif known.setdefault(key, (place[0], place[1] - layer)) != (place[0], place[1] - layer):
+                    return None
+        if any(key not in known or 0 <= layer + known[key][1] < count for key, layer in beyond):
+            return None
+        reach = max((abs(layers) for _, layers in known.values()), default=0)
+        return Stack(ops, arguments, self.given, count, reach)
+
+    def _arguments(self, ops: dict[Operation, Place], count: int) -> dict[BlockArgument, Place]:
+        """The places of arguments of which each layer has its own: those of the first that reads them.
+
+        Operations that make something of an argument before a layer reads it get places, too.
+        """
+        arguments: dict[BlockArgument, Place] = {}
+        members: dict[Slot, list[tuple[Operation, int]]] = defaultdict(list)
+        for op, (slot, layer) in ops.items():
+            members[slot].append((op, layer))
+        waiting = list(members)
+        for slot in waiting:
+            for operand, relation in enumerate(self.relations[slot]):
+                if relation != _ARGUMENT:
+                    continue
+                values = [(reads(op)[operand], layer) for op, layer in members[slot]]
+                given = [(v, layer) for v, layer in values if isinstance(v, BlockArgument)]
+                if given and not any(value in arguments for value, _ in given):
+                    arguments.update((value, ((*slot, operand), layer)) for value, layer in given)
+                made = [(v.op, layer) for v, layer in values if isinstance(v, OpResult)]
+                new = len(self.stretches) + 1, len(waiting)
+                if made and not any(op in ops for op, _ in made) and self._in_all_layers(new, made, count):
+                    ops.update((op, (new, layer)) for op, layer in made)
+                    members[new] = made
+                    waiting.append(new)
+        return arguments

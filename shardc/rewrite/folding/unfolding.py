@@ -1,0 +1,180 @@
+"""Where the operations of layers that are missing go, and what they read.
+
+The layer before the cut and the one after it do the same: each operation reads the same value as the other, or
+one that is as many layers away. So do those in between, and they are copies of the first.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
+
+from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.cut import NEAR
+from shardc.rewrite.folding.given import Given
+from shardc.rewrite.folding.notes import Folded
+from shardc.rewrite.folding.places import Slot, places_of
+from shardc.rewrite.folding.reads import reads
+
+Key = tuple[tuple[tuple[Slot, int], ...], int]
+"""The slots of an operation, each so many layers after its first; a number among those that have the same."""
+
+At = tuple[Key, int]
+"""Key and layer."""
+
+
+Wanted = tuple[SSAValue, "Read | None", int]
+"""A value that is read here; how, if it is of a layer, and then of which layer of the whole program."""
+
+
+class Unlike(Exception):
+    """The layers around the cut differ, so nobody knows what those between them are."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """What an operation reads of a layer `layers` further on: a result of another, or an argument."""
+
+    layers: int
+    key: Key | None
+    index: int
+    slot: Slot = ()
+
+
+@dataclass
+class Layers:
+    """The operations of a folded block by layer, and how those at the cut read each other."""
+
+    block: Block
+    notes: Folded
+    arguments: Sequence[BlockArgument]
+    at: dict[Operation, At] = field(default_factory=dict[Operation, At])
+    rows: dict[Key, dict[int, Operation]] = field(default_factory=dict[Key, dict[int, Operation]])
+    relations: dict[Key, list[Read | None]] = field(default_factory=dict[Key, "list[Read | None]"])
+    """For each operation of the layers at the cut what it reads; None for what all layers read."""
+
+    def __post_init__(self) -> None:
+        self.slots = {
+            argument: (place[:-1], place[-1])
+            for argument, place in zip(self.arguments, self.notes.places, strict=True)
+            if place
+        }
+        self._find()
+        cut, alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
+        self.given = Given(self.block.ops, alike, self.at)
+        for key, row in self.rows.items():
+            if cut - 1 in row or cut in row:
+                if not (cut - 1 in row and cut in row):
+                    raise Unlike(f"{next(iter(row.values())).name} is in one of the layers at the cut")
+                self.relations[key] = self._relations(alike, row[cut - 1], row[cut])
+        for op in self.block.ops:
+            if op is not self.block.last_op:
+                self._check(op)
+
+    def _find(self) -> None:
+        seen: dict[tuple[tuple[tuple[Slot, int], ...], int], int] = defaultdict(int)
+        for op in self.block.ops:
+            places = places_of(op)
+            if places:
+                first = min(layer for _, layer in places)
+                slots = tuple(sorted({(slot, layer - first) for slot, layer in places}))
+                key = slots, seen[slots, first]
+                seen[slots, first] += 1
+                self.at[op] = key, first
+                self.rows.setdefault(key, {})[first] = op
+
+    def _relations(self, alike: Alike, one: Operation, two: Operation) -> list[Read | None]:
+        """What an operation reads before the cut, as its like after it does."""
+        if alike.key(one, lambda _: None) != alike.key(two, lambda _: None):
+            raise Unlike(f"{one.name} differs")
+        pairs = zip(reads(one), reads(two), strict=True)
+        return [self._relation(a, b) for a, b in pairs]
+
+    def _relation(self, one: SSAValue, two: SSAValue) -> Read | None:
+        if one is two:
+            return None
+        before, after = self.read(one, self.notes.cut - 1), self.read(two, self.notes.cut)
+        if before is not None and before == after:
+            return before
+        if self.given.constant(one) is None or self.given.constant(one) != self.given.constant(two):
+            raise Unlike("other values are read")
+        return None
+
+    def read(self, value: SSAValue, layer: int) -> Read | None:
+        """A value as an operation of a layer reads it; None if it is of no layer."""
+        if isinstance(value, BlockArgument):
+            place = self.slots.get(value)
+            return None if place is None else Read(place[1] - layer, None, 0, place[0])
+        assert isinstance(value, OpResult)
+        at = self.at.get(value.op)
+        return None if at is None else Read(at[1] - layer, at[0], value.index)
+
+    def _check(self, op: Operation) -> None:
+        """Unlike if what lies between an operation and what it reads cannot be told."""
+        at, cut = self.at.get(op), self.notes.cut
+        known = self.relations.get(at[0]) if at else None
+        for operand, value in enumerate(reads(op)):
+            read = self.read(value, at[1] if at else 0)
+            if read is None or (known is not None and known[operand] in (read, None)):
+                continue
+            if at is None:
+                last = max(layer for row in self.rows.values() for layer in row)
+                near = cut - NEAR
+                if near < read.layers < last - near:
+                    raise Unlike(f"{op.name} of no layer reads what a layer in the middle makes")
+            elif (at[1] < cut) != (at[1] + read.layers < cut):
+                raise Unlike(f"{op.name} reads across the cut as no other does")
+
+    # Where the layers go
+
+    def new(self, layer: int) -> int:
+        """The number of a layer of the folded program in the whole one."""
+        return layer if layer < self.notes.cut else layer + self.notes.removed
+
+    def order(self) -> Iterator[tuple[Operation, int | None]]:
+        """Every operation of the whole program: one that is there, or what it is in a layer that is missing."""
+        place = {op: index for index, op in enumerate(self.block.ops)}
+        after: dict[Operation, list[tuple[Operation, int]]] = {}
+        for ones, twos in self._clusters(place):
+            missing = range(self.notes.cut, self.notes.cut + self.notes.removed)
+            if place[ones[-1]] < place[twos[0]]:
+                after[ones[-1]] = [(op, layer) for layer in missing for op in ones]
+            elif place[twos[-1]] < place[ones[0]]:
+                after[twos[-1]] = [(op, layer) for layer in reversed(missing) for op in ones]
+            else:
+                raise Unlike("the layers at the cut stand between each other")
+        for op in list(self.block.ops):
+            yield op, None
+            yield from after.get(op, ())
+
+    def _clusters(self, place: dict[Operation, int]) -> Iterator[tuple[list[Operation], list[Operation]]]:
+        """Operations before and after the cut that stand together, each in order."""
+        rows = (self.rows[key] for key in self.relations)
+        pairs = sorted(
+            ((row[self.notes.cut - 1], row[self.notes.cut]) for row in rows),
+            key=lambda pair: min(place[pair[0]], place[pair[1]]),
+        )
+        while pairs:
+            end, count = -1, 0
+            while count < len(pairs) and (count == 0 or min(map(place.__getitem__, pairs[count])) < end):
+                end = max(end, *map(place.__getitem__, pairs[count]))
+                count += 1
+            together, pairs = pairs[:count], pairs[count:]
+            ones, twos = zip(*together, strict=True)
+            yield sorted(ones, key=place.__getitem__), sorted(twos, key=place.__getitem__)
+
+    def wanted(self, op: Operation, layer: int | None) -> list[Wanted]:
+        """What an operation reads in the whole program: one of a layer that is missing, or one that is there."""
+        if op not in self.at:
+            return [(value, None, 0) for value in reads(op)]
+        key, own = self.at[op]
+        whole = self.new(own) if layer is None else layer
+        found: list[Wanted] = []
+        for operand, value in enumerate(reads(op)):
+            known = self.relations[key][operand] if key in self.relations else None
+            read = known if known is not None and known == self.read(value, own) else None
+            found.append((value, read, whole + read.layers if read else 0))
+        return found
