@@ -38,7 +38,8 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.folding.cut import Cut
 from shardc.rewrite.folding.stack import stack_of
 
-WORTH = 1_000
+WORTH = 5_000
+"""Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
 
 
 @dataclass(frozen=True)

@@ -19,8 +19,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
+from itertools import accumulate, filterfalse
 
+from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from shardc.dialects.shared_graph import SharedGraph
@@ -28,6 +29,7 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.places import places_of
 from shardc.rewrite.outline import Functions, inputs, manual_bodies, nested, outputs
 
 LEAST = 24
@@ -47,22 +49,33 @@ class OutlineRepeats(GraphPass):
     def rewrite(self, shared: SharedGraph) -> bool:
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
-            _outline(functions, body, self.least)
+            outline(functions, body, self.least)
         return bool(functions.made)
 
 
-def _outline(functions: Functions, block: Block, least: int) -> None:
-    """Make functions of what repeats in a block."""
+def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool = True) -> None:
+    """Make functions of what repeats in a block; without `calls`, of what has none.
+
+    Of layers that fold-layers has left, no two go into one function.
+    """
     *every, _ = block.ops
     steps = [op for op in every if op.name != _CONSTANT]
-    for repeat in repeats([_kind(op, functions.alike) for op in steps], least):
+    kinds: list[Hashable] = [_kind(op, functions.alike) for op in steps]
+    if not calls:
+        kinds = [op if isinstance(op, CallOp) else kind for op, kind in zip(steps, kinds, strict=True)]
+    for repeat in repeats(kinds, least):
         alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
-        for segment in _segments(steps, repeat):
+        for segment in filterfalse(_has_several_layers, _segments(steps, repeat)):
             made = (result for step in segment for result in step.results)
             alike[(_flow(segment), functions.varies(made))].append(segment)
         for segments in alike.values():
             if len(segments) > 1:
                 _make(functions, segments)
+
+
+def _has_several_layers(segment: _Segment) -> bool:
+    places = {place for op in segment for place in places_of(op)}
+    return len({slot for slot, _ in places}) < len(places)
 
 
 def _make(functions: Functions, segments: Sequence[_Segment]) -> None:

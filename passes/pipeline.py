@@ -147,7 +147,7 @@ class _Run:
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
         self.plainly(entries[:at])
         tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
-        self._one(entries[at].load()(told=whole.append))
+        self._one(entries[at].load()(**{**self.options.get(entries[at].name, {}), "told": whole.append}))
         if not whole:
             self.plainly(entries[at:])
             return

@@ -14,8 +14,8 @@ becomes, where 94 layers were taken out between these two,
       %97 = func.call @layer(%96, %w97)
       …
 
-Runs on per-device code. Raises Unlike if the layers next to the cut have become unlike: then the program is
-compiled again with all its layers.
+Runs on per-device code, and outlines what then repeats once more. Raises Unlike if the layers next to the cut
+have become unlike: then the program is compiled with all its layers.
 """
 
 from __future__ import annotations
@@ -24,9 +24,11 @@ from dataclasses import dataclass
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
+from shardc.passes.outline_repeats import outline
 from shardc.rewrite.folding.notes import FOLDED, folded
 from shardc.rewrite.folding.places import LAYER, TIMES
 from shardc.rewrite.folding.whole import unfold
+from shardc.rewrite.outline import Functions, manual_bodies
 
 
 @dataclass(frozen=True)
@@ -44,4 +46,8 @@ class UnfoldLayers(GraphPass):
         for op in shared.module.walk():
             op.attributes.pop(LAYER, None)
             op.attributes.pop(TIMES, None)
+        shared.drop()
+        functions = Functions(shared)
+        for body in manual_bodies(shared.module):
+            outline(functions, body, calls=False)
         return True

@@ -15,7 +15,7 @@ from shardc.explain.records import Explanation, PlanReport
 from shardc.explain.why import Explainer
 from shardc.layout import Sharding
 from shardc.passes.insert_reshards import planned
-from shardc.passes.pipeline import PASSES, PIPELINE, STAGES
+from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
 from shardc.planning.program import Plan, seconds_text
@@ -45,7 +45,7 @@ def explainer_of(
     """Propagate with a recorder, then plan: what answers questions, and the plan, if there is one."""
     context = make_context()
     for pass_name in STAGES["sharded"]:
-        if pass_name == "propagate":
+        if pass_name in FOLDING:
             break
         PASSES[pass_name]()().apply(context, module)
     snap = snapshot(module)

@@ -13,7 +13,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.layout import LayoutError
-from shardc.passes.pipeline import PASSES, STAGES, run_to
+from shardc.passes.pipeline import FOLDING, PASSES, STAGES, run_to
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.effort import counting
 from shardc.planning.machines import Machine
@@ -70,7 +70,7 @@ def _with_removals(
 ) -> Cost:
     """Try changes on the module as it is before propagation, where every annotation is in main."""
     passes = STAGES["sharded"]
-    for name in passes[: passes.index("propagate")]:
+    for name in passes[: passes.index(FOLDING[0])]:
         PASSES[name]()().apply(make_context(), module)
     known = stated(module)
     mesh = next((a.sharding.mesh for a in known if a.sharding is not None), None)

@@ -8,9 +8,9 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, Strin
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region, SSAValue
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
-from shardc.ops import hlo
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.places import TIMES, Place, Slot, note_places
 from shardc.rewrite.folding.reads import reads, replace_reads
@@ -53,7 +53,7 @@ class Cut:
     # Whether it can be done
 
     def fits(self) -> bool:
-        """Whether what goes is read by layers alone, and its arguments and results are like some that stay."""
+        """Whether what goes is read by layers alone, and is given and returned like something that stays."""
         staying = (op for op in self.block.ops if op is not self.end and op not in self.gone)
         return (
             not any(self._place(v) and self._instead(op, v) is None for op in staying for v in reads(op))
@@ -142,7 +142,9 @@ class Cut:
         """The operations that stay; of those that make something of constants, what is read."""
         needed, staying = set(self.results), list[Operation]()
         for op in reversed(self.block.ops):
-            free = op not in self.stack.ops and any(self.stack.given.constant(r) is not None for r in op.results)
+            free = op not in self.stack.ops and any(
+                self.stack.given.constant(r) is not None for r in op.results
+            )
             if op is self.end or op in self.gone or (free and needed.isdisjoint(op.results)):
                 continue
             staying.append(op)
@@ -165,11 +167,13 @@ class Cut:
         """A function like the whole one, with some of its arguments and results."""
         end = block.last_op
         assert end is not None
-        types = FunctionType.from_lists([arg.type for arg in block.args], [value.type for value in end.operands])
+        types = FunctionType.from_lists(
+            [arg.type for arg in block.args], [value.type for value in end.operands]
+        )
         properties: dict[str, Attribute] = {**self.function.properties, "function_type": types}
         for name, some in (("arg_attrs", arguments), ("res_attrs", results)):
             held = properties.get(name)
-            if isinstance(held, ArrayAttr):
+            if is_array(held):
                 properties[name] = ArrayAttr([held.data[index] for index in some])
         return FuncOp.create(
             properties=properties,

@@ -10,13 +10,14 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.shardings import PARTIAL, SHARDING
 
 FOLDED = "shardc.folded"
 
 Border = tuple[int, int]
-"""Of an argument or result of the whole program its number in the folded one, and -1; or of one that the folded
+"""Of an argument or result of the whole program its number in the folded one, and -1; of one that the folded
 program lacks the number of the one of layer `cut` - 1 that is like it, and its own layer."""
 
 
@@ -25,8 +26,8 @@ class Folded:
     """Between layers `cut` - 1 and `cut` of a folded program there are `removed` more.
 
     `arguments` and `results` are the whole program's, `places` those of the folded program's arguments (the
-    slot, then the layer; empty where it belongs to none). `function` has the properties of the whole program's
-    function, `locations` and `names` are those of its arguments.
+    slot, then the layer; empty where it belongs to none). `function` has the properties of the whole
+    program's function, `locations` and `names` are those of its arguments.
     """
 
     cut: int
@@ -87,7 +88,7 @@ def entry(module: ModuleOp) -> FuncOp:
 
 def item(held: Attribute | None, number: int) -> Mapping[str, Attribute]:
     """What a function's arg_attrs or res_attrs say of one argument or result."""
-    found = held.data[number] if isinstance(held, ArrayAttr) else None
+    found = list(held)[number] if is_array(held) else None
     return found.data if isinstance(found, DictionaryAttr) else {}
 
 

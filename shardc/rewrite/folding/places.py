@@ -1,7 +1,7 @@
 """Where the operations of a folded program stand: notes that they carry from fold-layers to unfold-layers.
 
-    shardc.layer = array<i64: 0, 12, 3>     an operation's stretch, step and layer; of a call those of all it calls
-    shardc.times = 121                      an operation that stands for so many
+shardc.layer = array<i64: 0, 12, 3>     stretch, step and layer of an operation, or of all that a call runs
+shardc.times = 121                      an operation that stands for so many
 """
 
 from __future__ import annotations

@@ -25,6 +25,7 @@ def _places(op: Operation) -> list[tuple[Operation, int]]:
     if not op.regions:
         return [(op, index) for index in range(len(op.operands))]
     inner = nested([op])
-    own = {value for step in inner for region in step.regions for b in region.blocks for value in b.args}
+    blocks = [block for step in inner for region in step.regions for block in region.blocks]
+    own: set[SSAValue] = {value for block in blocks for value in block.args}
     own.update(value for step in inner[1:] for value in step.results)
     return [(step, i) for step in inner for i, value in enumerate(step.operands) if value not in own]

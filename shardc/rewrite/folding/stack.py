@@ -1,9 +1,9 @@
 """Equal layers of a block, and what passes between them.
 
-A model that is written as a loop in Python comes as one layer after the other: operations that repeat, of which
-each reads what the same operation of another layer made, an argument of its own, or what all layers read. The
-backward pass repeats too, in the other order. A `Stack` says of each such operation and argument which layer
-it belongs to, and its place there (its *slot*), so that
+A model that is written as a loop in Python comes as one layer after the other: operations that repeat, of
+which each reads what the same operation of another layer made, an argument of its own, or what all layers
+read. The backward pass repeats too, in the other order. A `Stack` says of each such operation and argument
+which layer it belongs to, and its place there (its *slot*), so that
 
     operation (slot, layer) reads value (slot', layer + n), with one n for all layers
 
@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
@@ -66,8 +67,13 @@ def stack_of(block: Block) -> Stack | None:
     if not found:
         return None
     most = max(found, key=lambda repeat: repeat.saved).count
-    stretches = [repeat for repeat in found if 2 * repeat.count >= most]
-    return _Finder(block, steps, kinds, stretches, alike).stack()
+    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
+    while stretches:
+        finder = _Finder(block, steps, kinds, stretches, alike)
+        if not finder.doubtful:
+            return finder.stack()
+        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
+    return None
 
 
 @dataclass
@@ -93,10 +99,17 @@ class _Finder:
         self.turns: list[tuple[int, int]] = []
         """Per stretch the first turn and the one after the last in which everything reads so."""
 
-    def stack(self) -> Stack | None:
-        """The layers that all stretches have which pass values to each other, and what follows from them."""
         for number in range(len(self.stretches)):
             self._compare(number)
+
+    @property
+    def doubtful(self) -> list[Repeat]:
+        """The stretches in which most turns don't read what the same operation of the one before reads."""
+        pairs = zip(self.stretches, self.turns, strict=True)
+        return [repeat for repeat, (first, after) in pairs if 2 * (after - first) < repeat.count]
+
+    def stack(self) -> Stack | None:
+        """The layers that all stretches have which pass values to each other, and what follows from them."""
         lines = self._lines()
         if lines is None:
             return None
@@ -122,7 +135,7 @@ class _Finder:
             rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
             relations = self.relations[number, step] = list[_Read]()
             for row in zip(*rows[: repeat.count], strict=True):
-                pairs = [self._relation(a, b) for a, b in zip(row, row[1:], strict=False)]
+                pairs = [self._relation(a, b) for a, b in pairwise(row)]
                 known = pairs[middle - 1]
                 relations.append(known or ())
                 bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
@@ -148,7 +161,7 @@ class _Finder:
     # Layers, counted alike in all stretches
 
     def _lines(self) -> dict[int, tuple[int, int]] | None:
-        """Stretch -> (sign, offset), such that its turn t is layer sign * t + offset; None if some contradict.
+        """Stretch -> (sign, offset): its turn t is layer sign * t + offset. None if some contradict.
 
         The longest stretch counts its turns; those that pass values to it or get some follow.
         """
@@ -189,7 +202,7 @@ class _Finder:
 
     def _beyond(self, ops: dict[Operation, Place], count: int) -> dict[Operation, Place]:
         """Other operations that do in every layer the same with what it makes: updates of weights, say."""
-        places, found = dict(ops), dict[Hashable, list[tuple[Operation, int]]]()
+        places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
         for op, kind in zip(self.steps, self.kinds, strict=True):
             if op in ops:

@@ -1,7 +1,7 @@
 """Where the operations of layers that are missing go, and what they read.
 
-The layer before the cut and the one after it do the same: each operation reads the same value as the other, or
-one that is as many layers away. So do those in between, and they are copies of the first.
+The layer before the cut and the one after it do the same: each operation reads the same value as the other,
+or one that is as many layers away. So do those in between, and they are copies of the first.
 """
 
 from __future__ import annotations
@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import repeat
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.cut import NEAR
-from shardc.rewrite.folding.given import Given
+from shardc.rewrite.folding.given import Given, kind_of
 from shardc.rewrite.folding.notes import Folded
 from shardc.rewrite.folding.places import Slot, places_of
 from shardc.rewrite.folding.reads import reads
@@ -44,6 +45,9 @@ class Read:
     slot: Slot = ()
 
 
+NOT_KNOWN = Read(0, None, -1)
+
+
 @dataclass
 class Layers:
     """The operations of a folded block by layer, and how those at the cut read each other."""
@@ -63,13 +67,13 @@ class Layers:
             if place
         }
         self._find()
-        cut, alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
-        self.given = Given(self.block.ops, alike, self.at)
+        cut, self.alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
+        self.given = Given(self.block.ops, self.alike, self.at)
         for key, row in self.rows.items():
             if cut - 1 in row or cut in row:
                 if not (cut - 1 in row and cut in row):
                     raise Unlike(f"{next(iter(row.values())).name} is in one of the layers at the cut")
-                self.relations[key] = self._relations(alike, row[cut - 1], row[cut])
+                self.relations[key] = self._relations(row[cut - 1], row[cut])
         for op in self.block.ops:
             if op is not self.block.last_op:
                 self._check(op)
@@ -86,9 +90,9 @@ class Layers:
                 self.at[op] = key, first
                 self.rows.setdefault(key, {})[first] = op
 
-    def _relations(self, alike: Alike, one: Operation, two: Operation) -> list[Read | None]:
+    def _relations(self, one: Operation, two: Operation) -> list[Read | None]:
         """What an operation reads before the cut, as its like after it does."""
-        if alike.key(one, lambda _: None) != alike.key(two, lambda _: None):
+        if kind_of(one, self.alike) != kind_of(two, self.alike):
             raise Unlike(f"{one.name} differs")
         pairs = zip(reads(one), reads(two), strict=True)
         return [self._relation(a, b) for a, b in pairs]
@@ -114,11 +118,10 @@ class Layers:
 
     def _check(self, op: Operation) -> None:
         """Unlike if what lies between an operation and what it reads cannot be told."""
-        at, cut = self.at.get(op), self.notes.cut
-        known = self.relations.get(at[0]) if at else None
-        for operand, value in enumerate(reads(op)):
+        at, cut, known = self.at.get(op), self.notes.cut, self._known(op)
+        for value, relation in zip(reads(op), known or repeat(NOT_KNOWN), strict=False):
             read = self.read(value, at[1] if at else 0)
-            if read is None or (known is not None and known[operand] in (read, None)):
+            if read is None or relation in (read, None):
                 continue
             if at is None:
                 last = max(layer for row in self.rows.values() for layer in row)
@@ -135,7 +138,7 @@ class Layers:
         return layer if layer < self.notes.cut else layer + self.notes.removed
 
     def order(self) -> Iterator[tuple[Operation, int | None]]:
-        """Every operation of the whole program: one that is there, or what it is in a layer that is missing."""
+        """Every operation of the whole program: one that is there, or of which layer that is missing."""
         place = {op: index for index, op in enumerate(self.block.ops)}
         after: dict[Operation, list[tuple[Operation, int]]] = {}
         for ones, twos in self._clusters(place):
@@ -167,14 +170,22 @@ class Layers:
             yield sorted(ones, key=place.__getitem__), sorted(twos, key=place.__getitem__)
 
     def wanted(self, op: Operation, layer: int | None) -> list[Wanted]:
-        """What an operation reads in the whole program: one of a layer that is missing, or one that is there."""
+        """What an operation reads in the whole program; of a layer that is missing, if that is said."""
         if op not in self.at:
             return [(value, None, 0) for value in reads(op)]
-        key, own = self.at[op]
+        _, own = self.at[op]
         whole = self.new(own) if layer is None else layer
         found: list[Wanted] = []
-        for operand, value in enumerate(reads(op)):
-            known = self.relations[key][operand] if key in self.relations else None
+        values = reads(op)
+        for value, known in zip(values, self._known(op) or [None] * len(values), strict=True):
             read = known if known is not None and known == self.read(value, own) else None
             found.append((value, read, whole + read.layers if read else 0))
         return found
+
+    def _known(self, op: Operation) -> list[Read | None] | None:
+        """What operations like this one read at the cut; None if there are none."""
+        at = self.at.get(op)
+        if at is None or at[0] not in self.relations:
+            return None
+        like = self.rows[at[0]][self.notes.cut]
+        return self.relations[at[0]] if kind_of(op, self.alike) == kind_of(like, self.alike) else None

@@ -7,14 +7,15 @@ from itertools import count
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, Region, SSAValue
 
+from shardc.dialects.arrays import is_array
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
 from shardc.rewrite.folding.notes import Border, Folded, entry, item, shardings
-from shardc.rewrite.folding.reads import replace_reads
+from shardc.rewrite.folding.reads import reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Unlike, Wanted
 from shardc.rewrite.outline import GROUP, nested
 
@@ -73,6 +74,7 @@ class _Body:
             if place:
                 self.given[place[0], layer] = argument
         self.made: dict[At, Operation] = {}
+        self.copies: dict[SSAValue, SSAValue] = {}
         self.groups: dict[tuple[str, int], str] = {}
         self.numbers = count(1 + max(map(_group_number, old.walk()), default=0))
 
@@ -80,7 +82,9 @@ class _Body:
         """The block with all operations, taken from the old one or copied."""
         end = self.layers.block.last_op
         assert end is not None
-        plan = [(op, layer, self.layers.wanted(op, layer)) for op, layer in self.layers.order() if op is not end]
+        plan = [
+            (op, layer, self.layers.wanted(op, layer)) for op, layer in self.layers.order() if op is not end
+        ]
         for op, layer, wanted in plan:
             self._put(op, layer, wanted)
         results = [self._result(end.operands[number], layer) for number, layer in self.notes.results]
@@ -91,14 +95,14 @@ class _Body:
 
     def _put(self, op: Operation, layer: int | None, wanted: Sequence[Wanted]) -> None:
         """Add an operation, or what it is in a layer that is missing."""
-        reads = [self._find(*each) for each in wanted]
+        values = [self._find(*each) for each in wanted]
         at = self.layers.at.get(op)
         if layer is None:
             op.detach()
         else:
             op = op.clone()
             self._regroup(op, layer)
-        replace_reads(op, reads)
+        replace_reads(op, values)
         self.new.add_op(op)
         if at is not None:
             self.made[at[0], self.layers.new(at[1]) if layer is None else layer] = op
@@ -107,15 +111,30 @@ class _Body:
         """What stands for a value that was read; in a layer of the whole program, if it is of one."""
         try:
             if read is None:
-                return self.arguments.get(value, value)
+                return self._early(value) if self._is_later(value) else self.arguments.get(value, value)
             if read.key is None:
                 return self.given[read.slot, layer]
             return self.made[read.key, layer].results[read.index]
         except KeyError:
             raise Unlike("a value of a layer is not there yet") from None
 
+    def _is_later(self, value: SSAValue) -> bool:
+        """Whether a value is made after the operation that is put now."""
+        return isinstance(value, OpResult) and value.op.parent is self.layers.block
+
+    def _early(self, value: SSAValue) -> SSAValue:
+        """What is made of constants alone, made once more."""
+        if self.layers.given.constant(value) is None or not isinstance(value, OpResult):
+            raise Unlike("a value that all layers read is made after the first of them")
+        if value not in self.copies:
+            copy = value.op.clone()
+            replace_reads(copy, [self._find(each, None, 0) for each in reads(value.op)])
+            self.new.add_op(copy)
+            self.copies.update(zip(value.op.results, copy.results, strict=True))
+        return self.copies[value]
+
     def _result(self, value: SSAValue, layer: int) -> SSAValue:
-        """A result of the whole program; of one that is missing, from what it is in the layer before the cut."""
+        """A result of the whole program; one that is missing from what it is in the layer before the cut."""
         if layer < 0:
             return self._find(value, None, 0)
         read = self.layers.read(value, self.notes.cut - 1)
@@ -149,7 +168,7 @@ def _beside(attributes: Mapping[str, Attribute], notes: Folded) -> dict[str, Att
     found = dict(attributes)
     for key, borders in (("in_shardings", notes.arguments), ("out_shardings", notes.results)):
         held = found.get(BESIDE[key])
-        if isinstance(held, ArrayAttr):
+        if is_array(held):
             found[BESIDE[key]] = ArrayAttr([held.data[number] for number, _ in borders])
     return found
 
@@ -163,11 +182,10 @@ def _sign(function: FuncOp, notes: Folded, block: Block) -> None:
     function.properties = {**now, "function_type": types}
     for name, borders in (("arg_attrs", notes.arguments), ("res_attrs", notes.results)):
         old, found = (held.get(name) for held in (before, now))
-        if isinstance(old, ArrayAttr) or isinstance(found, ArrayAttr):
+        if is_array(old) or is_array(found):
             function.properties[name] = ArrayAttr(
                 DictionaryAttr({**item(old, index), **shardings(item(found, number))})
                 for index, (number, _) in enumerate(borders)
             )
     function.detach_region(function.body)
     function.add_region(Region(block))
-

@@ -1,0 +1,40 @@
+"""Programs of layers that are written out one after the other."""
+
+from __future__ import annotations
+
+HEAD = """mesh pod[data=2, model=4]
+
+record Layer:
+    up: f32[16, 32@model]
+    down: f32[32@model, 16]
+    gain: f32[16]
+"""
+LAYER = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down\n"
+
+
+def forward(layers: int, layer: str = LAYER) -> str:
+    """A network, and what else `layer` says."""
+    weights = ", ".join(f"p{i}: Layer" for i in range(layers))
+    body = "".join(layer.format(f"p{i}") for i in range(layers))
+    return f"{HEAD}\ndef main(x: f32[8@data, 16], {weights}) -> f32[8@data, 16]:\n{body}    return x\n"
+
+
+def step(layers: int, update: str = "{0} - 0.1 * {1}", before: str = "", layer: str = LAYER) -> str:
+    """A training step: the gradient of a network, and the new weights. `before` works on all gradients."""
+    numbers = range(layers)
+    weights = ", ".join(f"p{i}: Layer" for i in numbers)
+    types = ", ".join(["Layer"] * layers)
+    body = "".join(f"    p{i} = ps[{i}]\n" + layer.format(f"p{i}") for i in numbers)
+    parts = ("up", "down", "gain")
+    squares = " + ".join(f"sum(g[{i}].{part} ** 2)" for i in numbers for part in parts)
+    new = ", ".join(
+        "Layer(" + ", ".join(f"{k}={update.format(f'p{i}.{k}', f'g[{i}].{k}')}" for k in parts) + ")"
+        for i in numbers
+    )
+    return (
+        f"{HEAD}\ndef loss(ps: ({types}), x: f32[8@data, 16], y: f32[8@data, 16]) -> f32[]:\n{body}"
+        f"    return mean((x - y) ** 2)\n\n"
+        f"def main({weights}, x: f32[8@data, 16], y: f32[8@data, 16]) -> (f32[], {types}):\n"
+        f"    value, g = value_and_grad(loss)(({', '.join(f'p{i}' for i in numbers)}), x, y)\n"
+        f"{before.format(squares)}    return value, {new}\n"
+    )

@@ -1,0 +1,139 @@
+"""Programs compiled with few of their equal layers compute what the whole ones do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from shardc.dialects.context import make_context
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.interpret.run import run
+from shardc.passes import pipeline
+from shardc.passes.fold_layers import FoldLayers
+from shardc.passes.pipeline import run_to
+from shardc.passes.unfold_layers import UnfoldLayers
+from shardc.rewrite.folding.notes import folded
+from shardc.rewrite.folding.unfolding import Unlike
+from tests.tolerance import assert_right
+from tests.unit.rewrite.folding.programs import LAYER, forward, step
+
+TWICE = """    s = x
+    x = tanh((x * {0}.gain) @ {0}.up) @ {0}.down
+    x = x + relu(x @ {0}.up) @ {0}.down + s
+"""
+SPLIT = "    x: f32[8@data, 16@model] = x + cos(tanh((x * {0}.gain) @ {0}.up)) @ {0}.down * sin(x)\n"
+SORTED = "    x = x + sort(relu(exp(x * {0}.gain) @ {0}.up)) @ {0}.down / 8.0\n"
+FILLED = "    x = x + where(x > 0.0, full((8, 16), 2.0), sin(cos(x * {0}.gain) @ {0}.up) @ {0}.down)\n"
+PROGRAMS = {
+    "forward": forward(11),
+    "twice": forward(9, TWICE),
+    "split": forward(12, SPLIT),
+    "sorted": forward(10, SORTED),
+    "filled": forward(10, FILLED),
+    "step": step(12),
+    "step of two": step(10, layer=TWICE),
+    "step of filled": step(12, layer=FILLED),
+    "decay": step(11, "{0} * 0.99 - 0.1 * tanh({1}) * exp({0})"),
+    "clipped": step(10, "{0} - 0.1 * {1} * scale", "    scale = 1.0 / maximum(sqrt({}), 1.0)\n"),
+}
+
+
+def stages(text: str, worth: int):
+    """The program as it is read, compiled with layers taken out where that saves so many operations, and the
+    layers that were."""
+    removed: list[int] = []
+
+    class Noted(FoldLayers):
+        def rewrite(self, shared: SharedGraph) -> bool:
+            done = super().rewrite(shared)
+            notes = folded(shared.module)
+            removed.append(notes.removed if notes else 0)
+            return done
+
+    module = read(text, "layers.shard")
+    whole = snapshot(module.clone()).graph
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shardc.passes.fold_layers.FoldLayers", Noted)
+        run_to(make_context(), module, "local", options={"fold-layers": {"worth": worth}})
+    return whole, snapshot(module).graph, removed
+
+
+def arguments(graph, seed=0):
+    draw = np.random.default_rng(seed)
+    return [
+        (draw.standard_normal(type.shape) / 4).astype(type.numpy)
+        for type in graph.types(graph.main.body.args)
+    ]
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_computed_is_the_same(name):
+    whole, local, removed = stages(PROGRAMS[name], 20)
+    assert removed[0] > 0 or name == "clipped"
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", ["step", "step of two", "split"])
+def test_signatures_are_whole(name):
+    """Arguments and results have the names, types and shardings that they have without folding."""
+    local, plain = (stages(PROGRAMS[name], worth)[1] for worth in (20, 10**9))
+    for one, two in zip(local.main.body.args, plain.main.body.args, strict=True):
+        a, b = local.values[one], plain.values[two]
+        assert (a.type, a.loc, a.sharding) == (b.type, b.loc, b.sharding)
+    assert local.main.result_shardings == plain.main.result_shardings
+    assert local.main.interface == plain.main.interface
+
+
+def test_layers_that_differ_stay():
+    """One layer has another function, or is annotated otherwise."""
+    for old, new in (
+        ("gelu((x * p5", "tanh((x * p5"),
+        ("x = x + gelu((x * p5", "x: f32[8@data, 16@model] = x + gelu((x * p5"),
+    ):
+        assert old in PROGRAMS["forward"]
+        assert stages(PROGRAMS["forward"].replace(old, new), 20)[2] == [0]
+
+
+def test_what_others_read_stays():
+    """The sum of what all layers give is read in one place."""
+    text = forward(11, LAYER + "    {0}x = x\n").replace(
+        "return x", "return x + stack([" + ", ".join(f"p{i}x" for i in range(11)) + "])[4]"
+    )
+    assert stages(text, 20)[2] == [0]
+
+
+def test_layers_that_become_unlike_are_compiled_whole(monkeypatch):
+    class Never(UnfoldLayers):
+        def rewrite(self, shared: SharedGraph) -> bool:
+            if folded(shared.module) is not None:
+                raise Unlike("of a test")
+            return False
+
+    monkeypatch.setattr("shardc.passes.unfold_layers.UnfoldLayers", Never)
+    whole, local, removed = stages(PROGRAMS["step"], 20)
+    assert removed[0] > 0
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), "whole")
+
+
+def test_the_plan_counts_all_layers():
+    """Bytes and collectives of the plan are those of the whole program."""
+    plans = {}
+    for worth in (20, 10**9):
+        module, told = read(PROGRAMS["step"], "layers.shard"), []
+        options = {"fold-layers": {"worth": worth}, "insert-reshards": {"told": told.append}}
+        run_to(make_context(), module, "local", options=options)
+        plans[worth] = told[-1].bytes, told[-1].collectives
+    assert plans[20] == plans[10**9]
+
+
+def test_only_the_way_to_a_device_folds():
+    """Other stages show all layers."""
+    module = read(PROGRAMS["step"], "layers.shard")
+    run_to(make_context(), module, "collectives", options={"fold-layers": {"worth": 20}})
+    assert folded(module) is None
+    assert str(module).count("stablehlo.dot_general") > 12 * 5
+    assert set(pipeline.FOLDING) <= pipeline.PASSES.keys()
