@@ -39,7 +39,7 @@ from shardc.passes.shardy.export import (
     lift_meshes,
 )
 from shardc.passes.shardy.func_edges import add_func_edges, sink_func_edges
-from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups, inline_meshes
+from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups, inline_groups, inline_meshes
 from shardc.passes.shardy.reshards import to_reshard
 from shardc.passes.shardy.rules import drop_rules
 
@@ -83,7 +83,8 @@ def merge_all_constants(module: ModuleOp) -> None:
 
 
 def drop_shardings_and_meshes(module: ModuleOp) -> None:
-    """Forget all shardings and meshes. ShardcError if an operation is about a sharding."""
+    """Forget all shardings and meshes, but in replica groups. ShardcError if an operation is about a sharding."""
+    inline_groups(module)
     for op in list(module.walk()):
         if isinstance(op, MeshOp):
             Rewriter.erase_op(op)
