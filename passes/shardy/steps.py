@@ -83,7 +83,7 @@ def merge_all_constants(module: ModuleOp) -> None:
 
 
 def drop_shardings_and_meshes(module: ModuleOp) -> None:
-    """Forget all shardings and meshes, but in replica groups. ShardcError if an operation is about a sharding."""
+    """Forget shardings, and meshes but in replica groups. ShardcError if an operation is about a sharding."""
     inline_groups(module)
     for op in list(module.walk()):
         if isinstance(op, MeshOp):
