@@ -160,6 +160,12 @@ STEPS: dict[str, Step] = {
 }
 """Shardy's name -> what it does."""
 
+OLDER_STEPS: dict[str, Step] = {
+    "sdy-constant-merger": merge_all_constants,
+    "sdy-equilise-call-and-func-result-shardings": give_calls_result_shardings,
+}
+"""Names that steps had in older Shardys."""
+
 
 def step_class(name: str, step: Step) -> type[ModulePass]:
     """The pass of that name."""
