@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import prod
 
 import numpy as np
 from xdsl.dialects.builtin import SymbolRefAttr
@@ -25,6 +26,7 @@ from shardc.dialects.sdy_refs import AxisRef, MeshRef, quoted, symbol_text
 from shardc.dialects.shardings import axis_of, mesh_of
 from shardc.layout import Dim, LayoutError, Mesh, Sharding
 from shardc.layout.groups import group_of, position_over
+from shardc.layout.mesh import MAX_DEVICES
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,8 @@ class MeshOfGroupsAttr(Data[MeshRef]):
             ids = parser.parse_attribute()
             if not isinstance(ids, DenseAttr) or ids.data.value.data.dtype.kind not in "iu":
                 parser.raise_error("the devices of a mesh are dense<[…]> : tensor<…xi64>")
+            if prod(ids.data.value.shape) > MAX_DEVICES:
+                parser.raise_error("a mesh has at most 2^20 devices")
         return MeshRef(tuple(axes), tuple(int(number) for number in ids.data.value.array().reshape(-1)))
 
     def print_parameter(self, printer: Printer) -> None:

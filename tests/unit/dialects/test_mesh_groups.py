@@ -101,6 +101,11 @@ REFS = [(AxisRef("y"),), (AxisRef("y"), AxisRef("x")), (AxisRef("y", 2, 2),)]
             "replica groups name a mesh of the module",
         ),
         (groups(mesh="#stablehlo.mesh<axes=[], device_ids=1>"), "the devices of a mesh are dense"),
+        (
+            groups(mesh="#stablehlo.mesh<axes=[], device_ids=dense<0> : tensor<99999999999xi64>>"),
+            "a mesh has at most 2^20 devices",
+        ),
+        (groups(mesh='#stablehlo.mesh<axes=[<name = "x", size = 99999999999>]>'), "more than 2^20 devices"),
         (groups(mesh=inlined("[0, 0, 2, 3, 4, 5, 6, 7]")), "are not 0 to 7, once each"),
         ("#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [1]>", "an axis of replica groups is"),
         (groups('name = "x"'), "32"),
