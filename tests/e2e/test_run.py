@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -291,6 +292,37 @@ def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
     done = command("run", script(kind, tmp_path, body), *kind)
     assert done.returncode == 1
     assert "[1] RuntimeError: no" in done.stderr
+
+
+FREED = """
+import resource
+import threading
+
+def touch():
+    b"x" * (96 << 20)
+
+for _ in range(2):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    thread = threading.Thread(target=touch)
+    thread.start()
+    thread.join()
+    asked = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print("asked again" if asked * resource.getpagesize() > 32 << 20 else "kept")
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are glibc's")
+def test_freed_memory_stays_with_the_process(kind: list[str], tmp_path: Path):
+    done = command("run", script(kind, tmp_path, FREED), *kind)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("kept") == (4 if "--mpi" in kind else 2)
+
+
+def test_variables_of_whoever_runs_it_are_kept(kind: list[str], tmp_path: Path):
+    body = "import os; print(os.environ['MALLOC_ARENA_MAX'])"
+    environment = {**os.environ, "MALLOC_ARENA_MAX": "3"}
+    done = command("run", script(kind, tmp_path, body), *kind, env=environment)
+    assert "[0] 3" in done.stdout
 
 
 ENDS_WHEN_ASKED = """
