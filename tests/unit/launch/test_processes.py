@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from errno import ENOSPC
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -122,6 +124,26 @@ def test_the_first_is_named_whoever_follows_it(tmp_path: Path, monkeypatch, late
         commands = [command(0, zero, f"{note_file}.whole"), command(1, one, str(note_file))]
         assert run(commands, say=said.append) == 137
         assert said == ["process 1 was ended by signal SIGKILL"]
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_output_that_cannot_be_written_is_a_failure(monkeypatch: pytest.MonkeyPatch):
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full))
+        with pytest.raises(OSError) as raised:
+            run([command(0, "print('said')"), command(1, "pass")])
+        said = list[str]()
+        assert run([command(0, "print('said'); raise SystemExit(3)")], say=said.append) == 3
+    assert raised.value.errno == ENOSPC
+    assert said == ["process 0 ended with code 3"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(monkeypatch: pytest.MonkeyPatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb", buffering=0) as pipe:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
+        assert run([command(0, "print('said')")]) == 0
 
 
 def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path):
