@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 from typing import Any
 
@@ -11,6 +12,7 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from bench.model_timing import Processes, block, measure
+from shardc.launch.measure_jax import Work
 
 
 def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: Any) -> Any:
@@ -38,6 +40,5 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 
 if __name__ == "__main__":
-    measure(
-        Processes(ready, lambda: multihost_utils.sync_global_devices("model"), most, jax.process_index() == 0)
-    )
+    together = partial(multihost_utils.sync_global_devices, "model")
+    measure(Processes(ready, Work(jax).product, together, most, jax.process_index() == 0))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from types import ModuleType
 
 from mpi4py import MPI
 
 from bench.model_timing import Processes, block, measure
+from shardc.launch.measure_mpi import product
 
 
 def ready(module: ModuleType) -> Callable[[], object]:
@@ -21,4 +23,5 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 if __name__ == "__main__":
     world = MPI.COMM_WORLD
-    measure(Processes(ready, world.Barrier, lambda own: world.allreduce(own, MPI.MAX), world.rank == 0))
+    most = partial(world.allreduce, op=MPI.MAX)
+    measure(Processes(ready, product, world.Barrier, most, world.rank == 0))

@@ -31,7 +31,7 @@ def main() -> int:
         Sample(kind, nbytes, quickest(run, clock), strided)
         for kind, nbytes, strided, run in _runs(jax, count)
     ]
-    work = _Work(jax)
+    work = Work(jax)
     device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
     if jax.process_index() == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
@@ -39,7 +39,7 @@ def main() -> int:
     return 0
 
 
-class _Work:
+class Work:
     """Calls of compiled functions on this process's first device."""
 
     def __init__(self, jax: Any) -> None:
