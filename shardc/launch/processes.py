@@ -1,8 +1,7 @@
 """Starts processes on this machine, shows what they print, and ends all of them together.
 
 The first that fails ends the others: asked first, killed GRACE seconds later. Which one was first is what the
-kernel says, since others fail because of it within moments. On Linux they end with this process, however it
-ends.
+kernel says, since others fail because of it within moments. They end with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from shardc.launch.order import Order, behind_gate, gate, has_ended
-from shardc.launch.parent import end_with, library
+from shardc.launch.parent import end_with, killed_with_this, library
 
 GRACE = 5.0
 """Seconds that a process has to end when it is asked to."""
@@ -85,12 +84,13 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
     written; a reader of a pipe that has seen enough is no failure.
     """
     running: list[_Running] = []
-    with _interruptible(), closing(Order()) as order:
+    with _interruptible(), closing(Order()) as order, ExitStack() as watched:
         try:
             with _uninterrupted(), gate() as closed:
                 for command in commands:
                     running.append(_start(command, closed))
                     order.add(running[-1].process.pid)
+                watched.enter_context(killed_with_this([one.process.pid for one in running]))
             for one in running:
                 _show_output(one)
             code, failure = _watch(running, order, limit)

@@ -184,14 +184,15 @@ def test_a_limit(tmp_path: Path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_processes_end_with_who_started_them(tmp_path: Path, number: signal.Signals):
-    if number == signal.SIGKILL and sys.platform != "linux":
-        pytest.skip("only Linux tells a process that its parent ended")
+    """And so does what they started."""
+    long = SLEEP.replace("60", "3600")
+    two = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {long!r}, sys.argv[1]])\n{long}"
     code = (
         "import sys; from shardc.launch.processes import Command, run\n"
-        f"run([Command(str(i), '', [sys.executable, '-c', {SLEEP!r}, sys.argv[1]]) for i in range(3)])"
+        f"run([Command(str(i), '', [sys.executable, '-c', {two!r}, sys.argv[1]]) for i in range(3)])"
     )
     starter = subprocess.Popen([sys.executable, "-c", code, f"{tmp_path}/"], stderr=subprocess.DEVNULL)
-    assert wait_for(lambda: len(alive(tmp_path)) == 3)
+    assert wait_for(lambda: len(alive(tmp_path)) == 6)
     starter.send_signal(number)
     starter.wait(120)
     assert wait_for(lambda: not alive(tmp_path))
