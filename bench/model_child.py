@@ -13,6 +13,7 @@ from jax.experimental import multihost_utils
 
 from bench.model_timing import Processes, block, measure
 from shardc.launch.measure_jax import Work
+from shardc.launch.solving import Clock
 
 
 def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: Any) -> Any:
@@ -40,5 +41,5 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 
 if __name__ == "__main__":
-    together = partial(multihost_utils.sync_global_devices, "model")
-    measure(Processes(ready, Work(jax).product, together, most, jax.process_index() == 0))
+    clock = Clock(partial(multihost_utils.sync_global_devices, "model"), most)
+    measure(Processes(ready, Work(jax).product, clock, jax.process_index() == 0))

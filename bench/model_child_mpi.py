@@ -10,6 +10,7 @@ from mpi4py import MPI
 
 from bench.model_timing import Processes, block, measure
 from shardc.launch.measure_mpi import product
+from shardc.launch.solving import Clock
 
 
 def ready(module: ModuleType) -> Callable[[], object]:
@@ -23,5 +24,5 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 if __name__ == "__main__":
     world = MPI.COMM_WORLD
-    most = partial(world.allreduce, op=MPI.MAX)
-    measure(Processes(ready, product, world.Barrier, most, world.rank == 0))
+    clock = Clock(world.Barrier, partial(world.allreduce, op=MPI.MAX))
+    measure(Processes(ready, product, clock, world.rank == 0))

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -19,9 +18,9 @@ from typing import Any
 import numpy as np
 
 from shardc.launch.program import load_program
+from shardc.launch.solving import Clock, quickest
 from shardc.launch.working import Product
 
-RUNS = 10
 REFERENCE = Product("f32", (1024, 512, 1024), (False, False))
 AT_FIT = "reference.json"
 """Seconds of the reference before and after the fit, the quickest of all runs."""
@@ -36,35 +35,13 @@ def block(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return rng.uniform(0.01, 0.1, shape).astype(dtype)
 
 
-def quickest(
-    runs: Sequence[Callable[[], object]], together: Callable[[], object], most: Callable[[float], float]
-) -> list[float]:
-    """Seconds of the quickest run of each, as long as its slowest process took.
-
-    `together` waits for all processes; `most` is the largest number of any of them. Runs take turns: what
-    slows the machine for a while slows all that are compared.
-    """
-    for run in runs:
-        run()
-    found: list[list[float]] = [[] for _ in runs]
-    for _ in range(RUNS):
-        for run, times in zip(runs, found, strict=True):
-            together()
-            start = time.perf_counter()
-            run()
-            times.append(most(time.perf_counter() - start))
-    return [*map(min, found)]
-
-
 @dataclass(frozen=True)
 class Processes:
-    """`ready` makes what runs a plan, `product` what multiplies; `together` and `most` as for `quickest`; the
-    `first` process writes."""
+    """`ready` makes what runs a plan, `product` what multiplies; the `first` process writes."""
 
     ready: Callable[[ModuleType], Callable[[], object]]
     product: Callable[[Product], Callable[[], object]]
-    together: Callable[[], object]
-    most: Callable[[float], float]
+    clock: Clock
     first: bool
 
 
@@ -75,7 +52,7 @@ def measure(processes: Processes) -> None:
     if names:
         _plans(processes, folder, names, reference)
     else:
-        (seconds,) = quickest([reference], processes.together, processes.most)
+        (seconds,) = quickest([reference], processes.clock)
         _written(processes, folder / AT_FIT, min(seconds, _kept(folder / AT_FIT, seconds)))
 
 
@@ -87,7 +64,7 @@ def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: 
     for _, group in groupby(left, lambda name: name.rpartition("-")[0]):
         plans = [*group]
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
-        *seconds, beside = quickest([*runs, reference], processes.together, processes.most)
+        *seconds, beside = quickest([*runs, reference], processes.clock)
         found |= {name: (own, beside) for name, own in zip(plans, seconds, strict=True)}
         _written(processes, kept, found)
         if processes.first:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.measuring import SIZES, Piece, block_shape, fit, operand_bytes, sampled, toml
+from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
@@ -27,10 +27,7 @@ def main() -> int:
         return float(np.max(np.asarray(tools.process_allgather(np.array([seconds], np.float32)))))
 
     clock = Clock(lambda: tools.sync_global_devices("measure"), slowest)
-    samples = [
-        Sample(kind, nbytes, quickest(run, clock), strided)
-        for kind, nbytes, strided, run in _runs(jax, count)
-    ]
+    samples = sampled(_runs(jax, count), clock)
     work = Work(jax)
     device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
     if jax.process_index() == 0:
@@ -58,8 +55,8 @@ class Work:
         return lambda: self.jax.block_until_ready(call(*arrays))
 
 
-def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
+def _runs(jax: Any, count: int) -> Iterator[Piece]:
+    """What is timed, of all sizes."""
     spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     sharding = jax.sharding.NamedSharding(mesh, spec)

@@ -1,20 +1,20 @@
 """What is measured in every process, and a machine fitted to it.
 
 Collectives of several sizes along rows and columns, and what a device does by itself (working.py), each the
-quickest of several runs. All devices work at once, so what they share shows. A link of kind `shared` is
-fitted (formulas: planning/machines/links.py) by least squares of the relative errors.
+quickest of several runs, in turns. All devices work at once, so what they share shows. A link of kind
+`shared` is fitted (formulas: planning/machines/links.py) by least squares of the relative errors.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
 
-from shardc.launch.solving import positive
+from shardc.launch.solving import Clock, positive, quickest
 from shardc.launch.working import Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
@@ -57,6 +57,20 @@ KINDS = (
     spmd.collective_permute,
 )
 """What is measured. How many steps each takes and how much it sends, its definition says."""
+
+
+Piece = tuple[OpDef, int, bool, Callable[[], object]]
+"""A collective, the bytes of a device's operand, whether blocks are columns, and the call."""
+
+
+def sampled(pieces: Iterable[Piece], clock: Clock) -> list[Sample]:
+    """The pieces, timed in turns."""
+    made = [*pieces]
+    times = quickest([run for *_, run in made], clock)
+    return [
+        Sample(kind, nbytes, seconds, strided)
+        for (kind, nbytes, strided, _), seconds in zip(made, times, strict=True)
+    ]
 
 
 def block_shape(size: int, devices: int) -> tuple[int, int]:

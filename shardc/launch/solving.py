@@ -1,10 +1,11 @@
-"""The quickest of several runs on all processes, and least squares whose solutions are times."""
+"""The quickest of several runs on all processes, in turns, and least squares whose solutions are times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 from typing import Any, cast
 
 import numpy as np
@@ -20,16 +21,21 @@ class Clock:
     slowest: Callable[[float], float]
 
 
-def quickest(run: Callable[[], object], clock: Clock) -> float:
-    """Seconds of the quickest of REPEATS runs, on the process that takes longest."""
-    run()
-    found: list[float] = []
-    for _ in range(REPEATS):
-        clock.before()
-        start = time.perf_counter()
+def quickest(runs: Sequence[Callable[[], object]], clock: Clock) -> list[float]:
+    """Seconds of the quickest of REPEATS runs of each, as long as its slowest process takes.
+
+    Runs take turns: what slows the machine for a while slows a turn of all, not all turns of one.
+    """
+    for run in runs:
         run()
-        found.append(time.perf_counter() - start)
-    return clock.slowest(min(found))
+    found = [inf for _ in runs]
+    for _ in range(REPEATS):
+        for index, run in enumerate(runs):
+            clock.before()
+            start = time.perf_counter()
+            run()
+            found[index] = min(found[index], clock.slowest(time.perf_counter() - start))
+    return found
 
 
 def positive(rows: Any, wanted: Any) -> Any:

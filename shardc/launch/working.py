@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import log2
 from typing import Any
 
@@ -36,6 +37,12 @@ class Product:
         m, k, n = self.sizes
         left, right = self.turned
         return ((k, m) if left else (m, k)), ((n, k) if right else (k, n))
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """Operations, and bytes read and written."""
+        m, k, n = self.sizes
+        return 2 * m * k * n, np.dtype(DTYPES[self.dtype][1]).itemsize * (m * k + k * n + m * n)
 
     def run(self, a: Any, b: Any) -> Any:
         """The product."""
@@ -96,6 +103,7 @@ ORDERED = (
 """Functions whose elements wait for each other."""
 
 
+@cache
 def blocks(side: int) -> tuple[Any, Any]:
     """Square blocks for a function: numbers in no order, from 0.25 to 0.75."""
     rng = np.random.default_rng(side)
@@ -132,26 +140,18 @@ def measured(
     Everything else may wait for memory alone; products of dtypes that are not listed have its rate too, so it
     is at most that of products.
     """
-
-    def timed(f: Function, side: int) -> Timed:
-        return Timed(f.counted(side), 4 * f.moved * side**2, quickest(function(f, side), clock))
-
-    def multiplied(one: Product) -> Timed:
-        nbytes = np.dtype(DTYPES[one.dtype][1]).itemsize
-        m, k, n = one.sizes
-        moved = nbytes * (m * k + k * n + m * n)
-        return Timed(2 * m * k * n, moved, quickest(product(one), clock))
-
-    other, bandwidth, error = fitted([timed(f, side) for side in SIDES for f in WORK])
-    samples = {
-        dtype: [multiplied(Product(dtype, sizes, turned)) for sizes in PRODUCTS for turned in TURNED]
-        for dtype in dtypes
-    }
-    fits: dict[str, tuple[float, float]] = {dtype: rate(found, bandwidth) for dtype, found in samples.items()}
-    most = max(found for found, _ in fits.values())
-    for kind in (Rate.SERIAL, Rate.SORT):
-        found = [timed(f, side) for side in ORDERED_SIDES for f in ORDERED if f.rate is kind]
-        fits[kind] = rate(found, bandwidth)
+    products = [Product(dtype, sizes, turned) for dtype in dtypes for sizes in PRODUCTS for turned in TURNED]
+    functions = [(f, side) for f in WORK for side in SIDES]
+    functions += [(f, side) for f in ORDERED for side in ORDERED_SIDES]
+    times = iter(quickest([*map(product, products), *(function(f, side) for f, side in functions)], clock))
+    samples: dict[str, list[Timed]] = {}
+    for one in products:
+        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times)))
+    for f, side in functions:
+        samples.setdefault(f.rate, []).append(Timed(f.counted(side), 4 * f.moved * side**2, next(times)))
+    other, bandwidth, error = fitted(samples.pop(Rate.OTHER))
+    fits = {name: rate(found, bandwidth) for name, found in samples.items()}
+    most = max(fits[dtype][0] for dtype in dtypes)
     rates = {name: found for name, (found, _) in fits.items()}
     errors = {name: off for name, (_, off) in fits.items()}
     return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error})

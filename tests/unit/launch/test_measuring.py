@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,22 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
+from shardc.launch import solving
 from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.working import ORDERED, SIDES, WORK, Device, Function, Timed, blocks, fitted, rate
+from shardc.launch.solving import Clock, quickest
+from shardc.launch.working import (
+    ORDERED,
+    SIDES,
+    WORK,
+    Device,
+    Function,
+    Product,
+    Timed,
+    blocks,
+    fitted,
+    measured,
+    rate,
+)
 from shardc.layout import Mesh
 from shardc.ops import spmd
 from shardc.options import Options
@@ -145,6 +160,49 @@ def test_what_is_sorted_is_in_no_order():
 def test_rates_of_functions_are_found_again():
     samples = [timed(f.counted(side), 4 * f.moved * side**2, 5e9) for side in SIDES for f in WORK]
     assert fitted(samples) == (pytest.approx(5e9), pytest.approx(1e10), pytest.approx(0, abs=1e-9))
+
+
+class Watch:
+    """A clock that shows what its runs say they take, and counts them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.runs = 0.0, list[object]()
+        monkeypatch.setattr(solving.time, "perf_counter", lambda: self.now)
+
+    def run(self, name: object, seconds: Callable[[int], float]) -> Callable[[], object]:
+        """Takes so many seconds the so manieth time; the first is 0."""
+
+        def run() -> None:
+            self.now += seconds(self.runs.count(name))
+            self.runs.append(name)
+
+        return run
+
+
+def test_runs_take_turns_and_the_slowest_process_counts(monkeypatch: pytest.MonkeyPatch):
+    """While the machine is slow, from the third turn to the ninth, it is for all."""
+    watch = Watch(monkeypatch)
+    runs = [watch.run(name, lambda turn, name=name: name * (5 if 2 < turn < 9 else 2)) for name in (1, 3)]
+    assert quickest(runs, Clock(lambda: None, lambda own: own + 1)) == [2 + 1, 6 + 1]
+    assert watch.runs == [1, 3] * 11
+
+
+def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
+    watch = Watch(monkeypatch)
+
+    def product(one: Product) -> Callable[[], object]:
+        m, k, n = one.sizes
+        bytes = (8 if one.dtype == "f64" else 4) * (m * k + k * n + m * n)
+        return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds)
+
+    def function(f: Function, side: int) -> Callable[[], object]:
+        counted = f.counted(side), 4 * f.moved * side**2
+        return watch.run((f, side), lambda turn: timed(*counted, RATES[f.rate]).seconds)
+
+    found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own))
+    assert found.rates == pytest.approx(RATES) and [*found.rates] == ["f32", "f64", "serial", "sort", "other"]
+    assert found.bandwidth == pytest.approx(1e10)
+    assert max(found.errors.values()) < 1e-6
 
 
 @pytest.mark.parametrize("work", [*WORK, *ORDERED])
