@@ -2,7 +2,7 @@
 
 Collectives of several sizes along rows and columns, and what a device does by itself (working.py), each the
 quickest of several runs, in turns. All devices work at once, so what they share shows. A link of kind
-`shared` is fitted (formulas: planning/machines/links.py) by least squares of the relative errors.
+`shared` is fitted (formulas: planning/machines/links.py) by ratio (solving.py).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from math import isqrt
 
 import numpy as np
 
-from shardc.launch.solving import Clock, positive, quickest
+from shardc.launch.solving import Clock, nearest, quickest
 from shardc.launch.working import Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
@@ -115,11 +115,8 @@ def _fit_kind(samples: Sequence[Sample], devices: int) -> tuple[Own, float]:
 def _fit(samples: Sequence[Sample], devices: int) -> tuple[float, float, float]:
     """Seconds, bytes/s of all devices together, and the median relative error."""
     rows = np.array([_row(sample, devices) for sample in samples], np.float64)
-    times = np.array([s.seconds for s in samples])
-    scale = rows.max(axis=0)
-    solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
-    errors = np.abs(rows @ solution - times) / times
-    return float(solution[0]), float(1 / solution[1]), float(np.median(errors))
+    (latency, byte), error = nearest(rows, np.array([sample.seconds for sample in samples]))
+    return float(latency), float(1 / byte), error
 
 
 def _row(sample: Sample, devices: int) -> tuple[int, int]:

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.solving import Clock, positive, quickest
+from shardc.launch.solving import Clock, nearest, quickest
 from shardc.ops.definition import Rate
 
 PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
@@ -158,18 +158,20 @@ def measured(
 
 
 def rate(found: Sequence[Timed], bandwidth: float) -> tuple[float, float]:
-    """Operations/s, beside bytes at a known bandwidth, by relative error; and the median error."""
-    each = np.array([sample.operations / sample.seconds for sample in found])
-    left = np.array([1 - sample.bytes / bandwidth / sample.seconds for sample in found])
-    inverse = max(float(each @ left / (each @ each)), 1e-6 / float(each.max()))
-    return 1 / inverse, float(np.median(np.abs(each * inverse - left)))
+    """Operations/s, beside bytes at a known bandwidth, and the median relative error."""
+    operations, bytes, seconds = _columns(found)
+    (each,), error = nearest(operations[:, None], seconds, bytes / bandwidth)
+    return float(1 / each), error
 
 
 def fitted(found: Sequence[Timed]) -> tuple[float, float, float]:
     """Operations/s, bytes/s and the median relative error."""
-    rows = np.array([(sample.operations, sample.bytes) for sample in found], np.float64)
-    times = np.array([sample.seconds for sample in found])
-    scale = rows.max(axis=0)
-    solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
-    errors = np.abs(rows @ solution - times) / times
-    return float(1 / solution[0]), float(1 / solution[1]), float(np.median(errors))
+    operations, bytes, seconds = _columns(found)
+    (operation, byte), error = nearest(np.stack((operations, bytes), axis=1), seconds)
+    return float(1 / operation), float(1 / byte), error
+
+
+def _columns(found: Sequence[Timed]) -> tuple[Any, Any, Any]:
+    """Operations, bytes and seconds."""
+    table = np.array([(sample.operations, sample.bytes, sample.seconds) for sample in found], np.float64)
+    return table[:, 0], table[:, 1], table[:, 2]

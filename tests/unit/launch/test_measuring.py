@@ -59,6 +59,9 @@ def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) 
     return found
 
 
+SOME = [sample for sample in samples(8, 2e-5, 3e9) if not sample.strided]
+
+
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_link_is_found_again(devices: int):
     link = fit(samples(devices, 2e-5, 3e9), devices)
@@ -144,6 +147,15 @@ def test_memory_is_not_counted_in_the_rates_beside_it():
     """Of products and sorts: what they read and write takes its own time."""
     samples = [timed(2 * side**3, 12 * side**2, 2e10) for side in (64, 128, 512)]
     assert rate(samples, 1e10) == (pytest.approx(2e10), pytest.approx(0, abs=1e-9))
+
+
+def test_twice_as_long_is_as_far_off_as_half_as_long():
+    """Least squares of relative errors would find 1.7e9."""
+    assert rate([Timed(1e6, 0, 5e-4), Timed(1e6, 0, 2e-3)], 1e10)[0] == pytest.approx(1e9)
+    slow, quick = (fit([replace(s, seconds=by * s.seconds) for s in SOME], 8) for by in (2, 0.5))
+    both = fit([replace(s, seconds=by * s.seconds) for s in SOME for by in (2, 0.5)], 8)
+    assert both.bandwidth == pytest.approx((slow.bandwidth * quick.bandwidth) ** 0.5, rel=1e-3)
+    assert both.latency == pytest.approx((slow.latency * quick.latency) ** 0.5, rel=1e-3)
 
 
 def test_a_rate_is_positive_where_memory_is_slower_than_measured():
