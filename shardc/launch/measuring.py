@@ -143,7 +143,10 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",
-        *(f"{name} = {rate:.4g}" for name, rate in device.rates.items()),
+        *(
+            f"{name} = {rate:.4g}" + (f" # {device.shapes[name]}" if name in device.shapes else "")
+            for name, rate in device.rates.items()
+        ),
         "",
         "[[links]]",
         f'name = "{what}"',

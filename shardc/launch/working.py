@@ -44,6 +44,12 @@ class Product:
         m, k, n = self.sizes
         return 2 * m * k * n, np.dtype(DTYPES[self.dtype][1]).itemsize * (m * k + k * n + m * n)
 
+    def __str__(self) -> str:
+        names = (f"{rows}x{columns}" for rows, columns in self.shapes)
+        return " @ ".join(
+            f"({name}).T" if turned else name for name, turned in zip(names, self.turned, strict=True)
+        )
+
     def run(self, a: Any, b: Any) -> Any:
         """The product."""
         left, right = self.turned
@@ -113,11 +119,15 @@ def blocks(side: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Device:
-    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name."""
+    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
+
+    `shapes`: by dtype, which products were the slowest and the quickest, and their operations/s.
+    """
 
     rates: Mapping[str, float]
     bandwidth: float
     errors: Mapping[str, float]
+    shapes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -147,6 +157,11 @@ def measured(
     samples: dict[str, list[Timed]] = {}
     for one in products:
         samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times)))
+    shapes = {
+        dtype: _range({str(one): timed for one, timed in zip(of, samples[dtype], strict=True)})
+        for dtype in dtypes
+        for of in [[one for one in products if one.dtype == dtype]]
+    }
     for f, side in functions:
         samples.setdefault(f.rate, []).append(Timed(f.counted(side), 4 * f.moved * side**2, next(times)))
     other, bandwidth, error = fitted(samples.pop(Rate.OTHER))
@@ -154,7 +169,14 @@ def measured(
     most = max(fits[dtype][0] for dtype in dtypes)
     rates = {name: found for name, (found, _) in fits.items()}
     errors = {name: off for name, (_, off) in fits.items()}
-    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error})
+    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error}, shapes)
+
+
+def _range(found: Mapping[str, Timed]) -> str:
+    """What the slowest and the quickest reach, memory included."""
+    each = {name: timed.operations / timed.seconds for name, timed in found.items()}
+    ends = min(each, key=lambda name: each[name]), max(each, key=lambda name: each[name])
+    return " to ".join(f"{each[name]:.2g} ({name})" for name in ends)
 
 
 def rate(found: Sequence[Timed], bandwidth: float) -> tuple[float, float]:

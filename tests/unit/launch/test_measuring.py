@@ -37,7 +37,7 @@ from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
 
 RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "sort": 1e8}
-DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2})
+DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"})
 
 
 STRIDED = 5e8
@@ -94,6 +94,7 @@ def test_the_file_is_a_machine():
     text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
     machine = read(text, "here.toml")
     assert machine.flops == RATES
+    assert "f32 = 2e+10 # 1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)\n" in text
     assert machine.bandwidth == 1e10
     assert machine.links[0].kind == "shared"
     assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
@@ -214,6 +215,7 @@ def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
     found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own))
     assert found.rates == pytest.approx(RATES) and [*found.rates] == ["f32", "f64", "serial", "sort", "other"]
     assert found.bandwidth == pytest.approx(1e10)
+    assert found.shapes["f32"] == "1.9e+10 (256x2048 @ 2048x256) to 2e+10 (1024x512 @ 512x1024)"
     assert max(found.errors.values()) < 1e-6
 
 
