@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
 from bench.model_timing import Processes, block, measure
-from shardc.launch.measure_jax import Work
-from shardc.launch.solving import Clock
+from shardc.launch.measure_jax import Work, clock
 
 
 def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: Any) -> Any:
@@ -28,11 +25,6 @@ def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: 
     return jax.make_array_from_callback(shape, sharding, own)
 
 
-def most(seconds: float) -> float:
-    """The largest of all processes."""
-    return float(np.max(multihost_utils.process_allgather(np.array([seconds], np.float32))))
-
-
 def ready(module: ModuleType) -> Callable[[], object]:
     """What runs a plan."""
     mesh = module.mesh()
@@ -41,5 +33,4 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 
 if __name__ == "__main__":
-    clock = Clock(partial(multihost_utils.sync_global_devices, "model"), most)
-    measure(Processes(ready, Work(jax).product, clock, jax.process_index() == 0))
+    measure(Processes(ready, Work(jax).product, clock(), jax.process_index() == 0))

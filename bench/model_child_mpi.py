@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from types import ModuleType
 
 from mpi4py import MPI
 
 from bench.model_timing import Processes, block, measure
-from shardc.launch.measure_mpi import product
-from shardc.launch.solving import Clock
+from shardc.launch.measure_mpi import clock, product
 
 
 def ready(module: ModuleType) -> Callable[[], object]:
@@ -24,5 +22,4 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 if __name__ == "__main__":
     world = MPI.COMM_WORLD
-    clock = Clock(world.Barrier, partial(world.allreduce, op=MPI.MAX))
-    measure(Processes(ready, product, clock, world.rank == 0))
+    measure(Processes(ready, product, clock(world), world.rank == 0))

@@ -20,20 +20,25 @@ from shardc.ops import OpDef, spmd
 def main() -> int:
     """Measure together; process 0 writes the file."""
     jax: Any = import_module("jax")
-    tools: Any = import_module("jax.experimental.multihost_utils")
     count = len(jax.devices())
-
-    def slowest(seconds: float) -> float:
-        return float(np.max(np.asarray(tools.process_allgather(np.array([seconds], np.float32)))))
-
-    clock = Clock(lambda: tools.sync_global_devices("measure"), slowest)
-    samples = sampled(_runs(jax, count), clock)
+    together = clock()
+    samples = sampled(_runs(jax, count), together)
     work = Work(jax)
-    device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
+    device = measured(work.product, work.function, ("f32", "f64", "bf16"), together)
     if jax.process_index() == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
             stream.write(toml("gloo", count, device, fit(samples, count)))
     return 0
+
+
+def clock() -> Clock:
+    """Of all processes of JAX."""
+    tools: Any = import_module("jax.experimental.multihost_utils")
+
+    def slowest(seconds: Any) -> Any:
+        return np.max(np.asarray(tools.process_allgather(seconds.astype(np.float32))), axis=0)
+
+    return Clock(lambda: tools.sync_global_devices("measure"), slowest)
 
 
 class Work:

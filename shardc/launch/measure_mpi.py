@@ -23,13 +23,18 @@ def main() -> int:
 
     world: Any = MPI.COMM_WORLD
     comm: Any = Comm({"x": world.size}, ["x"])
-    clock = Clock(world.Barrier, lambda seconds: world.allreduce(seconds, MPI.MAX))
-    samples = sampled(_runs(comm, world.size), clock)
-    device = measured(product, _function, ("f32", "f64"), clock)
+    together = clock(world)
+    samples = sampled(_runs(comm, world.size), together)
+    device = measured(product, _function, ("f32", "f64"), together)
     if world.rank == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
             stream.write(toml("MPI", world.size, device, fit(samples, world.size)))
     return 0
+
+
+def clock(world: Any) -> Clock:
+    """Of all processes of a communicator."""
+    return Clock(world.Barrier, lambda seconds: np.max(world.allgather(seconds), axis=0))
 
 
 def product(product: Product) -> Callable[[], object]:
