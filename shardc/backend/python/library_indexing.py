@@ -8,6 +8,7 @@ from typing import cast
 
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Run
+from shardc.backend.python.ranges import bounds
 from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
@@ -151,7 +152,10 @@ def _dims_in(run: Run, value: int, source: int) -> Dims:
 
 
 def _from_the_end(run: Run, ids: int, size: int) -> int:
-    """What stands for itself plus the size where it is negative."""
+    """What stands for itself plus the size where it is negative; itself where it never is."""
+    known = bounds(ids, run.program.made, run.program.counters)
+    if known is not None and known[0] >= 0:
+        return ids
     made = run.node(ids, hlo.select)
     test, more, plain = made.operands
     negative = run.node(test, hlo.compare)
