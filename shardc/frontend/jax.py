@@ -6,6 +6,7 @@ lower(f, x, w, in_shardings=(NamedSharding(mesh, P("data")), None)) -> the text 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from shardc.frontend.jax_loops import say_loops
@@ -39,7 +40,21 @@ def text_of(traced: Any, parameters: Any = None) -> str:
     module = lowered.compiler_ir("stablehlo")
     say_tuples(module, traced)
     say_loops(module, traced)
-    return str(lowered.as_text(debug_info=True))
+    text = str(lowered.as_text(debug_info=True))
+    _forget(traced.jaxpr)
+    return text
+
+
+def _forget(jaxpr: Any) -> None:
+    """Let JAX forget what it lowered a function to.
+
+    JAX 0.12 keeps it for as long as the function's jaxpr lives, which is in it where arguments that are never
+    read stay, and with it the arrays that the function captured.
+    """
+    known: Any = getattr(import_module("jax._src.interpreters.pxla"), "_cached_lowering_to_hlo", None)
+    evict = getattr(known, "evict_weakref", None)
+    if evict is not None:
+        evict(jaxpr)
 
 
 def lower(function: Callable[..., Any], *avals: Any, **options: Any) -> str:

@@ -59,7 +59,7 @@ def _along(run: Run, gather: Node, axis: int, attrs: dict[str, object]) -> Found
     table, places = gather.operands
     ids = run.node(places, hlo.reshape).operands[0]
     run.same(run.shape(ids), run.shape(gather.results[0]))
-    plain = _from_the_end(run, ids, run.shape(table)[axis])
+    plain = from_the_end(run, ids, run.shape(table)[axis])
     return idiom.take_along, [table, plain], {"axis": axis, **attrs}
 
 
@@ -83,7 +83,7 @@ def take_filled(run: Run, node: Node) -> Found:
     apart = Run(run.program)
     ids = apart.node(places, hlo.reshape, hlo.broadcast_in_dim).operands[0]
     run.same((*run.shape(ids), 1), run.shape(places))
-    return idiom.take_filled, [table, _from_the_end(apart, ids, shape[axis])], {"axis": axis}
+    return idiom.take_filled, [table, from_the_end(apart, ids, shape[axis])], {"axis": axis}
 
 
 def put(run: Run, node: Node) -> Found:
@@ -107,7 +107,7 @@ def put(run: Run, node: Node) -> Found:
     made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
     run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
     run.same((*run.shape(made.operands[0]), 1), run.shape(places))
-    plain = _from_the_end(apart, made.operands[0], shape[axis])
+    plain = from_the_end(apart, made.operands[0], shape[axis])
     run.same(run.shape(plain), run.shape(made.operands[0]))
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
@@ -151,7 +151,7 @@ def _dims_in(run: Run, value: int, source: int) -> Dims:
     return tuple(places[dim] for dim in _dims_in(run, made.operands[0], source))
 
 
-def _from_the_end(run: Run, ids: int, size: int) -> int:
+def from_the_end(run: Run, ids: int, size: int) -> int:
     """What stands for itself plus the size where it is negative; itself where it never is."""
     known = bounds(ids, run.program.made, run.program.counters)
     if known is not None and known[0] >= 0:
