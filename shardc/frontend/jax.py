@@ -46,12 +46,11 @@ def text_of(traced: Any, parameters: Any = None) -> str:
 
 
 def _forget(jaxpr: Any) -> None:
-    """Let JAX forget what it lowered a function to.
+    """Let JAX forget what it lowered, and with it the arrays that the function captured.
 
-    JAX 0.12 keeps it for as long as the function's jaxpr lives, which is in it where arguments that are never
-    read stay, and with it the arrays that the function captured.
+    JAX 0.12 keeps a jaxpr of which all arguments stay for as long as it lives, by itself.
     """
-    known: Any = getattr(import_module("jax._src.interpreters.pxla"), "_cached_lowering_to_hlo", None)
+    known: Any = getattr(import_module("jax._src.interpreters.pxla"), "_dce_jaxpr", None)
     evict = getattr(known, "evict_weakref", None)
     if evict is not None:
         evict(jaxpr)
