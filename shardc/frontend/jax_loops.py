@@ -77,8 +77,8 @@ def _loops(jaxpr: Any) -> Iterator[tuple[tuple[str, int, int], Sequence[Carry]]]
 
 def _of_scan(equation: Any, after: Mapping[str, str]) -> list[Carry]:
     """The values carried, then the stacked results."""
-    params = equation.params
-    body, count, first = params["jaxpr"].jaxpr, params["num_carry"], params["num_consts"]
+    body = equation.params["jaxpr"].jaxpr
+    first, count = _counts(equation.params)
     inside = _inside(body, range(first, first + count))
     results = _paths(body.debug_info.result_paths, len(body.outvars))
     if body.debug_info.traced_for == "fori_loop":  # which carries the number of the turn first
@@ -92,6 +92,14 @@ def _of_scan(equation: Any, after: Mapping[str, str]) -> list[Carry]:
         (inner, name, _shape(variable))
         for inner, name, variable in zip([*inside, *stacked], names, equation.outvars, strict=True)
     ]
+
+
+def _counts(params: Any) -> tuple[int, int]:
+    """How many constants and how many carried values a scan takes; JAX 0.12 says it by trees of these."""
+    if "num_carry" in params:
+        return params["num_consts"], params["num_carry"]
+    constants, carried, _ = params["ft_in"].unpack()
+    return len(constants), len(carried)
 
 
 def _of_while(equation: Any, after: Mapping[str, str]) -> list[Carry]:

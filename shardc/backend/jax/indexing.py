@@ -243,6 +243,7 @@ def elements(scope: Scope, node: Node) -> Expr:
 def put_elements(scope: Scope, node: Node) -> Expr:
     """y.at[jnp.arange(4), j].add(v)"""
     table, updates, *ids = node.operands
+    scope.variable(table)
     at = index(attribute(scope.expr(table), "at"), _brackets(scope, node, ids))
     return method(at, PUT_BY[str(node.attrs["kind"])], scope.expr(updates))
 
