@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from typing import cast
 
 from shardc.backend.python import idiom
-from shardc.backend.python.library_indexing import PUT_BY, from_the_end
-from shardc.backend.python.library_run import Dims, Found, Run
+from shardc.backend.python.library_indexing import PUT_BY, alongside, from_the_end
+from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
@@ -25,6 +25,7 @@ WHOLE: Entry = ("whole", 0, 0)
 def elements(run: Run, node: Node) -> Found:
     """Of the dimensions that are not cut, the starts say nothing."""
     table, places = node.operands
+    run.same(_is_tested(run, node), False)
     dims, shape = cast(GatherDims, node.attrs["dimension_numbers"]), run.shape(table)
     batch = dict(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True))
     indexed = dims.collapsed_slice_dims
@@ -51,6 +52,15 @@ def put_elements(run: Run, node: Node) -> Found:
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
     return idiom.put_elements, [table, updates, *ids], {"at": entries, "kind": kind}
+
+
+def _is_tested(run: Run, node: Node) -> bool:
+    """Whether it may be jnp.take_along_axis's, whose indices are tested for both ends too."""
+    try:
+        alongside(Run(run.program), node)
+    except Other:
+        return False
+    return run.program.count.get(node.operands[1], 0) > 2
 
 
 def _entries(

@@ -28,7 +28,7 @@ def take_along(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and NaN where there is none."""
     rows = node.operands[1]
     gather = run.node(rows, hlo.gather)
-    axis, size = _alongside(run, gather)
+    axis, size = alongside(run, gather)
     run.same(run.shape(rows), run.shape(node.results[0]))
     places = gather.operands[1]
     _filled(run, node, places, size)
@@ -38,11 +38,11 @@ def take_along(run: Run, node: Node) -> Found:
 
 def take_along_clipped(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and the last where there is none."""
-    axis, _ = _alongside(run, node)
+    axis, _ = alongside(run, node)
     return _along(run, node, axis, {"mode": "clip"})
 
 
-def _alongside(run: Run, gather: Node) -> tuple[int, int]:
+def alongside(run: Run, gather: Node) -> tuple[int, int]:
     """The dimension along which a gather takes elements, each beside its index, and its size."""
     table, places = gather.operands
     shape = run.shape(table)
