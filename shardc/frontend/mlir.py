@@ -32,6 +32,7 @@ from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
+from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
 from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
 from shardc.frontend.mlir_lexer import StrictLexer
@@ -59,6 +60,7 @@ def read(
         if MHLO_SHARDING in text:
             read_gspmd(module)
         name_values(module)
+        name_carried(module)
         verify(module, dynamic)
     _check_meshes(module)
     return module
