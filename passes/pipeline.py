@@ -50,6 +50,7 @@ PIPELINE = (
     Entry("sharded", "name-axes"),
     Entry("sharded", "hoist-invariants"),
     Entry("sharded", "hoist-computations"),
+    Entry("sharded", "batch-indices"),
     Entry("sharded", "unify-meshes"),
     Entry("sharded", "fold-layers"),
     Entry("sharded", "propagate"),
