@@ -14,7 +14,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.options import Options
-from shardc.passes.pipeline import by_option, run_to
+from shardc.passes.pipeline import run_to
 from shardc.planning.machines import Machine, load, with_axes
 
 
@@ -31,8 +31,20 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "insert-reshards": {"machine": machine},
         **_overlap(options, machine),
-        **by_option(options.regather, options.combine),
+        **({"regather": {}} if options.regather else {}),
+        **_combined(options, machine),
     }
+
+
+def _combined(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to the pass combine-collectives, if it is to run: latency says what is worth it,
+    and where there is none, all that is within `combine`."""
+    if options.combine == 0:
+        return {}
+    limit = {} if options.combine is None else {"bytes": options.combine}
+    if machine is not None and machine.has_latency:
+        return {"combine-collectives": {**limit, "machine": machine}}
+    return {"combine-collectives": limit} if limit else {}
 
 
 def _overlap(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:

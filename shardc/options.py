@@ -30,7 +30,7 @@ class Options:
     link of a mesh axis, by the names of both. memory: the most bytes that a device may hold at a time; of
     what that may take, memory_limit is one part (bytes that a step of a change of layout may take, operand
     and result), regather another (whether the backward pass gathers all weights again). combine:
-    bytes up to which all-reduces become one; 0 leaves them apart. process_data: whether a JAX program has
+    bytes up to which collectives become one; 0 leaves them apart. process_data: whether a JAX program has
     main_local, which takes what each process holds. comments: brief has types where a layout changes and at
     the heads of functions, full on every line.
     """
@@ -63,7 +63,7 @@ class Options:
                 raise _none_of(f"{name} can be {', '.join(known)}, not {value}", value, known)
         _check_bytes("a device's memory", self.memory, 1)
         _check_bytes("the memory limit", self.memory_limit, 1)
-        _check_bytes("the size up to which all-reduces are combined", self.combine, 0)
+        _check_bytes("the size up to which collectives are combined", self.combine, 0)
         if self.memory is not None and (self.memory_limit is not None or self.regather):
             raise ShardcError("memory bounds all that a device holds: leave out memory_limit and regather")
         if self.links and self.machine is None:
