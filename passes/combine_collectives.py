@@ -17,11 +17,11 @@ becomes
     %3 = stablehlo.subtract %v, %2
 
 The same bytes in fewer collectives; likewise all-gathers and reduce-scatters. Runs by option and on machines
-with latency, on per-device code, on collectives that shardc made. Those that combine have one operation, kind,
-axes and dtype, are the same on the same devices, and have `bytes` together at most, gathered. On a machine
-they combine as far as the time of one collective, and of copying all operands and results once, is less than
-that of each alone. They go where the first of their results is needed; what little an operand still takes
-there is computed before, and an operand that takes more is not waited for.
+with latency, on per-device code, on collectives that shardc made. Those that combine have one operation,
+kind, axes and dtype, are the same on the same devices, and have `bytes` together at most, gathered. On a
+machine they combine as far as the time of one collective, and of copying all operands and results once, is
+less than that of each alone. They go where the first of their results is needed; what little an operand still
+takes there is computed before, and an operand that takes more is not waited for.
 """
 
 from __future__ import annotations

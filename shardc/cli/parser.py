@@ -110,8 +110,8 @@ def parser() -> argparse.ArgumentParser:
         metavar="BYTES",
         type=_count,
         help="let all-reduces, all-gathers and reduce-scatters of up to so many bytes together be one, where "
-        "they can wait for each other; with the latency of a --machine, where that is quicker (default: 32 MiB; "
-        "0: none)",
+        "they can wait for each other; with the latency of a --machine, where that is quicker (default: "
+        "32 MiB; 0: none)",
     )
     made.add_argument(
         "--process-data",

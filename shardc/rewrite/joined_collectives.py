@@ -1,7 +1,8 @@
 """Several all-reduces, all-gathers or reduce-scatters -> one, of their operands laid end to end.
 
-An all-reduce is of any elements. Of an all-gather, each device's blocks are laid end to end in a row, and the
-result has one row for each device; of a reduce-scatter, the operand has a row for each device, with its parts.
+An all-reduce is of any elements. Of an all-gather, each device's blocks are laid end to end in a row, and
+the result has one row for each device; of a reduce-scatter, the operand has a row for each device, with its
+parts.
 """
 
 from __future__ import annotations

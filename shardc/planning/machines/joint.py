@@ -1,8 +1,8 @@
 """Which of several collectives are quickest as one.
 
-Of all-reduces of k arrays as one, the latency of k - 1 is saved, and operands and results are copied: laid end
-to end, and taken apart. Each is written and read once, over the memory's bandwidth. (What makes them or uses
-them may be fused with a copy, so that it takes less: what is combined is worth it by more than is said.)
+Of all-reduces of k arrays as one, the latency of k - 1 is saved, and operands and results are copied: laid
+end to end, and taken apart. Each is written and read once, over the memory's bandwidth. (What makes them or
+uses them may be fused with a copy, so that it takes less: what is combined is worth it by more than is said.)
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from shardc.planning.machines.stages import Stages, Wanted
 
 
 class Joint:
-    """What is one on a machine, over a mesh, with up to `most` bytes together, gathered. Without a machine all
-    that fits is one."""
+    """What is one on a machine, over a mesh, with up to `most` bytes together, gathered. Without a machine
+    all that fits is one."""
 
     def __init__(self, mesh: Mesh, machine: Machine | None, most: int) -> None:
         self.most = most
@@ -54,7 +54,7 @@ class Joint:
 
 
 def joined(group: Sequence[Wanted]) -> Wanted:
-    """Several as one: of flat arrays; what is gathered is a row, and what is scattered has one for each device."""
+    """Several as one: flat; what is gathered is a row, and what is scattered has a row for each device."""
     first, n = group[0], group[0].group
     size = sum(each.nbytes for each in group) // first.itemsize
     if first.dim is None:

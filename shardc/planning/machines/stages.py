@@ -6,8 +6,8 @@ together (all-gather). Across, an eighth of the bytes travels. An all-gather and
 steps, over the part of the group inside and over the other, in either order; blocks then arrive in the order
 of the steps and are put right on the device, which is priced as a copy.
 
-`Stages.best` says how a collective is quickest on a machine, by the times of links.py. Stages of stages follow
-from asking it again for each.
+`Stages.best` says how a collective is quickest on a machine, by the times of links.py. Stages of stages
+follow from asking it again for each.
 """
 
 from __future__ import annotations
@@ -85,8 +85,8 @@ class Staged:
 
 
 class Stages:
-    """What is quickest on a machine, over a mesh. `named` are the axes that a program names: they and the parts
-    of axes that stages run over must be unions of the pieces of one mesh."""
+    """What is quickest on a machine, over a mesh. `named` are the axes that a program names: they and the
+    parts of axes that stages run over must be unions of the pieces of one mesh."""
 
     def __init__(self, machine: Machine, mesh: Mesh, named: Sequence[Axis] = ()) -> None:
         self.machine, self.mesh, self.named = machine, mesh, tuple(dict.fromkeys(named))
