@@ -65,6 +65,7 @@ PIPELINE = (
     Entry("local", "gather-late"),
     Entry("local", "overlap", by_option=True),
     Entry("local", "combine-collectives", by_option=True),
+    Entry("local", "stage-collectives", by_option=True),
     Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),
