@@ -139,7 +139,7 @@ class Stages:
 
     def _cut(self, over: Axes) -> Iterator[tuple[Axes, Axes]]:
         for level in range(self._level(over)):
-            inner = tuple(part for axis in over if (part := self._inside(axis, level)).size > 1)
+            inner = tuple(part for axis in over if (part := self.inside(axis, level)).size > 1)
             if not inner or self._level(inner) > level:
                 continue
             parts = {part.name: part for part in inner}
@@ -150,7 +150,7 @@ class Stages:
         """The number of the link that they span."""
         return self.machine.links.index(link_of(self.machine, self.mesh, axes))
 
-    def _inside(self, axis: Axis, level: int) -> Axis:
+    def inside(self, axis: Axis, level: int) -> Axis:
         """The largest minor part of an axis within a link; of size 1 if there is none."""
         for size in range(axis.size, 1, -1):
             part = Axis(axis.name, size, axis.end // size)
