@@ -42,6 +42,10 @@ class Joint:
                 together, alone = more, alone + one
         return group if together < alone or self.stages is None else [0]
 
+    def seconds(self, group: Sequence[Wanted]) -> float:
+        """Of some as one, with the copies, or of one alone."""
+        return self._alone(group[0]) if len(group) == 1 else self._together(group)
+
     def _alone(self, wanted: Wanted) -> float:
         return 0.0 if self.stages is None else self.stages.seconds(wanted)
 
