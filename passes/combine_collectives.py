@@ -20,8 +20,9 @@ The same bytes in fewer collectives; likewise all-gathers and reduce-scatters. R
 with latency, on per-device code, on collectives that shardc made. Those that combine have one operation,
 kind, axes and dtype, are the same on the same devices, and have `bytes` together at most, gathered. On a
 machine they combine as far as the time of one collective, and of copying all operands and results once, is
-less than that of each alone. They go where the first of their results is needed; what little an operand still
-takes there is computed before, and an operand that takes more is not waited for.
+less than that of each alone. They go where the first of their results is needed, and small operations
+on these come as late as they can; what little an operand still takes there is computed before, and an operand
+that takes more is not waited for.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Joint, Machine, load, wanted_of
 from shardc.rewrite.joined_collectives import JOINED, join
+from shardc.rewrite.waiting import let_wait, operands
 
 REASON = "shardc.reason"
 NAMES = frozenset(op.name for op in JOINED)
@@ -59,9 +61,11 @@ class CombineCollectives(GraphPass):
     machine: Machine | str | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        snap, builder = shared.snapshot(), IRBuilder(shared.module)
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
-        changed = False
+        changed = _waited(shared.snapshot())
+        if changed:
+            shared.drop()
+        snap, builder = shared.snapshot(), IRBuilder(shared.module)
         with collecting():
             found = shared.varying()
         for function in snap.graph.functions.values():
@@ -82,6 +86,16 @@ def _regions(body: Region) -> Iterator[Region]:
             yield from node.regions
 
 
+def _waited(snap: Snapshot) -> bool:
+    """Let what uses results wait, where there are several collectives; whether anything was moved."""
+    changed = False
+    for function in snap.graph.functions.values():
+        for region in _regions(function.body):
+            found = {node.id for node in region.nodes if node.name in NAMES and REASON in node.attrs}
+            changed |= len(found) > 1 and let_wait(snap, region, found)
+    return changed
+
+
 class _Block:
     """The nodes of a region, who makes each value, where it is first used, and where nodes have moved."""
 
@@ -95,7 +109,7 @@ class _Block:
         self.place = dict(self.order)
         self.needed: dict[int, int] = {}
         for place, node in enumerate(region.nodes):
-            for value in _operands(node):
+            for value in operands(node):
                 self.needed.setdefault(value, place)
 
     def combine(self) -> bool:
@@ -148,7 +162,7 @@ class _Block:
                 if has(node.name, Trait.ALONG_AXES, Trait.REGION) or len(found) == FEW:
                     return None
                 found[node.id] = node
-                open += _operands(node)
+                open += operands(node)
         return list(found.values())
 
     def _hoist(self, nodes: list[Node], place: int) -> None:
@@ -167,9 +181,3 @@ class _Block:
         made = join(self.builder, group, [self.snap.ssa[node.operands[0]] for node in group], notes)
         for node, value in zip(group, made, strict=True):
             Rewriter.replace_op(self.snap.ops[node.id], [], [value])
-
-
-def _operands(node: Node) -> list[int]:
-    """What a node and the regions in it use."""
-    inner = [value for region in node.regions for other in walk(region) for value in other.operands]
-    return [*node.operands, *inner]

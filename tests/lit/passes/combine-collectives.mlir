@@ -88,3 +88,27 @@ func.func @scatters(%0: tensor<32x3xf32>, %1: tensor<20x8xf32>) -> (tensor<8x3xf
   } : (tensor<32x3xf32>, tensor<20x8xf32>) -> (tensor<8x3xf32>, tensor<5x8xf32>)
   return %2, %3 : tensor<8x3xf32>, tensor<5x8xf32>
 }
+
+// -----
+
+// The update with the first sum is done later, so that the sum can wait for a product.
+// CHECK-LABEL: @updates
+// CHECK: [[P:%.*]] = stablehlo.dot_general %a, %a
+// CHECK: [[ENDS:%.*]] = stablehlo.concatenate
+// CHECK: [[SUM:%.*]] = "spmd.all_reduce"([[ENDS]])
+// CHECK: stablehlo.negate
+// CHECK: stablehlo.tanh
+// CHECK-NOT: spmd.all_reduce
+sdy.mesh @ring = <["x"=4]>
+func.func @updates(%0: tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  %1, %2 = sdy.manual_computation(%0) in_shardings=[<@ring, [{"x"}, {}]>] out_shardings=[<@ring, [{}, {}]>, <@ring, [{}, {}]>] manual_axes={"x"} (%a: tensor<2x2xf32>) {
+    %3 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "sum", shardc.reason = "one"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    %4 = stablehlo.negate %3 : tensor<2x2xf32>
+    %5 = stablehlo.tanh %4 : tensor<2x2xf32>
+    %6 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %7 = stablehlo.dot_general %6, %a, contracting_dims = [1] x [0] : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>
+    %8 = "spmd.all_reduce"(%7) {axes = ["x"], kind = "sum", shardc.reason = "two"} : (tensor<2x2xf32>) -> tensor<2x2xf32>
+    sdy.return %5, %8 : tensor<2x2xf32>, tensor<2x2xf32>
+  } : (tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
+  return %1, %2 : tensor<2x2xf32>, tensor<2x2xf32>
+}

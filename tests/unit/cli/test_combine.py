@@ -70,9 +70,9 @@ def estimated(**options):
 def test_on_a_machine_as_far_as_latency_is_worth_it():
     apart, together = estimated(combine=0), estimated()
     assert together.bytes == apart.bytes
-    assert len(together.collectives) == 3 < len(apart.collectives)
-    assert together.time.total_ns < apart.time.total_ns / 2
-    assert [collective.where for collective in together.collectives] != [""] * 3
+    assert 2 * len(together.collectives) < len(apart.collectives)
+    assert together.time.total_ns < 0.6 * apart.time.total_ns
+    assert all(collective.where for collective in together.collectives)
 
 
 def test_without_latency_only_the_option_says():
