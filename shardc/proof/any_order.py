@@ -7,8 +7,8 @@ random function of its residue, between and at the literals that the programs de
 where they are. So decisions are functions of what is decided on, like any other that no law is known of.
 
 The greater of two is neither of them, but what an associative and commutative operation makes of both; so a
-maximum depends on all that it is taken of. In the order it is where the greater one is: that is how argmax is
-found.
+maximum depends on all that it is taken of. Beside other elements it is where the greater one is: that is how
+argmax is found.
 """
 
 from __future__ import annotations
@@ -34,8 +34,10 @@ class AnyOrder(Order):
     key: int
     intervals: tuple[Interval, ...]
 
-    def places(self, array: Array) -> tuple[Floats, Floats]:
-        """Where elements are, which is always certain; opposite ones are at opposite places."""
+    def places(self, array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
+        """Where elements are, which is certain; opposite ones are at opposite places. Something joined is
+        where the greatest is beside what is no literal, since it seldom would be close to a literal.
+        """
         residue = np.asarray(array["residue"])
         opposite = field.negate(residue)
         drawn = field.hashed(self.key, [np.minimum(residue, opposite)])
@@ -44,7 +46,9 @@ class AnyOrder(Order):
         part = (drawn >> np.uint64(20)) / 2.0 ** (field.BITS - 20)
         place = low[turn] + (high - low)[turn] * (0.25 + 0.5 * part)
         place = np.where(opposite < residue, -place, place)
-        known = is_literal(array) | (array["other"].view(np.uint64) == self._mark(residue))
+        known = is_literal(array)
+        if beside is not None:
+            known = known | (array["other"].view(np.uint64) == self._mark(residue)) & ~is_literal(beside)
         place = np.where(known, array["shadow"], place)
         return place, np.full(place.shape, -1.0)
 
@@ -77,5 +81,5 @@ class AnyOrder(Order):
         both = field.subtract(field.multiply(field.add(one, key), field.add(two, key)), key)
         residue = field.negate(both) if wanted < 0 else both
         further = np.maximum if wanted > 0 else np.minimum
-        place = further(self.places(left)[0], self.places(right)[0])
+        place = further(self.places(left, right)[0], self.places(right, left)[0])
         return make(residue, place, self._mark(residue).view(np.float64))

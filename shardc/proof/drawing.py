@@ -85,8 +85,8 @@ class Run:
     more: int = 0
     budget: Budget | None = None
     near: Thresholds = field(default_factory=Thresholds)
-    doubt: str = ""
-    """What differed with any order."""
+    doubt: str | None = None
+    """What differed first with any order."""
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -163,7 +163,7 @@ def real_deciding(shapes: Reduced, once: int, size: int, found: Thresholds) -> t
 
 def doubted(run: Run, where: str) -> None:
     """Programs differ with any order: maybe really, so real draws where that shows follow."""
-    run.doubt = run.doubt or where
+    run.doubt = where if run.doubt is None else run.doubt
     more = [kind for kind in run.real if kind not in run.kinds]
     run.kinds = [*run.kinds, *more]
     run.wanted += len(more) - 1

@@ -233,7 +233,8 @@ def _once(run: Run, draw: Draw) -> Proof | None:
         differing = wanted.results[number][0], have.results[number][0]
         found = difference(run.shapes, draw, inputs, number, *differing)
         if draw.kind == ANY_ORDER:
-            raise Doubt(f"{found.path[-1].name} at {found.path[-1].loc}" if found.path else "")
+            step = found.path[-1] if found.path else None
+            raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
         verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
         reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
         return Proof(verdict, reason, run.shapes, (draw,), difference=found)
@@ -262,7 +263,7 @@ def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcEr
 
 def _proved(run: Run) -> Proof:
     missed = missed_of(run)
-    if run.doubt:
+    if run.doubt is not None:
         return Proof(Verdict.NOT_PROVED, _DOUBT.format(len(run.draws), run.doubt), run.shapes)
     decisions, places = one_way(run.draws)
     return Proof(

@@ -96,8 +96,8 @@ def error(array: Array) -> Floats:
 class Order:
     """The real order: that of the shadows, as far as they can be trusted."""
 
-    def places(self, array: Array) -> tuple[Floats, Floats]:
-        """Where elements are, and how far they may be from there."""
+    def places(self, array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
+        """Where elements are, compared with others or with literals, and how far they may be from there."""
         return array["shadow"], error(array)
 
     def equal(self, left: Array, right: Array) -> NDArray[np.bool_]:
@@ -128,9 +128,11 @@ def ordered(by: Order) -> Generator[None]:
         _Now.order = before
 
 
-def places(array: Array) -> tuple[Floats, Floats]:
-    """Where elements are in the order, and how far they may be from there; below 0 where that is certain."""
-    return _Now.order.places(array)
+def places(array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
+    """Where elements are in the order, compared with others or with literals, and how far they may be from
+    there; below 0 where that is certain.
+    """
+    return _Now.order.places(array, beside)
 
 
 def equal(left: Array, right: Array) -> NDArray[np.bool_]:
@@ -213,7 +215,7 @@ def order(left: Array, right: Array) -> NDArray[np.int8]:
     a, b = np.broadcast_arrays(left, right)
     equal = a["residue"] == b["residue"]
     unordered = (a["residue"] == NAN) | (b["residue"] == NAN)
-    (place, off), (other, more) = places(a), places(b)
+    (place, off), (other, more) = places(a, b), places(b, a)
     apart = place - other
     infinite = special(a) | special(b)
     certain = equal | unordered | infinite | (np.abs(apart) > off + more)

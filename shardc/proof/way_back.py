@@ -6,7 +6,7 @@ into an iteration to what the one before made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shardc.graph import Graph, Location, Node, Region, walk
@@ -54,7 +54,9 @@ class _Way:
                 yield Step(node.name, node.loc)
             before = self.wrong.get(value, before)
             inside = [region.results[place] for region in self._regions(node)]
-            value = self._earlier(inside or [*node.operands], before)
+            value = self._earlier(inside or node.operands, before)
+            if value is None and node.name == sdy.manual_computation.name:
+                value = inside[0]  # elements that are right ones, at other places
 
     def _regions(self, node: Node) -> list[Region]:
         """Those that make the node's results, whose arguments are known then."""
@@ -74,14 +76,14 @@ class _Way:
                 self.sources.update(zip(region.args, before, strict=True))
         return regions
 
-    def _earlier(self, values: list[int], before: int) -> int | None:
+    def _earlier(self, values: Sequence[int], before: int) -> int | None:
         """The first of the values that was wrong before."""
-        seen = set[int]()
-        while values:
-            value = values.pop(0)
+        seen, left = set[int](), [*values]
+        while left:
+            value = left.pop(0)
             if self.wrong.get(value, before) < before:
                 return value
             if value not in seen:
                 seen.add(value)
-                values = [*self.sources.get(value, ()), *values]
+                left = [*self.sources.get(value, ()), *left]
         return None

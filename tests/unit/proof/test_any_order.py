@@ -40,6 +40,7 @@ CLIP = "h{i} = clip(x @ u{i} * 0.1, -20.0, 20.0); x = tanh(x * 0.9 + h{i} @ d{i}
 ROUND = "h{i} = round(x @ u{i} * 8.0) * 0.125; x = x * 0.9 + tanh(h{i} @ d{i}) * 0.5"
 MAXIMUM = "m{i} = max(x[:, 0:32], 1, keepdims=True); x = tanh(x @ u{i}) @ d{i} * 0.5 + x * 0.5 - 0.25 * m{i}"
 ABSOLUTE = "x = tanh(x @ u{i}) @ d{i} * 0.5 + where(abs(x) < 3.0, x * 0.5, x * 0.25 + 0.75)"
+GREATEST = "x = x * 0.5 + where(max(x, 1, keepdims=True) > 0.0, tanh(x @ u{i}) @ d{i} * 0.01, 0.5)"
 
 FAULTS = {
     "a threshold 0.001 off": (WHERE, "> 0.5", "> 0.501"),
@@ -48,6 +49,7 @@ FAULTS = {
     "where a rounding goes on": (ROUND, "* 8.0)", "* 8.0 + 0.001)"),
     "a maximum over one too few": (MAXIMUM, "0:32", "0:31"),
     "a maximum with a number": (MAXIMUM, "0.25 * m{i}", "0.25 * maximum(m{i}, -9.0)"),
+    "a threshold of a maximum": (GREATEST, "> 0.0", "> 0.002"),
     "a threshold of sizes": (ABSOLUTE, "< 3.0", "< 3.01"),
 }
 
@@ -94,6 +96,14 @@ def test_a_decision_that_differs_in_a_loop(most: int | None) -> None:
     assert (
         prove(whole, _compiled(LOOP.replace("> 0.5", "> 0.501"))[1], most=most).verdict is not Verdict.PROVED
     )
+
+
+def test_a_choice_among_right_values_that_is_the_result() -> None:
+    """No value of the wrong program is one that the other does not have."""
+    body = "where(max(x, 1, keepdims=True) > 0.0, x, 0.0)"
+    text = f"mesh m[y=4]\ndef f(x: f32[32@y, 8]) -> f32[32@y, 8]:\n    return {body}\n"
+    proof = prove(_compiled(text)[0], _compiled(text.replace("> 0.0", "> 1e-5"))[1], most=SHORT)
+    assert proof.verdict is not Verdict.PROVED and "select at order.shard:3:" in "\n".join(lines(proof))
 
 
 def _drawn(*shape: int) -> np.ndarray:
