@@ -72,7 +72,7 @@ def _intervals(
     mine: dict[Fraction, bool], other: dict[Fraction, bool]
 ) -> tuple[list[Interval], list[Interval], list[Interval]]:
     """Intervals between and beside thresholds; thresholds that both programs have exactly, and those of the
-    intervals that end where only one has some.
+    intervals with an end, or two if there are such, where only one has some.
     """
     groups = list[list[Fraction]]()
     for each in sorted({*mine, *other}):
@@ -87,8 +87,9 @@ def _intervals(
     points = [each[0] for each in groups if len(each) == 1 and mine.get(each[0]) and other.get(each[0])]
     at = [(float(point), float(point)) for point in points if Fraction(float(point)) == point]
     lacks = [mine.keys().isdisjoint(each) or other.keys().isdisjoint(each) for each in groups]
-    one = [between[n + side] for n, lack in enumerate(lacks) if lack for side in (0, 1)]
-    return between, at, list(dict.fromkeys(one))
+    one = [between[n + 1] for n, pair in enumerate(pairwise(lacks)) if all(pair)]
+    touching = [between[n + side] for n, lack in enumerate(lacks) if lack for side in (0, 1)]
+    return between, at, one or list(dict.fromkeys(touching))
 
 
 def _exactly(thresholds: Iterator[tuple[Fraction, bool]]) -> dict[Fraction, bool]:
