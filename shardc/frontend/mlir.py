@@ -10,7 +10,6 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -65,10 +64,6 @@ def read(
     return module
 
 
-MAX_DEVICES = 2**20
-"""Of one mesh; more is taken for a mistake."""
-
-
 _TOP = "meshes stand in the module, beside its functions"
 
 
@@ -85,8 +80,6 @@ def _check_meshes(module: ModuleOp) -> None:
             mesh_of(op.sym_name.data, op.mesh.data)
         except LayoutError as error:
             raise ShardcError(str(error), location_of(op.location)) from None
-        if prod(size for _, size in op.mesh.data.axes) > MAX_DEVICES:
-            raise ShardcError(f"mesh {op.sym_name.data} has more than 2^20 devices", location_of(op.location))
 
 
 _WRONG = (
