@@ -20,7 +20,6 @@ from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
 from shardc.planning.reshard.atoms import refine
-from shardc.planning.reshard.cuts import Cuts
 from shardc.planning.reshard.estimate import Estimate
 from shardc.planning.reshard.moves import SearchState
 from shardc.planning.reshard.orders import Numbers
@@ -56,28 +55,15 @@ class Distances:
         of others.
 
         Of more than FEW atoms only those move that one of the two layouts names, as planner.py has it; where
-        these are more than FEW, too, or atoms that change places would be cut, estimate.py says what is left
-        at least.
+        these are more than FEW, too, estimate.py says what is left at least.
         """
         if len(self.atoms) > FEW:
             return self._by_atoms(type, sources, targets)
-        numbers = [*self.numbers(sources, targets)]
-        lengths = self.ways.paths.between(*numbers)
+        lengths = self.ways.paths.between(*self.numbers(sources, targets))
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
             steps = np.nan_to_num(np.round((lengths - moved) / STEP))
-        bytes = moved / self.ways.whole * type.size * type.numpy.itemsize
-        if self._cuts is not None:
-            for source, target in np.argwhere(self._cuts.between(type.shape, *numbers)).tolist():
-                least = self.estimates(type, [sources[source]], [targets[target]])
-                bytes[source, target], steps[source, target] = (part.item() for part in least)
-        return bytes, steps
-
-    @cached_property
-    def _cuts(self) -> Cuts | None:
-        """Where atoms are cut; None if none is, however they change places."""
-        fine = [*self.atoms] == refine(self.atoms)
-        return None if fine else Cuts([atom.size for atom in self.atoms], self.ways.found)
+        return moved / self.ways.whole * type.size * type.numpy.itemsize, steps
 
     def numbers(self, *lists: Sequence[Sharding]) -> Iterator[Numbers]:
         """The layouts of some lists by number."""

@@ -90,53 +90,6 @@ def test_many_axes_cost_what_the_search_finds(data):
     assert bytes <= cost.bytes and (bytes < cost.bytes or steps <= cost.steps)
 
 
-@pytest.mark.parametrize(
-    ("axes", "shape"),
-    [
-        ((("x", 2), ("y", 16)), (4096, 4096)),
-        ((("x", 16), ("y", 8)), (48, 96)),
-    ],
-)
-def test_large_axes_cost_at_least_so_much(axes, shape):
-    """Axes that have too many factors stay whole in the table, where the search cuts them for fewer bytes."""
-    type, every = TensorType(shape, "f32"), list(shardings(axes, 2))
-    bytes, steps = distances(atoms_for(every[0].mesh, (), (2,)), 2).table(type, every, every)
-    for (i, source), (j, target) in product(enumerate(every), enumerate(every)):
-        cost = preferred_plan(type, source, target).cost
-        assert bytes[i, j] <= cost.bytes and (bytes[i, j] < cost.bytes or steps[i, j] <= cost.steps)
-
-
-@given(st.data())
-@settings(max_examples=20)
-def test_three_large_axes_cost_at_least_so_much(data):
-    sizes = data.draw(st.permutations((2, 16, data.draw(st.sampled_from((4, 8, 32))))))
-    mesh = Mesh("m", tuple((f"a{i}", size) for i, size in enumerate(sizes)))
-    atoms = tuple(mesh.axis(name) for name, _ in mesh.axes)
-
-    def drawn(partial):
-        where = data.draw(st.tuples(*(st.sampled_from((0, 1, *partial, None)) for _ in atoms)))
-        order = data.draw(st.permutations(atoms))
-        dims = tuple(Dim(tuple(a for a in order if where[atoms.index(a)] == dim)) for dim in (0, 1))
-        return Sharding(mesh, dims, unreduced=tuple(a for a, at in zip(atoms, where, strict=True) if at == 2))
-
-    type, source, target = TensorType((4096, 96), "f32"), drawn((2,)), drawn(())
-    bytes, steps = least(distances(atoms_for(mesh, (), (2,)), 2), type, source, target)
-    cost = preferred_plan(type, source, target).cost
-    assert bytes <= cost.bytes and (bytes < cost.bytes or steps <= cost.steps)
-
-
-def test_collectives_are_counted_on_thousands_of_devices():
-    """As many bytes as the model tensor has would leave no digit for them."""
-    sizes = (("pod", 16), ("data", 128), ("model", 8))
-    mesh = Mesh("m", sizes)
-    pod, data, model = (mesh.axis(name) for name, _ in sizes)
-    type, whole = TensorType((4096, 64, 128), "f32"), Dim(())
-    table = distances(atoms_for(mesh, (), (3,)), 3)
-    split, gathered = Sharding(mesh, (Dim((pod, data)), Dim((model,)), whole)), Sharding(mesh, (whole,) * 3)
-    assert least(table, type, split, gathered)[1] == 2
-    assert least(table, type, split, Sharding(mesh, (Dim((pod, data)), whole, whole))) == (7 * 8192, 1)
-
-
 def test_collectives_are_counted_on_thousands_of_devices():
     """As many bytes as the model tensor has would leave no digit for them."""
     sizes = (("pod", 16), ("data", 128), ("model", 8))
