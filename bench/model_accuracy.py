@@ -5,7 +5,9 @@
 `shardc measure` fits a machine file with the same number of processes. Each program of model_programs.py is
 planned for several machines, and as propagation leaves it; every plan that differs from the others is run. A
 pair of plans for the same program counts where their measured times differ by more than a fifth: the model
-is to say which is quicker. Writes results/model_accuracy.md, or with `--mpi`, for programs in NumPy on
+is to say which is quicker. Beside the fit and beside each program the same product is timed: where it takes
+longer than beside the fit, the machine as a whole is slower by so much, and measured times are divided by
+that. Writes results/model_accuracy.md, or with `--mpi`, for programs in NumPy on
 processes of MPI, results/model_accuracy_mpi.md. Figures need a machine that does nothing else.
 """
 
@@ -28,6 +30,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bench.model_programs import SCALED, text
+from bench.model_timing import AT_FIT
 from shardc.analysis import per_device
 from shardc.compilation import emit, lower
 from shardc.diagnostics import collecting
@@ -51,7 +54,10 @@ MACHINES = ("bytes", "balanced", "h100-infiniband", "tpu-v5e")
 
 @dataclass
 class Planned:
-    """A plan of a program: for which machines it was made, modelled seconds, and measured ones."""
+    """A plan of a program: for which machines it was made, modelled seconds, and measured ones.
+
+    `slower`: how many times as long as beside the fit the reference took; `seconds` are divided by it.
+    """
 
     program: str
     machines: list[str]
@@ -59,6 +65,7 @@ class Planned:
     products: float
     rest: float
     seconds: float = 0.0
+    slower: float = 1.0
 
     @property
     def modelled(self) -> float:
@@ -116,19 +123,25 @@ def started(*words: str) -> None:
 
 def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Planned]:
     """All plans, with both times."""
-    kind = ["--mpi"] if mpi else []
-    if not (folder / MACHINE).exists():
-        started("measure", "-n", str(count), *kind, "-o", str(folder / MACHINE))
+    kind = ["-n", str(count), *(["--mpi"] if mpi else [])]
+    child = str(Path(__file__).with_name("model_child_mpi.py" if mpi else "model_child.py"))
+    reference = ("run", child, *kind, "--", str(folder))
+    if not ((folder / MACHINE).exists() and (folder / AT_FIT).exists()):
+        started(*reference)
+        started("measure", *kind, "-o", str(folder / MACHINE))
+        started(*reference)
     found: dict[str, Planned] = {}
     chosen = [number for number, (_, name, _) in enumerate(SCALED) if not names or name in names]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for each in pool.map(plans, chosen, repeat(count), repeat(folder), repeat("mpi" if mpi else "jax")):
             found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
-    child = str(Path(__file__).with_name("model_child_mpi.py" if mpi else "model_child.py"))
-    started("run", child, "-n", str(count), *kind, "--", str(folder), *found)
+    started(*reference, *found)
+    at_fit = json.loads((folder / AT_FIT).read_text(encoding="utf-8"))
     seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     for name, planned in found.items():
-        planned.seconds = seconds[name]
+        own, beside = seconds[name]
+        planned.slower = beside / at_fit
+        planned.seconds = own / planned.slower
     return [*found.values()]
 
 
@@ -148,6 +161,7 @@ def pairs(found: list[Planned]) -> Iterator[tuple[Planned, Planned]]:
 def page(found: list[Planned], count: int, mpi: bool, fitted: str) -> str:
     """The results as Markdown."""
     off = [abs(error(planned)) for planned in found]
+    slower = [planned.slower for planned in found]
     different = [*pairs(found)]
     right = sum(quick.modelled < slow.modelled for quick, slow in different)
     programs = len({planned.program for planned in found})
@@ -162,6 +176,8 @@ def page(found: list[Planned], count: int, mpi: bool, fitted: str) -> str:
         f"* Median error of the modelled time: {statistics.median(off):.0%}.",
         "* Pairs of plans for the same program whose times differ by more than a fifth, in the right order: "
         f"{share}.",
+        f"* The reference, a product, took {min(slower):.2f} to {max(slower):.2f} times as long beside the "
+        "programs as beside the fit; measured times are divided by that.",
         "",
         "| program | planned for | measured ms | modelled ms | sends | products | rest | off by |",
         "| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |",

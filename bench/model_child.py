@@ -8,9 +8,9 @@ from typing import Any
 
 import jax
 import numpy as np
-from jax.experimental import multihost_utils
 
 from bench.model_timing import Processes, block, measure
+from shardc.launch.measure_jax import Work, clock
 
 
 def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: Any) -> Any:
@@ -25,11 +25,6 @@ def argument(mesh: jax.sharding.Mesh, shape: tuple[int, ...], dtype: Any, spec: 
     return jax.make_array_from_callback(shape, sharding, own)
 
 
-def most(seconds: float) -> float:
-    """The largest of all processes."""
-    return float(np.max(multihost_utils.process_allgather(np.array([seconds], np.float32))))
-
-
 def ready(module: ModuleType) -> Callable[[], object]:
     """What runs a plan."""
     mesh = module.mesh()
@@ -38,6 +33,4 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 
 if __name__ == "__main__":
-    measure(
-        Processes(ready, lambda: multihost_utils.sync_global_devices("model"), most, jax.process_index() == 0)
-    )
+    measure(Processes(ready, Work(jax).product, clock(), jax.process_index() == 0))

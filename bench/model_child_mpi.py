@@ -8,6 +8,7 @@ from types import ModuleType
 from mpi4py import MPI
 
 from bench.model_timing import Processes, block, measure
+from shardc.launch.measure_mpi import clock, product
 
 
 def ready(module: ModuleType) -> Callable[[], object]:
@@ -21,4 +22,4 @@ def ready(module: ModuleType) -> Callable[[], object]:
 
 if __name__ == "__main__":
     world = MPI.COMM_WORLD
-    measure(Processes(ready, world.Barrier, lambda own: world.allreduce(own, MPI.MAX), world.rank == 0))
+    measure(Processes(ready, product, clock(world), world.rank == 0))

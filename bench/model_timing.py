@@ -1,10 +1,13 @@
-"""What processes of both kinds do with the plans of a folder: run each ten times, and keep the quickest."""
+"""What processes of both kinds do with the plans of a folder: run each ten times, and keep the quickest.
+
+The plans of a program take turns with each other and with a product that is the same for all programs, the
+reference: a machine that is slower than it was when `shardc measure` fitted it is slower there too.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -15,8 +18,12 @@ from typing import Any
 import numpy as np
 
 from shardc.launch.program import load_program
+from shardc.launch.solving import Clock, quickest
+from shardc.launch.working import Product
 
-RUNS = 10
+REFERENCE = Product("f32", (1024, 512, 1024), (False, False))
+AT_FIT = "reference.json"
+"""Seconds of the reference before and after the fit, the quickest of all runs."""
 
 
 def block(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -28,46 +35,47 @@ def block(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
     return rng.uniform(0.01, 0.1, shape).astype(dtype)
 
 
-def quickest(
-    runs: Sequence[Callable[[], object]], together: Callable[[], object], most: Callable[[float], float]
-) -> list[float]:
-    """Seconds of the quickest run of each, as long as its slowest process took.
-
-    `together` waits for all processes; `most` is the largest number of any of them. Runs take turns: what
-    slows the machine for a while slows all that are compared.
-    """
-    for run in runs:
-        run()
-    found: list[list[float]] = [[] for _ in runs]
-    for _ in range(RUNS):
-        for run, times in zip(runs, found, strict=True):
-            together()
-            start = time.perf_counter()
-            run()
-            times.append(most(time.perf_counter() - start))
-    return [*map(min, found)]
-
-
 @dataclass(frozen=True)
 class Processes:
-    """`ready` makes what runs a plan; `together` and `most` as for `quickest`; the `first` process writes."""
+    """`ready` makes what runs a plan, `product` what multiplies; the `first` process writes."""
 
     ready: Callable[[ModuleType], Callable[[], object]]
-    together: Callable[[], object]
-    most: Callable[[float], float]
+    product: Callable[[Product], Callable[[], object]]
+    clock: Clock
     first: bool
 
 
 def measure(processes: Processes) -> None:
-    """Time the plans that the command line names after their folder, those of a program together."""
-    folder = Path(sys.argv[1])
+    """Time the plans that the command line names after their folder; the reference where it names none."""
+    folder, names = Path(sys.argv[1]), sys.argv[2:]
+    reference = processes.product(REFERENCE)
+    if names:
+        _plans(processes, folder, names, reference)
+    else:
+        (seconds,) = quickest([reference], processes.clock)
+        _written(processes, folder / AT_FIT, min(seconds, _kept(folder / AT_FIT, seconds)))
+
+
+def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: Callable[[], object]) -> None:
+    """Of each plan its seconds, and those of the reference beside it."""
     kept = folder / "seconds.json"
-    found: dict[str, float] = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
-    left = [name for name in sys.argv[2:] if name not in found]
-    for _, names in groupby(left, lambda name: name.rpartition("-")[0]):
-        plans = [*names]
+    found: dict[str, tuple[float, float]] = _kept(kept, {})
+    left = [name for name in names if name not in found]
+    for _, group in groupby(left, lambda name: name.rpartition("-")[0]):
+        plans = [*group]
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
-        found |= zip(plans, quickest(runs, processes.together, processes.most), strict=True)
+        *seconds, beside = quickest([*runs, reference], processes.clock)
+        found |= {name: (own, beside) for name, own in zip(plans, seconds, strict=True)}
+        _written(processes, kept, found)
         if processes.first:
-            print(", ".join(f"{name}: {found[name] * 1e3:.1f} ms" for name in plans), flush=True)
-            kept.write_text(json.dumps(found), encoding="utf-8")
+            print(", ".join(f"{name}: {found[name][0] * 1e3:.1f} ms" for name in plans), flush=True)
+
+
+def _kept(path: Path, otherwise: Any) -> Any:
+    """What is in a JSON file."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
+
+
+def _written(processes: Processes, path: Path, found: object) -> None:
+    if processes.first:
+        path.write_text(json.dumps(found), encoding="utf-8")

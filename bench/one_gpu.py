@@ -24,12 +24,13 @@ import numpy as np
 
 from bench.model_accuracy import local, modelled
 from bench.model_programs import SCALED, scaled
-from bench.model_timing import block, quickest
+from bench.model_timing import block
 from bench.page import publish
 from bench.ruler import programs
 from bench.suites import lowered
 from shardc.compilation import emit
 from shardc.launch.program import load_program
+from shardc.launch.solving import Clock, quickest
 from shardc.planning.machines import load
 
 LARGE = 256
@@ -95,13 +96,9 @@ def tried(number: int, machine: str, times: int, folder: Path) -> Found:
     placed = jax.device_put(arguments)
     sends, products, rest = modelled(graph, load(machine))
     assert sends == 0
-    return Found(
-        name,
-        products,
-        products + rest,
-        quickest([lambda: jax.block_until_ready(module.main(*placed))], lambda: None, lambda own: own)[0],
-        wrong,
-    )
+    alone = Clock(lambda: None, lambda own: own)
+    (seconds,) = quickest([lambda: jax.block_until_ready(module.main(*placed))], alone)
+    return Found(name, products, products + rest, seconds, wrong)
 
 
 def lines(found: Sequence[Found], machine: str) -> list[str]:

@@ -7,6 +7,7 @@ need the meshes they name.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping
+from dataclasses import replace
 from functools import lru_cache
 from math import prod
 from typing import Any, cast
@@ -108,7 +109,7 @@ def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> o
     if isinstance(attr, ShardingAttr):
         return sharding_of(attr, meshes)
     if isinstance(attr, ShardingPerValueAttr):
-        return tuple(sharding_of(ref, meshes) for ref in attr.data)
+        return tuple(_beside(sharding_of(ref, meshes), mesh) for ref in attr.data)
     if isinstance(attr, MeshGroupsAttr):
         return attr.data.rows(meshes)
     if isinstance(attr, DenseAttr) and name == "value":
@@ -120,6 +121,12 @@ def value_of(name: str, attr: Attribute, meshes: Meshes, mesh: Mesh | None) -> o
     if name == "allowed_direction":
         return DIRECTIONS[cast(int, python_of(attr))]
     return python_of(attr)
+
+
+def _beside(sharding: Sharding, mesh: Mesh | None) -> Sharding:
+    """A sharding over `<[]>`, the mesh of no axes, as one over the mesh of the shardings beside it."""
+    empty = not sharding.mesh.axes and not sharding.mesh.is_maximal
+    return replace(sharding, mesh=mesh) if empty and mesh is not None else sharding
 
 
 def _axes_of(attr: Attribute, mesh: Mesh) -> object:

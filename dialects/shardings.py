@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.ir import Attribute
@@ -17,6 +18,7 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.sdy_attributes import MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, text_of
+from shardc.layout.mesh import MAX_DEVICES
 
 PARTIAL = "shardc.partial"
 SHARDING = "sdy.sharding"
@@ -91,7 +93,9 @@ def mesh_attr(mesh: Mesh) -> MeshAttr:
 
 @lru_cache(maxsize=256)
 def mesh_of(name: str, ref: MeshRef, processes: int = 1) -> Mesh:
-    """The mesh; LayoutError if it cannot be."""
+    """The mesh; LayoutError if it cannot be, or has more than 2^20 devices."""
+    if prod(size for _, size in ref.axes) > MAX_DEVICES:
+        raise LayoutError(f"mesh {name or ref} has more than 2^20 devices")
     return Mesh(name, ref.axes, ref.device_ids, processes)
 
 

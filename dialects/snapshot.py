@@ -26,7 +26,7 @@ from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import PARTIAL, SHARDING, sharding_of
 from shardc.dialects.trees import INTERFACE, interface_of
 from shardc.dialects.types import type_of
-from shardc.dialects.verify import module_meshes, sharding_refs
+from shardc.dialects.verify import module_meshes, own_mesh
 from shardc.graph.attrs import DotDims
 from shardc.graph.program import Function, Graph, Node, Region, Value
 from shardc.graph.types import Location, TensorType
@@ -119,7 +119,7 @@ class _Reader:
         loc = self.locations.get(id(op.location)) or self.location(op.location)
         try:
             if regions:
-                mesh = next((sharding_of(r, self.graph.meshes).mesh for r in sharding_refs(op)), mesh)
+                mesh = own_mesh(op, self.graph.meshes) or mesh
             attrs = self.attributes(op, mesh)
             shardings = self.result_shardings(op)
             name = op.name
@@ -171,14 +171,10 @@ class _Reader:
         known = self.attrs.get(key)
         if known is None:
             own = op.get_irdl_definition().attributes if isinstance(op, IRDLOperation) else ()
-            own_mesh = self._own_mesh(op) or mesh
-            known = python_attrs(properties, attributes, own, self.graph.meshes, own_mesh)
+            beside = own_mesh(op, self.graph.meshes) or mesh
+            known = python_attrs(properties, attributes, own, self.graph.meshes, beside)
             self.attrs[key] = known
         return known
-
-    def _own_mesh(self, op: Operation) -> Mesh | None:
-        refs = sharding_refs(op)
-        return sharding_of(refs[0], self.graph.meshes).mesh if refs else None
 
     def result_shardings(self, op: Operation) -> Sequence[Sharding | None]:
         """Those of all results, or nothing."""

@@ -17,7 +17,7 @@ from xdsl.utils.exceptions import VerifyException
 from shardc.dialects.convert import python_attrs
 from shardc.dialects.sdy_attributes import ManualAxesAttr, MeshAttr, ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import ShardingRef
-from shardc.dialects.shardings import mesh_of, sharding_of
+from shardc.dialects.shardings import Meshes, mesh_of, sharding_of
 from shardc.dialects.types import type_of
 from shardc.graph.types import TensorType
 from shardc.layout import LayoutError, Mesh, Sharding
@@ -222,10 +222,17 @@ def enclosing_mesh(op: Operation) -> Mesh | None:
     meshes = meshes_of(op)
     current: Operation | None = op
     while current is not None:
-        for ref in sharding_refs(current):
-            return sharding_of(ref, meshes).mesh
+        mesh = own_mesh(current, meshes)
+        if mesh is not None:
+            return mesh
         current = current.parent_op()
     return next(iter(meshes.values())) if len(meshes) == 1 else None
+
+
+def own_mesh(op: Operation, meshes: Meshes) -> Mesh | None:
+    """The mesh that the properties of an operation name; one with axes, where `<[]>` stands beside it."""
+    named = [sharding_of(ref, meshes).mesh for ref in sharding_refs(op)]
+    return next((mesh for mesh in named if mesh.axes), named[0] if named else None)
 
 
 def sharding_refs(op: Operation) -> list[ShardingRef]:

@@ -46,6 +46,7 @@ PIPELINE = (
     Entry("sharded", "name-axes"),
     Entry("sharded", "hoist-invariants"),
     Entry("sharded", "hoist-computations"),
+    Entry("sharded", "batch-indices"),
     Entry("sharded", "unify-meshes"),
     Entry("sharded", "propagate"),
     Entry("sharded", "unmerge-dimensions"),

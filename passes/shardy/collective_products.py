@@ -13,10 +13,11 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, OpResult
 from xdsl.rewriter import Rewriter
 
+from shardc.dialects.makers import made_by
 from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
 from shardc.dialects.shardings import SHARDING
 from shardc.ops import hlo, sdy
-from shardc.passes.shardy.values import made_by, ref_of_value
+from shardc.passes.shardy.values import ref_of_value
 
 PRODUCTS = (hlo.dot.name, hlo.dot_general.name)
 

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardc.dialects.convert import python_of
+from shardc.dialects.makers import made_by
 from shardc.dialects.sdy_attributes import ShardingAttr
 from shardc.dialects.shardings import SHARDING, per_value, sharding_of
 from shardc.dialects.types import type_of
@@ -26,7 +27,7 @@ from shardc.layout import Axis, Sharding, replicated
 from shardc.layout.axes import cut
 from shardc.ops import hlo
 from shardc.passes.shardy.reshards import reshard_operand, reshard_result
-from shardc.passes.shardy.values import made_by, ref_of_value
+from shardc.passes.shardy.values import ref_of_value
 from shardc.propagation.lists import extends, starts
 
 Axes = tuple[Axis, ...]

@@ -47,6 +47,12 @@ class ConstantOrScalarSplitter(ModulePass):
         _erase_unused(snap, constants, editor.copies)
 
 
+class ConstantSplitter(ConstantOrScalarSplitter):
+    """The same by the name that it had in older Shardys."""
+
+    name = "sdy-constant-splitter"
+
+
 def to_sdy_constant(op: ConstantOp) -> None:
     """Replace a constant by one that is not merged with others."""
     made = SdyConstantOp.create(

@@ -32,6 +32,7 @@ from shardc.dialects.sdy_attributes import (
     ShardingPerValueAttr,
 )
 from shardc.dialects.sdy_refs import AxisRef, DimRef, MeshRef, ShardingRef
+from shardc.dialects.stablehlo.mesh_groups import MeshGroups, MeshGroupsAttr
 from shardc.graph.attrs import Dense
 
 Change = Callable[[ShardingRef], ShardingRef]
@@ -43,6 +44,20 @@ def change_shardings(module: ModuleOp, change: Change) -> None:
         for data in (op.properties, op.attributes):
             for key, attribute in data.items():
                 data[key] = _changed(attribute, change)
+
+
+def change_meshes(module: ModuleOp, change: Callable[[str | MeshRef], str | MeshRef]) -> None:
+    """Put another mesh into every sharding of a module, and into replica groups that are axes of one."""
+    change_shardings(module, lambda ref: replace(ref, mesh=change(ref.mesh)))
+    change_groups(module, lambda groups: replace(groups, mesh=change(groups.mesh)))
+
+
+def change_groups(module: ModuleOp, change: Callable[[MeshGroups], MeshGroups]) -> None:
+    """Replace the replica groups of a module that are axes of a mesh."""
+    for op in module.walk():
+        for key, attribute in op.properties.items():
+            if isinstance(attribute, MeshGroupsAttr):
+                op.properties[key] = MeshGroupsAttr(change(attribute.data))
 
 
 def _changed(attribute: Attribute, change: Change) -> Attribute:
@@ -69,18 +84,18 @@ def lift_meshes(module: ModuleOp) -> None:
     taken = {op.sym_name.data for op in (*kept, *(f for f in module.body.block.ops if isinstance(f, FuncOp)))}
     made: list[MeshOp] = []
 
-    def lifted(ref: ShardingRef) -> ShardingRef:
-        if isinstance(ref.mesh, str):
-            return replace(ref, mesh=first_of.get(ref.mesh, ref.mesh))
-        if ref.mesh not in names:
-            ids = () if ref.mesh.axes else ref.mesh.device_ids or ()
+    def lifted(mesh: str | MeshRef) -> str:
+        if isinstance(mesh, str):
+            return first_of.get(mesh, mesh)
+        if mesh not in names:
+            ids = () if mesh.axes else mesh.device_ids or ()
             name = _free_name(f"maximal_mesh_{ids[0]}" if ids else "mesh", taken)
-            names[ref.mesh] = name
+            names[mesh] = name
             taken.add(name)
-            made.append(MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(ref.mesh)}))
-        return replace(ref, mesh=names[ref.mesh])
+            made.append(MeshOp.create(properties={"sym_name": StringAttr(name), "mesh": MeshAttr(mesh)}))
+        return names[mesh]
 
-    change_shardings(module, lifted)
+    change_meshes(module, lifted)
     for op in meshes:
         if op not in kept:
             Rewriter.erase_op(op)

@@ -18,6 +18,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from shardc.diagnostics import ShardcError
 from shardc.dialects.mlir_style import print_as_mlir
 from shardc.dialects.snapshot import snapshot
 from shardc.passes.shardy.borders import divide_borders, remove_parts_of_axes
@@ -101,6 +102,9 @@ class ExportPipeline(ModulePass):
 
     def _dump(self, op: ModuleOp, name: str) -> None:
         if self.dump_directory:
-            folder = Path(self.dump_directory)
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.mlir").write_text(print_as_mlir(op), encoding="utf-8")
+            path = Path(self.dump_directory) / f"{name}.mlir"
+            try:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(print_as_mlir(op), encoding="utf-8")
+            except OSError as error:
+                raise ShardcError(f"cannot write {path}: {(error.strerror or 'failed').lower()}") from None

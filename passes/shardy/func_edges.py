@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
@@ -47,7 +46,7 @@ def add_func_edges(module: ModuleOp) -> None:
 
 
 def _add(values: Sequence[SSAValue], point: InsertPoint, at: Operation) -> None:
-    for value in reversed(values) if isinstance(at, CallOp) else values:
+    for value in values:
         if not is_tensor(value.type):
             continue
         ref = ref_of_value(value)

@@ -21,7 +21,7 @@ from shardc.dialects.sdy_attributes import ManualAxesAttr, ShardingPerValueAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
 from shardc.dialects.snapshot import snapshot
 from shardc.passes.shardy.edges import take_edges
-from shardc.passes.shardy.export import change_shardings
+from shardc.passes.shardy.export import change_groups, change_meshes
 from shardc.propagation.groups import Member, check_group, group_nodes
 
 
@@ -75,7 +75,7 @@ def clean_manual_axes(module: ModuleOp) -> None:
 
     ShardcError if a body that does something has manual axes and no sharding names a mesh.
     """
-    meshes = {op.sym_name.data: op.mesh.data for op in module.body.block.ops if isinstance(op, MeshOp)}
+    meshes = {op.sym_name.data: op.mesh.data for op in _meshes(module)}
     for op in module.walk():
         if not isinstance(op, ManualComputationOp):
             continue
@@ -118,13 +118,19 @@ def _complete(ref: ShardingRef, names: Sequence[str], common: str | MeshRef, ord
 
 
 def inline_meshes(module: ModuleOp) -> None:
-    """Write every mesh inside the shardings over it, and remove the meshes."""
-    found = [op for op in module.body.block.ops if isinstance(op, MeshOp)]
+    """Write every mesh inside the shardings and replica groups over it, and remove the meshes."""
+    found = _meshes(module)
     meshes = {op.sym_name.data: op.mesh.data for op in found}
-
-    def inlined(ref: ShardingRef) -> ShardingRef:
-        return replace(ref, mesh=_resolved(ref.mesh, meshes))
-
-    change_shardings(module, inlined)
+    change_meshes(module, lambda mesh: _resolved(mesh, meshes))
     for op in found:
         Rewriter.erase_op(op)
+
+
+def inline_groups(module: ModuleOp) -> None:
+    """Write every mesh inside the replica groups over it."""
+    meshes = {op.sym_name.data: op.mesh.data for op in _meshes(module)}
+    change_groups(module, lambda groups: replace(groups, mesh=_resolved(groups.mesh, meshes)))
+
+
+def _meshes(module: ModuleOp) -> list[MeshOp]:
+    return [op for op in module.body.block.ops if isinstance(op, MeshOp)]

@@ -11,6 +11,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -28,7 +29,7 @@ from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.diagnostics import ShardcError
+from shardc.diagnostics import ShardcError, warn
 from shardc.dialects.derive import op_class
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import DataFlowEdgeOp, NamedComputationOp
@@ -65,6 +66,7 @@ class ImportFuncCalls(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = functions_of(op)
         moved: dict[str, FuncOp] = {}
+        copies = Counter[str]()
         depth: dict[str, int] = {}
         for function in post_order(op):
             calls = calls_of(function)
@@ -75,6 +77,9 @@ class ImportFuncCalls(ModulePass):
                 raise ShardcError(text, location_of(function.location))
             for call in calls:
                 callee = called(call, functions)
+                copies[callee.sym_name.data] += 1
+                if copies[callee.sym_name.data] == 2:
+                    _warn_of_copies(call)
                 moved[callee.sym_name.data] = callee
                 made = _computation(call, callee)
                 if self.add_data_flow_edges_on_named_computations:
@@ -82,6 +87,11 @@ class ImportFuncCalls(ModulePass):
         for function in moved.values():
             function.detach()
             function.erase(safe_erase=False)
+
+
+def _warn_of_copies(call: CallOp) -> None:
+    text = f"function @{callee_of(call)} has multiple call ops"
+    warn(f"{text}, we need to clone the function body for each call", location_of(call.location))
 
 
 def _computation(call: CallOp, callee: FuncOp) -> NamedComputationOp:

@@ -18,8 +18,9 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import ManualComputationOp, MeshOp
 from shardc.dialects.sdy_attributes import ManualAxesAttr, MeshAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, ShardingRef
+from shardc.dialects.stablehlo.mesh_groups import MeshGroups
 from shardc.passes.shardy.constants import CONSTANTS, merge_constants
-from shardc.passes.shardy.export import change_shardings
+from shardc.passes.shardy.export import change_groups, change_shardings
 from shardc.passes.shardy.unreduced_calls import carry_unreduced, check_unreduced
 
 
@@ -61,6 +62,7 @@ class TranslateMesh(ModulePass):
             )
         new = dict(zip((name for name, _ in mesh.axes), names, strict=True))
         change_shardings(op, lambda ref: _renamed(ref, self.old_mesh_name, new))
+        change_groups(op, lambda groups: _renamed_groups(groups, self.old_mesh_name, new))
         for inner in op.walk():
             if isinstance(inner, ManualComputationOp) and _is_over(inner, self.old_mesh_name):
                 inner.properties["manual_axes"] = ManualAxesAttr(
@@ -74,16 +76,21 @@ def _is_over(op: ManualComputationOp, mesh: str) -> bool:
     return any(ref.mesh == mesh for ref in (*op.in_shardings.data, *op.out_shardings.data))
 
 
+def _renamed_groups(groups: MeshGroups, mesh: str, new: dict[str, str]) -> MeshGroups:
+    return replace(groups, axes=_called(groups.axes, new)) if groups.mesh == mesh else groups
+
+
 def _renamed(ref: ShardingRef, mesh: str, new: dict[str, str]) -> ShardingRef:
     if ref.mesh != mesh:
         return ref
-
-    def renamed(axes: tuple[AxisRef, ...]) -> tuple[AxisRef, ...]:
-        return tuple(replace(axis, name=new[axis.name]) for axis in axes)
-
     return replace(
         ref,
-        dims=tuple(replace(dim, axes=renamed(dim.axes)) for dim in ref.dims),
-        replicated=renamed(ref.replicated),
-        unreduced=renamed(ref.unreduced),
+        dims=tuple(replace(dim, axes=_called(dim.axes, new)) for dim in ref.dims),
+        replicated=_called(ref.replicated, new),
+        unreduced=_called(ref.unreduced, new),
     )
+
+
+def _called(axes: tuple[AxisRef, ...], new: dict[str, str]) -> tuple[AxisRef, ...]:
+    """The axes under their new names; one that the mesh has not keeps its own."""
+    return tuple(replace(axis, name=new.get(axis.name, axis.name)) for axis in axes)

@@ -16,6 +16,7 @@ from xdsl.passes import ModulePass
 
 from shardc.diagnostics import warn
 from shardc.dialects.locations import location_of
+from shardc.dialects.makers import made_by
 from shardc.dialects.sdy import ReshardOp
 from shardc.dialects.sdy_attributes import ShardingRuleAttr
 from shardc.dialects.snapshot import snapshot
@@ -26,7 +27,6 @@ from shardc.ops.custom_calls import has_rule
 from shardc.ops.registry import rule_of
 from shardc.ops.rule import FactorRule, Kind
 from shardc.passes.propagate import RULE
-from shardc.passes.shardy.values import made_by
 from shardc.propagation.links import combines_seed, kept_whole, seeds
 from shardc.rules.conservative import conservative_rule_of
 

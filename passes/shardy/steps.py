@@ -39,7 +39,7 @@ from shardc.passes.shardy.export import (
     lift_meshes,
 )
 from shardc.passes.shardy.func_edges import add_func_edges, sink_func_edges
-from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups, inline_meshes
+from shardc.passes.shardy.import_steps import clean_manual_axes, import_groups, inline_groups, inline_meshes
 from shardc.passes.shardy.reshards import to_reshard
 from shardc.passes.shardy.rules import drop_rules
 
@@ -83,7 +83,8 @@ def merge_all_constants(module: ModuleOp) -> None:
 
 
 def drop_shardings_and_meshes(module: ModuleOp) -> None:
-    """Forget all shardings and meshes. ShardcError if an operation is about a sharding."""
+    """Forget shardings, and meshes but in replica groups. ShardcError if an operation is about a sharding."""
+    inline_groups(module)
     for op in list(module.walk()):
         if isinstance(op, MeshOp):
             Rewriter.erase_op(op)
@@ -158,6 +159,12 @@ STEPS: dict[str, Step] = {
     "sdy-pad-for-divisibility": refuse_uneven_borders,
 }
 """Shardy's name -> what it does."""
+
+OLDER_STEPS: dict[str, Step] = {
+    "sdy-constant-merger": merge_all_constants,
+    "sdy-equilise-call-and-func-result-shardings": give_calls_result_shardings,
+}
+"""Names that steps had in older Shardys."""
 
 
 def step_class(name: str, step: Step) -> type[ModulePass]:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from xdsl.passes import ModulePass
 
 from shardc.passes.shardy.batching import ExplicitBatching
-from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter
+from shardc.passes.shardy.constant_splitting import ConstantOrScalarSplitter, ConstantSplitter
 from shardc.passes.shardy.constraint_application import ApplyShardingConstraints
 from shardc.passes.shardy.copied_functions import FlattenCallGraph, PreOrderFuncs, UnflattenCallGraph
 from shardc.passes.shardy.edges import AddDataFlowEdges, SinkDataFlowEdges
@@ -28,7 +28,7 @@ from shardc.passes.shardy.partitioning import (
 from shardc.passes.shardy.permutations import ResolvePermutationFactors
 from shardc.passes.shardy.pipeline import ImportPipeline, PropagationPipeline
 from shardc.passes.shardy.rules import PopulateRules
-from shardc.passes.shardy.steps import STEPS, step_class
+from shardc.passes.shardy.steps import OLDER_STEPS, STEPS, step_class
 
 SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
     made.name: (lambda made=made: made)
@@ -38,6 +38,7 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         ApplyShardingConstraints,
         BasicPropagate,
         ConstantOrScalarSplitter,
+        ConstantSplitter,
         ConvertGlobalToLocal,
         ExplicitBatching,
         ExportNamedComputations,
@@ -56,7 +57,7 @@ SDY_PASSES: dict[str, Callable[[], type[ModulePass]]] = {
         TranslateMesh,
         UnflattenCallGraph,
         UserPriorityPropagate,
-        *(step_class(name, step) for name, step in (STEPS | NEWER_STEPS).items()),
+        *(step_class(name, step) for name, step in (STEPS | NEWER_STEPS | OLDER_STEPS).items()),
     )
 }
 """Shardy's name -> the pass, as `PASSES` has it."""

@@ -16,11 +16,6 @@ from shardc.dialects.stablehlo.control_flow import WhileOp
 from shardc.dialects.types import type_of
 
 
-def made_by(value: SSAValue, *names: str) -> bool:
-    """Whether an operation of one of the names makes a value."""
-    return isinstance(value, OpResult) and value.op.name in names
-
-
 def ref_of_value(value: SSAValue) -> ShardingRef | None:
     """The sharding that stands with a value: on its operation, or on the one that it is an argument of."""
     if isinstance(value, BlockArgument):

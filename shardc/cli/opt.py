@@ -13,7 +13,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from io import BytesIO
+from io import BytesIO, StringIO
 from typing import IO
 
 from xdsl.context import Context
@@ -23,6 +23,7 @@ from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException, Verify
 from xdsl.utils.target import Target
 from xdsl.xdsl_opt_main import xDSLOptMain
 
+from shardc.cli.driver import write_text
 from shardc.cli.ending import run_to_end
 from shardc.cli.expected import problems
 from shardc.cli.sdy_flags import translate
@@ -60,8 +61,17 @@ class PlainMLIRTarget(Target):
         output.write(print_as_mlir(module))
 
 
+class _Output(StringIO):
+    """What is printed, also after xDSL's driver has closed it."""
+
+    def close(self) -> None:
+        pass
+
+
 class OptMain(xDSLOptMain):
     """xDSL's driver with shardc's dialects, passes, reader and printer."""
+
+    _output: _Output | None = None
 
     def register_all_dialects(self) -> None:
         for name, factory in {**get_all_dialects(), **DIALECTS}.items():
@@ -98,6 +108,18 @@ class OptMain(xDSLOptMain):
         chunks, extension = super().prepare_input()
         return [(BytesIO(b"\n" * offset + chunk.read()), offset) for chunk, offset in chunks], extension
 
+    def prepare_output(self) -> IO[str]:
+        """Standard output, or what `write_output` will write to a file when all went well."""
+        if self.args.output_file is None:
+            return sys.stdout
+        self._output = _Output()
+        return self._output
+
+    def write_output(self) -> None:
+        """Write what was printed, if it is for a file. ShardcError if it cannot be written."""
+        if self._output is not None:
+            write_text(self.args.output_file, self._output.getvalue())
+
     def run_verified(self) -> int:
         """Run, compare what is said with the comments in the input, and report; 1 if they differ."""
         chunks, extension = self.prepare_input()
@@ -126,7 +148,7 @@ class OptMain(xDSLOptMain):
                 return "", [*said, error.diagnostic]
 
 
-_MISUSED = (DiagnosticException, VerifyException, ArgSpecParseError, OSError, ValueError)
+_MISUSED = (DiagnosticException, VerifyException, ArgSpecParseError, ValueError)
 
 ALL_PASSES = {**PASSES, **SDY_PASSES}
 
@@ -143,14 +165,19 @@ def _reported(argv: Sequence[str] | None) -> int:
     with collecting() as warnings:
         try:
             tool = OptMain("shardc-opt: single passes on IR", args=args)
+            code = 0
             if tool.args.verify_diagnostics:
-                return tool.run_verified()
-            tool.run()
-            return 0
+                code = tool.run_verified()
+            else:
+                tool.run()
+            tool.write_output()
+            return code
         except ShardcError as error:
             print(error, file=sys.stderr)
-        except BrokenPipeError:
-            raise
+        except OSError as error:
+            if error.filename is None:  # standard output, of which the caller says so
+                raise
+            print(f"shardc-opt: error: {error}", file=sys.stderr)
         except _MISUSED as error:
             print(f"shardc-opt: error: {error}", file=sys.stderr)
         finally:

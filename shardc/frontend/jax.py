@@ -6,8 +6,10 @@ lower(f, x, w, in_shardings=(NamedSharding(mesh, P("data")), None)) -> the text 
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
+from shardc.frontend.jax_loops import say_loops
 from shardc.frontend.jax_tuples import say_tuples
 
 
@@ -27,15 +29,31 @@ def text_of(traced: Any, parameters: Any = None) -> str:
     """StableHLO with `sdy` shardings and source locations for a jax.stages.Traced.
 
     Parameters and results are the leaves of the trees of arguments and results, in order; what JAX's paths
-    leave open of the tuples among them is said by shardc.tuples. `parameters` are JAX's own of a lowering.
+    leave open of the tuples among them is said by shardc.tuples, and what Python calls what loops carry by
+    shardc.loops. `parameters` are JAX's own of a lowering.
     """
     import jax
 
     stated = {} if parameters is None else {"_private_parameters": parameters}
     # said, because a function inside a traced one may know its mesh without the devices
     lowered = traced.lower(lowering_platforms=(jax.default_backend(),), **stated)
-    say_tuples(lowered.compiler_ir("stablehlo"), traced)
-    return str(lowered.as_text(debug_info=True))
+    module = lowered.compiler_ir("stablehlo")
+    say_tuples(module, traced)
+    say_loops(module, traced)
+    text = str(lowered.as_text(debug_info=True))
+    _forget(traced.jaxpr)
+    return text
+
+
+def _forget(jaxpr: Any) -> None:
+    """Let JAX forget what it lowered, and with it the arrays that the function captured.
+
+    JAX 0.12 keeps a jaxpr of which all arguments stay for as long as it lives, by itself.
+    """
+    known: Any = getattr(import_module("jax._src.interpreters.pxla"), "_dce_jaxpr", None)
+    evict = getattr(known, "evict_weakref", None)
+    if evict is not None:
+        evict(jaxpr)
 
 
 def lower(function: Callable[..., Any], *avals: Any, **options: Any) -> str:

@@ -10,7 +10,6 @@ import re
 import struct
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from math import prod
 from typing import Any, cast
 
 from xdsl.dialects.builtin import (
@@ -33,6 +32,7 @@ from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
+from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
 from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
 from shardc.frontend.mlir_lexer import StrictLexer
@@ -60,13 +60,10 @@ def read(
         if MHLO_SHARDING in text:
             read_gspmd(module)
         name_values(module)
+        name_carried(module)
         verify(module, dynamic)
     _check_meshes(module)
     return module
-
-
-MAX_DEVICES = 2**20
-"""Of one mesh; more is taken for a mistake."""
 
 
 _TOP = "meshes stand in the module, beside its functions"
@@ -85,8 +82,6 @@ def _check_meshes(module: ModuleOp) -> None:
             mesh_of(op.sym_name.data, op.mesh.data)
         except LayoutError as error:
             raise ShardcError(str(error), location_of(op.location)) from None
-        if prod(size for _, size in op.mesh.data.axes) > MAX_DEVICES:
-            raise ShardcError(f"mesh {op.sym_name.data} has more than 2^20 devices", location_of(op.location))
 
 
 _WRONG = (

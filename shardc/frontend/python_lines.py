@@ -37,13 +37,21 @@ def statement_at(file: str, place: Place) -> Statement | None:
 
 
 @lru_cache(maxsize=64)
-def _statements(file: str) -> dict[Place, Statement]:
+def parsed(file: str) -> ast.Module | None:
+    """The syntax tree of a file; None where it cannot be read or parsed."""
     path = Path(file)
     try:
         if path.suffix != ".py" or path.stat().st_size > _LARGEST:
-            return {}
-        tree = ast.parse(path.read_bytes())
+            return None
+        return ast.parse(path.read_bytes())
     except (OSError, ValueError, SyntaxError, RecursionError, MemoryError):
+        return None
+
+
+@lru_cache(maxsize=64)
+def _statements(file: str) -> dict[Place, Statement]:
+    tree = parsed(file)
+    if tree is None:
         return {}
     found: dict[Place, Statement] = {}
     for node in ast.walk(tree):

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, NameLoc, NoneAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -65,10 +66,10 @@ def _callers(module: ModuleOp) -> dict[str, set[Statement]]:
 
 def _statement(op: Operation) -> Statement | None:
     """The statement that assigns what an operation computes, perhaps by way of a function that returns it."""
-    if _BACKWARD in (location_of(op.location).name or ""):
+    if is_backward(op):
         return None
     inner: Statement | None = None
-    for loc in _frames(op.location):
+    for loc in frames(op.location):
         found = statement_at(loc.file, (loc.line, loc.col - 1)) if loc.file else None
         if found is None or found.targets:
             return None if found is None or (inner and len(found.targets) > 1) else found
@@ -76,15 +77,33 @@ def _statement(op: Operation) -> Statement | None:
     return None
 
 
-def _frames(loc: Attribute) -> Iterator[Location]:
-    """The places of a call stack, innermost first."""
+def is_backward(op: Operation) -> bool:
+    """Whether it is an operation of a backward pass."""
+    return _BACKWARD in (location_of(op.location).name or "")
+
+
+def frames(loc: Attribute) -> Iterator[Location]:
+    """The places of a call stack, innermost first.
+
+    JAX traces a function once for several calls: what is inside has the place of the first call too, inside
+    that of its own.
+    """
+    stack = list(_stack(loc, ""))
+    for (function, place), (caller, of_caller) in pairwise(stack):
+        if not function or (function, place.file) != (caller, of_caller.file):
+            yield place
+    yield stack[-1][1]
+
+
+def _stack(loc: Attribute, function: str) -> Iterator[tuple[str, Location]]:
+    """Functions and the places in them."""
     if isinstance(loc, NameLoc) and not isinstance(loc.location, NoneAttr):
-        yield from _frames(loc.location)
+        yield from _stack(loc.location, loc.desc.data)
     elif isinstance(loc, CallSiteLoc):
-        yield from _frames(loc.callee)
-        yield from _frames(loc.caller)
+        yield from _stack(loc.callee, "")
+        yield from _stack(loc.caller, "")
     else:
-        yield location_of(loc)
+        yield function, location_of(loc)
 
 
 def _name_block(block: Block, callers: set[Statement]) -> None:
@@ -107,9 +126,9 @@ def _goes_on(op: Operation, statement: Statement | None) -> bool:
 
     y = outer(tanh(inner(x))): what tanh gives has no name.
     """
-    if statement is None or _BACKWARD in (location_of(op.location).name or ""):
+    if statement is None or is_backward(op):
         return False
-    places = ((loc.file, (loc.line, loc.col - 1)) for loc in _frames(op.location))
+    places = ((loc.file, (loc.line, loc.col - 1)) for loc in frames(op.location))
     return any(file and statement_at(file, place) is statement for file, place in places)
 
 
@@ -144,7 +163,7 @@ def _read_outside(run: Sequence[Operation]) -> list[SSAValue]:
 
 
 def _reads(user: Operation, op: Operation, inside: set[Operation]) -> bool:
-    if _BACKWARD in (location_of(user.location).name or ""):
+    if is_backward(user):
         return False
     while user.parent_block() is not op.parent_block():
         parent = user.parent_op()

@@ -17,7 +17,7 @@ from typing import Any
 
 from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
-from shardc.jaxside.placement import equations
+from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax
 from shardc.ops.custom_calls import HOST_CALL
 

@@ -8,6 +8,7 @@ JAX makes constants of what a function captures: whole ones, with their numbers 
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -73,7 +74,9 @@ def _shifted(options: Mapping[str, Any], count: int, positional: int) -> dict[st
 
 def _names(function: Any, captured: Captured, taken: Mapping[str, Any]) -> Iterator[str]:
     """Parameters for the arrays: called as the variables that the function has them in."""
-    known = {id(array): name for name, array in _variables(function)}
+    known: dict[int, str] = {}
+    for name, array in _variables(function):
+        known.setdefault(id(array), name)
     used = set(taken)
     for array in captured:
         wish = name = known.get(id(array), "captured")
@@ -86,13 +89,26 @@ def _names(function: Any, captured: Captured, taken: Mapping[str, Any]) -> Itera
 
 
 def _variables(function: Any) -> Iterator[tuple[str, Any]]:
-    """The arrays in the variables around a function, with names by their paths."""
-    plain = inspect.unwrap(function)
-    if not inspect.isfunction(plain):
-        return
-    found = inspect.getclosurevars(plain)
-    for variable, value in (*found.globals.items(), *found.nonlocals.items()):
-        for path, leaf in jax.tree_util.tree_leaves_with_path(value):
-            name = identifier(variable + jax.tree_util.keystr(path))
-            if name is not None:
-                yield name, leaf
+    """The arrays in the variables around a function and around those it calls, with names by their paths."""
+    pending, seen = [function], set[int]()
+    while pending:
+        plain = inspect.unwrap(pending.pop(0))
+        if isinstance(plain, functools.partial):
+            pending.append(plain.func)
+        elif inspect.ismethod(plain):
+            pending.append(plain.__func__)
+            yield from _leaves("", getattr(plain.__self__, "__dict__", {}))
+        elif inspect.isfunction(plain) and id(plain) not in seen:
+            seen.add(id(plain))
+            found = inspect.getclosurevars(plain)
+            for variable, value in (*found.nonlocals.items(), *found.globals.items()):
+                for name, leaf in _leaves(variable, value):
+                    yield name, leaf
+                    pending += [leaf] if callable(leaf) else []
+
+
+def _leaves(variable: str, value: Any) -> Iterator[tuple[str, Any]]:
+    for path, leaf in jax.tree_util.tree_leaves_with_path(value):
+        name = identifier(variable + jax.tree_util.keystr(path))
+        if name is not None:
+            yield name, leaf

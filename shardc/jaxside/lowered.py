@@ -15,10 +15,11 @@ from shardc import api
 from shardc.collector import no_garbage_collection
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
+from shardc.frontend.jax_equations import equations
 from shardc.graph.trees import arguments_of
 from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.own_main import own_main
-from shardc.jaxside.placement import AnyMesh, abstract, equations, meshes_in, on_devices
+from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
 from shardc.layout import Dim, Mesh, Sharding
 from shardc.options import Options

@@ -8,6 +8,7 @@ from typing import Any
 from jax.sharding import AbstractMesh, Mesh, NamedSharding, PartitionSpec, Sharding
 
 from shardc.diagnostics import ShardcError
+from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax
 
 TOKEN = "an argument is a token, of which per-device code has none"
@@ -93,15 +94,6 @@ def meshes_in(jaxpr: Any) -> Iterator[Mesh]:
         for value in jax.tree.leaves(list(equation.params.values())):
             found = [value] if isinstance(value, Mesh) else meshes(value)
             yield from (mesh for mesh in found if isinstance(mesh, Mesh))
-
-
-def equations(jaxpr: Any) -> Iterator[Any]:
-    """The operations of a traced function, those of the functions in it too."""
-    for equation in getattr(jaxpr, "jaxpr", jaxpr).eqns:
-        yield equation
-        for value in jax.tree.leaves(list(equation.params.values())):
-            if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-                yield from equations(value)
 
 
 def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> AnyMesh:

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.measuring import SIZES, Piece, block_shape, fit, operand_bytes, sampled, toml
+from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
@@ -20,26 +20,28 @@ from shardc.ops import OpDef, spmd
 def main() -> int:
     """Measure together; process 0 writes the file."""
     jax: Any = import_module("jax")
-    tools: Any = import_module("jax.experimental.multihost_utils")
     count = len(jax.devices())
-
-    def slowest(seconds: float) -> float:
-        return float(np.max(np.asarray(tools.process_allgather(np.array([seconds], np.float32)))))
-
-    clock = Clock(lambda: tools.sync_global_devices("measure"), slowest)
-    samples = [
-        Sample(kind, nbytes, quickest(run, clock), strided)
-        for kind, nbytes, strided, run in _runs(jax, count)
-    ]
-    work = _Work(jax)
-    device = measured(work.product, work.function, ("f32", "f64", "bf16"), clock)
+    together = clock()
+    samples = sampled(_runs(jax, count), together)
+    work = Work(jax)
+    device = measured(work.product, work.function, ("f32", "f64", "bf16"), together)
     if jax.process_index() == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
             stream.write(toml("gloo", count, device, fit(samples, count)))
     return 0
 
 
-class _Work:
+def clock() -> Clock:
+    """Of all processes of JAX."""
+    tools: Any = import_module("jax.experimental.multihost_utils")
+
+    def slowest(seconds: Any) -> Any:
+        return np.max(np.asarray(tools.process_allgather(seconds.astype(np.float32))), axis=0)
+
+    return Clock(lambda: tools.sync_global_devices("measure"), slowest)
+
+
+class Work:
     """Calls of compiled functions on this process's first device."""
 
     def __init__(self, jax: Any) -> None:
@@ -58,8 +60,8 @@ class _Work:
         return lambda: self.jax.block_until_ready(call(*arrays))
 
 
-def _runs(jax: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
+def _runs(jax: Any, count: int) -> Iterator[Piece]:
+    """What is timed, of all sizes."""
     spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     sharding = jax.sharding.NamedSharding(mesh, spec)

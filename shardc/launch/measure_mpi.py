@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.measuring import SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.measuring import SIZES, Piece, block_shape, fit, operand_bytes, sampled, toml
+from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
@@ -23,19 +23,22 @@ def main() -> int:
 
     world: Any = MPI.COMM_WORLD
     comm: Any = Comm({"x": world.size}, ["x"])
-    clock = Clock(world.Barrier, lambda seconds: world.allreduce(seconds, MPI.MAX))
-    samples = [
-        Sample(kind, nbytes, quickest(run, clock), strided)
-        for kind, nbytes, strided, run in _runs(comm, world.size)
-    ]
-    device = measured(_product, _function, ("f32", "f64"), clock)
+    together = clock(world)
+    samples = sampled(_runs(comm, world.size), together)
+    device = measured(product, _function, ("f32", "f64"), together)
     if world.rank == 0:
         with open(sys.argv[1], "w", encoding="utf-8") as stream:
             stream.write(toml("MPI", world.size, device, fit(samples, world.size)))
     return 0
 
 
-def _product(product: Product) -> Callable[[], object]:
+def clock(world: Any) -> Clock:
+    """Of all processes of a communicator."""
+    return Clock(world.Barrier, lambda seconds: np.max(world.allgather(seconds), axis=0))
+
+
+def product(product: Product) -> Callable[[], object]:
+    """What multiplies matrices of ones."""
     a, b = (np.ones(shape, DTYPES[product.dtype][1]) for shape in product.shapes)
     return lambda: product.run(a, b)
 
@@ -45,8 +48,8 @@ def _function(work: Function, side: int) -> Callable[[], object]:
     return lambda: work.run(np, x, y)
 
 
-def _runs(comm: Any, count: int) -> Iterator[tuple[OpDef, int, bool, Callable[[], object]]]:
-    """Kind, bytes of a device's operand, whether blocks are columns, and the call."""
+def _runs(comm: Any, count: int) -> Iterator[Piece]:
+    """What is timed, of all sizes."""
     ring = [(i, (i + 1) % count) for i in range(count)]
     for size in SIZES:
         x = np.ones(block_shape(size, count), np.float32)

@@ -1,20 +1,20 @@
 """What is measured in every process, and a machine fitted to it.
 
 Collectives of several sizes along rows and columns, and what a device does by itself (working.py), each the
-quickest of several runs. All devices work at once, so what they share shows. A link of kind `shared` is
-fitted (formulas: planning/machines/links.py) by least squares of the relative errors.
+quickest of several runs, in turns. All devices work at once, so what they share shows. A link of kind
+`shared` is fitted (formulas: planning/machines/links.py) by ratio (solving.py).
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
 
-from shardc.launch.solving import positive
+from shardc.launch.solving import Clock, nearest, quickest
 from shardc.launch.working import Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
@@ -59,6 +59,20 @@ KINDS = (
 """What is measured. How many steps each takes and how much it sends, its definition says."""
 
 
+Piece = tuple[OpDef, int, bool, Callable[[], object]]
+"""A collective, the bytes of a device's operand, whether blocks are columns, and the call."""
+
+
+def sampled(pieces: Iterable[Piece], clock: Clock) -> list[Sample]:
+    """The pieces, timed in turns."""
+    made = [*pieces]
+    times = quickest([run for *_, run in made], clock)
+    return [
+        Sample(kind, nbytes, seconds, strided)
+        for (kind, nbytes, strided, _), seconds in zip(made, times, strict=True)
+    ]
+
+
 def block_shape(size: int, devices: int) -> tuple[int, int]:
     """Rows and columns of an f32 block of about `size` bytes, nearly square, which all devices divide."""
     rows = devices * max(1, round(isqrt(size // 4) / devices))
@@ -101,11 +115,8 @@ def _fit_kind(samples: Sequence[Sample], devices: int) -> tuple[Own, float]:
 def _fit(samples: Sequence[Sample], devices: int) -> tuple[float, float, float]:
     """Seconds, bytes/s of all devices together, and the median relative error."""
     rows = np.array([_row(sample, devices) for sample in samples], np.float64)
-    times = np.array([s.seconds for s in samples])
-    scale = rows.max(axis=0)
-    solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
-    errors = np.abs(rows @ solution - times) / times
-    return float(solution[0]), float(1 / solution[1]), float(np.median(errors))
+    (latency, byte), error = nearest(rows, np.array([sample.seconds for sample in samples]))
+    return float(latency), float(1 / byte), error
 
 
 def _row(sample: Sample, devices: int) -> tuple[int, int]:
@@ -132,7 +143,10 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",
-        *(f"{name} = {rate:.4g}" for name, rate in device.rates.items()),
+        *(
+            f"{name} = {rate:.4g}" + (f" # {device.shapes[name]}" if name in device.shapes else "")
+            for name, rate in device.rates.items()
+        ),
         "",
         "[[links]]",
         f'name = "{what}"',

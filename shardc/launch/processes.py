@@ -1,8 +1,7 @@
 """Starts processes on this machine, shows what they print, and ends all of them together.
 
 The first that fails ends the others: asked first, killed GRACE seconds later. Which one was first is what the
-kernel says, since others fail because of it within moments. On Linux they end with this process, however it
-ends.
+kernel says, since others fail because of it within moments. They end with this process, however it ends.
 """
 
 from __future__ import annotations
@@ -14,12 +13,12 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import IO, Protocol
 
 from shardc.launch.order import Order, behind_gate, gate, has_ended
-from shardc.launch.parent import end_with, library
+from shardc.launch.parent import end_with, killed_with_this, library
 
 GRACE = 5.0
 """Seconds that a process has to end when it is asked to."""
@@ -69,24 +68,29 @@ class Command:
 
 @dataclass
 class _Running:
+    """`unwritten`: why lines of its output could not be written."""
+
     command: Command
     process: subprocess.Popen[bytes]
-    threads: list[threading.Thread]
+    threads: list[threading.Thread] = field(default_factory=list[threading.Thread])
+    unwritten: list[OSError] = field(default_factory=list[OSError])
 
 
 def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[str], object] = print) -> int:
     """Run the commands until all are done; the exit code: 0, the first failing one's, or TIMED_OUT.
 
     A process that a signal ended has 128 and its number, as in shells. `limit`: seconds for all of them.
-    KeyboardInterrupt ends all and is raised on.
+    KeyboardInterrupt ends all and is raised on. OSError if all ended well and their output could not be
+    written; a reader of a pipe that has seen enough is no failure.
     """
     running: list[_Running] = []
-    with _interruptible(), closing(Order()) as order:
+    with _interruptible(), closing(Order()) as order, ExitStack() as watched:
         try:
             with _uninterrupted(), gate() as closed:
                 for command in commands:
                     running.append(_start(command, closed))
                     order.add(running[-1].process.pid)
+                watched.enter_context(killed_with_this([one.process.pid for one in running]))
             for one in running:
                 _show_output(one)
             code, failure = _watch(running, order, limit)
@@ -95,6 +99,8 @@ def run(commands: Sequence[Command], limit: float | None = None, say: Callable[[
                 _end(running)
     if failure:
         say(failure)  # the last line: the others have more to say when one is gone
+    elif unwritten := [error for one in running for error in one.unwritten]:
+        raise unwritten[0]
     return code
 
 
@@ -145,7 +151,7 @@ def _start(command: Command, gate: int) -> _Running:
         start_new_session=True,
         preexec_fn=begin,
     )
-    return _Running(command, process, [])
+    return _Running(command, process)
 
 
 def _show_output(one: _Running) -> None:
@@ -155,19 +161,24 @@ def _show_output(one: _Running) -> None:
         (one.process.stderr, sys.stderr.buffer),
     ]
     for source, target in pairs:
-        thread = threading.Thread(target=_show, args=(source, target, one.command), daemon=True)
+        thread = threading.Thread(target=_show, args=(source, target, one), daemon=True)
         thread.start()
         one.threads.append(thread)
 
 
-def _show(source: IO[bytes], target: IO[bytes], command: Command) -> None:
+def _show(source: IO[bytes], target: IO[bytes], one: _Running) -> None:
+    command = one.command
     hidden = None if command.noise is None else command.noise()
     for line in source:
         if hidden is not None and hidden(line):
             continue
-        with suppress(OSError, ValueError):
+        try:
             target.write(command.prefix.encode() + line.removesuffix(b"\n") + b"\n")
             target.flush()
+        except (BrokenPipeError, ValueError):
+            continue
+        except OSError as error:
+            one.unwritten.append(error)
 
 
 def _watch(running: Sequence[_Running], order: Order, limit: float | None) -> tuple[int, str]:

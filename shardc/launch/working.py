@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import log2
 from typing import Any
 
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.solving import Clock, positive, quickest
+from shardc.launch.solving import Clock, nearest, quickest
 from shardc.ops.definition import Rate
 
 PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
@@ -36,6 +37,18 @@ class Product:
         m, k, n = self.sizes
         left, right = self.turned
         return ((k, m) if left else (m, k)), ((n, k) if right else (k, n))
+
+    @property
+    def counted(self) -> tuple[int, int]:
+        """Operations, and bytes read and written."""
+        m, k, n = self.sizes
+        return 2 * m * k * n, np.dtype(DTYPES[self.dtype][1]).itemsize * (m * k + k * n + m * n)
+
+    def __str__(self) -> str:
+        names = (f"{rows}x{columns}" for rows, columns in self.shapes)
+        return " @ ".join(
+            f"({name}).T" if turned else name for name, turned in zip(names, self.turned, strict=True)
+        )
 
     def run(self, a: Any, b: Any) -> Any:
         """The product."""
@@ -96,6 +109,7 @@ ORDERED = (
 """Functions whose elements wait for each other."""
 
 
+@cache
 def blocks(side: int) -> tuple[Any, Any]:
     """Square blocks for a function: numbers in no order, from 0.25 to 0.75."""
     rng = np.random.default_rng(side)
@@ -105,11 +119,15 @@ def blocks(side: int) -> tuple[Any, Any]:
 
 @dataclass(frozen=True)
 class Device:
-    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name."""
+    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
+
+    `shapes`: by dtype, which products were the slowest and the quickest, and their operations/s.
+    """
 
     rates: Mapping[str, float]
     bandwidth: float
     errors: Mapping[str, float]
+    shapes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -132,44 +150,50 @@ def measured(
     Everything else may wait for memory alone; products of dtypes that are not listed have its rate too, so it
     is at most that of products.
     """
-
-    def timed(f: Function, side: int) -> Timed:
-        return Timed(f.counted(side), 4 * f.moved * side**2, quickest(function(f, side), clock))
-
-    def multiplied(one: Product) -> Timed:
-        nbytes = np.dtype(DTYPES[one.dtype][1]).itemsize
-        m, k, n = one.sizes
-        moved = nbytes * (m * k + k * n + m * n)
-        return Timed(2 * m * k * n, moved, quickest(product(one), clock))
-
-    other, bandwidth, error = fitted([timed(f, side) for side in SIDES for f in WORK])
-    samples = {
-        dtype: [multiplied(Product(dtype, sizes, turned)) for sizes in PRODUCTS for turned in TURNED]
+    products = [Product(dtype, sizes, turned) for dtype in dtypes for sizes in PRODUCTS for turned in TURNED]
+    functions = [(f, side) for f in WORK for side in SIDES]
+    functions += [(f, side) for f in ORDERED for side in ORDERED_SIDES]
+    times = iter(quickest([*map(product, products), *(function(f, side) for f, side in functions)], clock))
+    samples: dict[str, list[Timed]] = {}
+    for one in products:
+        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times)))
+    shapes = {
+        dtype: _range({str(one): timed for one, timed in zip(of, samples[dtype], strict=True)})
         for dtype in dtypes
+        for of in [[one for one in products if one.dtype == dtype]]
     }
-    fits: dict[str, tuple[float, float]] = {dtype: rate(found, bandwidth) for dtype, found in samples.items()}
-    most = max(found for found, _ in fits.values())
-    for kind in (Rate.SERIAL, Rate.SORT):
-        found = [timed(f, side) for side in ORDERED_SIDES for f in ORDERED if f.rate is kind]
-        fits[kind] = rate(found, bandwidth)
+    for f, side in functions:
+        samples.setdefault(f.rate, []).append(Timed(f.counted(side), 4 * f.moved * side**2, next(times)))
+    other, bandwidth, error = fitted(samples.pop(Rate.OTHER))
+    fits = {name: rate(found, bandwidth) for name, found in samples.items()}
+    most = max(fits[dtype][0] for dtype in dtypes)
     rates = {name: found for name, (found, _) in fits.items()}
     errors = {name: off for name, (_, off) in fits.items()}
-    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error})
+    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error}, shapes)
+
+
+def _range(found: Mapping[str, Timed]) -> str:
+    """What the slowest and the quickest reach, memory included."""
+    each = {name: timed.operations / timed.seconds for name, timed in found.items()}
+    ends = min(each, key=lambda name: each[name]), max(each, key=lambda name: each[name])
+    return " to ".join(f"{each[name]:.2g} ({name})" for name in ends)
 
 
 def rate(found: Sequence[Timed], bandwidth: float) -> tuple[float, float]:
-    """Operations/s, beside bytes at a known bandwidth, by relative error; and the median error."""
-    each = np.array([sample.operations / sample.seconds for sample in found])
-    left = np.array([1 - sample.bytes / bandwidth / sample.seconds for sample in found])
-    inverse = max(float(each @ left / (each @ each)), 1e-6 / float(each.max()))
-    return 1 / inverse, float(np.median(np.abs(each * inverse - left)))
+    """Operations/s, beside bytes at a known bandwidth, and the median relative error."""
+    operations, bytes, seconds = _columns(found)
+    (each,), error = nearest(operations[:, None], seconds, bytes / bandwidth)
+    return float(1 / each), error
 
 
 def fitted(found: Sequence[Timed]) -> tuple[float, float, float]:
     """Operations/s, bytes/s and the median relative error."""
-    rows = np.array([(sample.operations, sample.bytes) for sample in found], np.float64)
-    times = np.array([sample.seconds for sample in found])
-    scale = rows.max(axis=0)
-    solution = positive((rows / scale) / times[:, None], np.ones(len(times))) / scale
-    errors = np.abs(rows @ solution - times) / times
-    return float(1 / solution[0]), float(1 / solution[1]), float(np.median(errors))
+    operations, bytes, seconds = _columns(found)
+    (operation, byte), error = nearest(np.stack((operations, bytes), axis=1), seconds)
+    return float(1 / operation), float(1 / byte), error
+
+
+def _columns(found: Sequence[Timed]) -> tuple[Any, Any, Any]:
+    """Operations, bytes and seconds."""
+    table = np.array([(sample.operations, sample.bytes, sample.seconds) for sample in found], np.float64)
+    return table[:, 0], table[:, 1], table[:, 2]

@@ -19,6 +19,9 @@ NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")
 
 IN_NAMES = "a letter, digit or _ begins a name, and the same and . $ - can follow"
 
+MAX_DEVICES = 2**20
+"""Of one mesh that a program names; more is taken for a mistake."""
+
 
 class LayoutError(ValueError):
     """A mesh or sharding that cannot be; the text says what is wrong and names the axis or dimension."""

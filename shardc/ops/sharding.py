@@ -17,11 +17,11 @@ _WHOLE = replicated(Mesh("pod", (("x", 4),)), 2)
 
 
 def same_global(op: UntypedOp) -> Types:
-    """The global type stays; the sharding, or out_sharding, must have its rank."""
+    """The global type stays; the sharding, or out_sharding, must have its rank, unless it is one device."""
     operand = op.one()
     key = "sharding" if "sharding" in op.attrs else "out_sharding"
     sharding = op.get(key, Sharding)
-    if sharding.rank != operand.rank:
+    if sharding.rank != operand.rank and not sharding.mesh.is_maximal:
         raise op.error(f"has a sharding of rank {sharding.rank} for {operand}")
     try:
         sharding.check()

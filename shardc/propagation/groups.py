@@ -111,23 +111,25 @@ def _united(nodes: list[Member]) -> list[list[Member]]:
 def check_group(members: list[Member], graph: Graph) -> None:
     """ShardcError unless the values of a group have one shape and one manual computation around them.
 
-    A value in a function that is called from several counts as a value in each of them.
+    A value in a function that is called from several counts as a value in each of them. The messages are
+    Shardy's, for files that expect them.
     """
     first, around = members[0]
     shape = graph.type(first.operands[0]).shape
     for node, others in members:
-        if graph.type(node.operands[0]).shape != shape:
+        other = graph.type(node.operands[0]).shape
+        if other != shape:
             raise ShardcError(
-                f"sharding group {node.attrs['group_id']} has values of shapes {list(shape)} and "
-                f"{list(graph.type(node.operands[0]).shape)}",
+                f"ShardingGroupOps values must have the same shape for groupId: {node.attrs['group_id']}",
                 node.loc,
-                "all values of a sharding group have the same shape",
+                f"the group has values of shapes {list(shape)} and {list(other)}",
             )
         if not others & around:
             raise ShardcError(
-                f"sharding group {node.attrs['group_id']} has values inside and outside a manual computation",
+                "ShardingGroupOps values cannot cross ManualComputationOp boundaries for groupId: "
+                f"{node.attrs['group_id']}",
                 node.loc,
-                "use two groups",
+                "the group has values inside and outside a manual computation; use two groups",
             )
 
 

@@ -31,6 +31,11 @@ from shardc.rewrite.device_numbers import (
 
 Axes = tuple[Axis, ...]
 
+_NOBODY = -1
+"""What StableHLO fills up smaller groups with."""
+
+_ALONG_AXES = "the devices of a group differ along whole axes, or along a part of one that divides it"
+
 
 @dataclass(frozen=True)
 class Site:
@@ -51,6 +56,9 @@ class Site:
             numbers = device_numbers(self.node, key)
         except (KeyError, TypeError, ValueError):
             raise self.error(f"{title(self.node)} names no devices in its {key}") from None
+        if key == "replica_groups" and (numbers == _NOBODY).any():
+            text = f"the groups of {title(self.node)} are of different sizes: {_rows(numbers)}"
+            raise self.error(text, _ALONG_AXES)
         if not ((0 <= numbers) & (numbers < self.mesh.size)).all():
             raise self.error(f"{title(self.node)} names devices that mesh {self.mesh} does not have")
         return np.argsort(self.mesh.devices.reshape(-1))[numbers]
@@ -66,7 +74,7 @@ class Site:
         if axes is None:
             raise self.error(
                 f"the groups of {title(self.node)} do not lie along axes of mesh {self.mesh}: {_rows(rows)}",
-                "the devices of a group differ along whole axes, or along a part of one that divides it",
+                _ALONG_AXES,
             )
         for axis in axes:
             if axis.name not in self.manual:
@@ -92,7 +100,7 @@ class Site:
 
 def _rows(rows: Numbers) -> str:
     """The first few."""
-    shown = ", ".join(str(row) for row in rows[:4].tolist())
+    shown = ", ".join(str([number for number in row if number != _NOBODY]) for row in rows[:4].tolist())
     return shown + (", …" if len(rows) > 4 else "")
 
 

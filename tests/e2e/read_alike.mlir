@@ -685,3 +685,227 @@ func.func @main(%x: tensor<8x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"
   %0 = stablehlo.negate %x : tensor<8x6xf32>
   return %0 : tensor<8x6xf32>
 }
+// -----
+// loop that swaps two carried values of unlike shardings
+sdy.mesh @m = <["a"=4]>
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"a"}]>}, %y: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", ?}, {?}]>}) -> (tensor<8x8xf32>, tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}) {
+  %c0 = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %n = stablehlo.constant dense<5> : tensor<i32>
+  %0:3 = stablehlo.while(%a = %x, %b = %y, %i = %c0) : tensor<8x8xf32>, tensor<8x8xf32>, tensor<i32>
+    cond {
+    %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %t = stablehlo.transpose %b, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
+    %j = stablehlo.add %i, %one : tensor<i32>
+    stablehlo.return %t, %a, %j : tensor<8x8xf32>, tensor<8x8xf32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<8x8xf32>, tensor<8x8xf32>
+}
+// -----
+// loop that starts at a negative count and steps by 3, indexing by the count
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<12x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}) -> (tensor<12x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {}]>}) {
+  %c0 = stablehlo.constant dense<-4> : tensor<i32>
+  %three = stablehlo.constant dense<3> : tensor<i32>
+  %n = stablehlo.constant dense<17> : tensor<i32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %0:2 = stablehlo.while(%a = %x, %i = %c0) : tensor<12x4xf32>, tensor<i32>
+    cond {
+    %q = stablehlo.compare LE, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %s = stablehlo.dynamic_slice %a, %i, %z, sizes = [2, 4] : (tensor<12x4xf32>, tensor<i32>, tensor<i32>) -> tensor<2x4xf32>
+    %t = stablehlo.add %s, %s : tensor<2x4xf32>
+    %j = stablehlo.add %i, %three : tensor<i32>
+    %u = stablehlo.dynamic_update_slice %a, %t, %j, %z : (tensor<12x4xf32>, tensor<2x4xf32>, tensor<i32>, tensor<i32>) -> tensor<12x4xf32>
+    stablehlo.return %u, %j : tensor<12x4xf32>, tensor<i32>
+  }
+  return %0#0 : tensor<12x4xf32>
+}
+// -----
+// a count that wraps: ui8 that goes beyond 255
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8xui8> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}]>}) -> (tensor<8xui8> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}]>}, tensor<i32>) {
+  %c0 = stablehlo.constant dense<250> : tensor<ui8>
+  %one = stablehlo.constant dense<1> : tensor<ui8>
+  %n = stablehlo.constant dense<3> : tensor<ui8>
+  %k0 = stablehlo.constant dense<0> : tensor<i32>
+  %k1 = stablehlo.constant dense<1> : tensor<i32>
+  %0:3 = stablehlo.while(%a = %x, %i = %c0, %k = %k0) : tensor<8xui8>, tensor<ui8>, tensor<i32>
+    cond {
+    %q = stablehlo.compare NE, %i, %n : (tensor<ui8>, tensor<ui8>) -> tensor<i1>
+    stablehlo.return %q : tensor<i1>
+  } do {
+    %b = stablehlo.broadcast_in_dim %i, dims = [] : (tensor<ui8>) -> tensor<8xui8>
+    %t = stablehlo.add %a, %b : tensor<8xui8>
+    %j = stablehlo.add %i, %one : tensor<ui8>
+    %l = stablehlo.add %k, %k1 : tensor<i32>
+    stablehlo.return %t, %j, %l : tensor<8xui8>, tensor<ui8>, tensor<i32>
+  }
+  return %0#0, %0#2 : tensor<8xui8>, tensor<i32>
+}
+// -----
+// a value used twice, once as bits, once as a number, before a split sum
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}) -> (tensor<8xi32> {sdy.sharding = #sdy.sharding<@m, [{?}]>}, tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %zf = stablehlo.constant dense<0.0> : tensor<f32>
+  %b = stablehlo.bitcast_convert %x : (tensor<8x8xf32>) -> tensor<8x8xi32>
+  %s = stablehlo.reduce(%b init: %z) applies stablehlo.xor across dimensions = [1] : (tensor<8x8xi32>, tensor<i32>) -> tensor<8xi32>
+  %m = stablehlo.reduce(%x init: %zf) applies stablehlo.minimum across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %s, %m : tensor<8xi32>, tensor<8xf32>
+}
+// -----
+// bits narrower: two i16 of each f32, and back in another order
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6x4x2xui16>, tensor<6x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", ?}, {?}]>}) {
+  %b = stablehlo.bitcast_convert %x : (tensor<6x4xf32>) -> tensor<6x4x2xui16>
+  %r = stablehlo.reverse %b, dims = [0] : tensor<6x4x2xui16>
+  %c = stablehlo.bitcast_convert %r : (tensor<6x4x2xui16>) -> tensor<6x4xf32>
+  return %b, %c : tensor<6x4x2xui16>, tensor<6x4xf32>
+}
+// -----
+// a product with two batch dimensions in another order on both sides
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<4x6x2x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}, {}, {?}]>}, %y: tensor<2x8x4x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {"b"}, {}, {?}]>}) -> (tensor<2x4x6x3xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {"b", "a"}, {?}, {}]>}) {
+  %0 = stablehlo.dot_general %x, %y, batching_dims = [2, 0] x [0, 2], contracting_dims = [3] x [1] : (tensor<4x6x2x8xf32>, tensor<2x8x4x3xf32>) -> tensor<2x4x6x3xf32>
+  return %0 : tensor<2x4x6x3xf32>
+}
+// -----
+// a product contracted over two dimensions crosswise
+sdy.mesh @m = <["a"=4]>
+func.func @main(%x: tensor<4x6x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {}, {"a", ?}]>}, %y: tensor<8x5x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}, {?}]>}) -> (tensor<4x5xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {}]>}) {
+  %0 = stablehlo.dot_general %x, %y, contracting_dims = [1, 2] x [2, 0] : (tensor<4x6x8xf32>, tensor<8x5x6xf32>) -> tensor<4x5xf32>
+  return %0 : tensor<4x5xf32>
+}
+// -----
+// a sum over nothing and a sum over an empty dimension
+sdy.mesh @m = <["a"=4]>
+func.func @main(%x: tensor<4x0xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"a"}]>}, %y: tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", ?}, {?}]>}) -> (tensor<4xf32>, tensor<4x6xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}, {}]>}, tensor<4xf32> {sdy.sharding = #sdy.sharding<@m, [{"a"}]>}) {
+  %z = stablehlo.constant dense<2.5> : tensor<f32>
+  %m = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %0 = stablehlo.reduce(%x init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4xf32>
+  %1 = stablehlo.reduce(%y init: %m) applies stablehlo.maximum across dimensions = [] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  %2 = stablehlo.reduce(%x init: %m) applies stablehlo.maximum across dimensions = [1] : (tensor<4x0xf32>, tensor<f32>) -> tensor<4xf32>
+  return %0, %1, %2 : tensor<4xf32>, tensor<4x6xf32>, tensor<4xf32>
+}
+// -----
+// an argmax by a reduction of two, ties to the lower index
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%t: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", "b"}, {}]>}) -> (tensor<6xf32>, tensor<6xi32> {sdy.sharding = #sdy.sharding<@m, [{"b", ?}]>}) {
+  %m = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %i = stablehlo.iota dim = 1 : tensor<6x8xi32>
+  %0:2 = stablehlo.reduce(%t init: %m), (%i init: %z) across dimensions = [1] : (tensor<6x8xf32>, tensor<6x8xi32>, tensor<f32>, tensor<i32>) -> (tensor<6xf32>, tensor<6xi32>)
+    reducer(%a: tensor<f32>, %c: tensor<f32>) (%b: tensor<i32>, %d: tensor<i32>) {
+    %p = stablehlo.compare GT, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %n = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %pn = stablehlo.or %p, %n : tensor<i1>
+    %e = stablehlo.compare EQ, %a, %c : (tensor<f32>, tensor<f32>) -> tensor<i1>
+    %l = stablehlo.compare LT, %b, %d : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    %el = stablehlo.and %e, %l : tensor<i1>
+    %w = stablehlo.or %pn, %el : tensor<i1>
+    %v = stablehlo.select %pn, %a, %c : tensor<i1>, tensor<f32>
+    %k = stablehlo.select %w, %b, %d : tensor<i1>, tensor<i32>
+    stablehlo.return %v, %k : tensor<f32>, tensor<i32>
+  }
+  return %0#0, %0#1 : tensor<6xf32>, tensor<6xi32>
+}
+// -----
+// cumulative product by a window, reversed
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}) -> (tensor<8x3xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {}]>}) {
+  %one = stablehlo.constant dense<1.0> : tensor<f32>
+  %r = stablehlo.reverse %x, dims = [0] : tensor<8x3xf32>
+  %0 = "stablehlo.reduce_window"(%r, %one) <{padding = dense<[[7, 0], [0, 0]]> : tensor<2x2xi64>, window_dimensions = array<i64: 8, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %m = stablehlo.multiply %a, %b : tensor<f32>
+    stablehlo.return %m : tensor<f32>
+  }) : (tensor<8x3xf32>, tensor<f32>) -> tensor<8x3xf32>
+  return %0 : tensor<8x3xf32>
+}
+// -----
+// concatenation of pieces that no axis divides, sliced again across them
+sdy.mesh @m = <["a"=4]>
+func.func @main(%x: tensor<3x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"a"}]>}, %y: tensor<5x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"a"}]>}, %w: tensor<1x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {}]>}) -> (tensor<7x4xf32> {sdy.sharding = #sdy.sharding<@m, [{}, {?}]>}, tensor<3x4xf32>) {
+  %0 = stablehlo.concatenate %x, %w, %y, %x, dim = 0 : (tensor<3x4xf32>, tensor<1x4xf32>, tensor<5x4xf32>, tensor<3x4xf32>) -> tensor<12x4xf32>
+  %1 = stablehlo.slice %0 [2:9, 0:4] : (tensor<12x4xf32>) -> tensor<7x4xf32>
+  %2 = stablehlo.slice %0 [1:11:4, 0:4] : (tensor<12x4xf32>) -> tensor<3x4xf32>
+  return %1, %2 : tensor<7x4xf32>, tensor<3x4xf32>
+}
+// -----
+// a call in a loop in a branch
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}, %p: tensor<i1> {sdy.sharding = #sdy.sharding<@m, []>}) -> (tensor<8x4xf32>) {
+  %0 = "stablehlo.if"(%p) ({
+    %c0 = stablehlo.constant dense<0> : tensor<i32>
+    %one = stablehlo.constant dense<1> : tensor<i32>
+    %n = stablehlo.constant dense<3> : tensor<i32>
+    %1:2 = stablehlo.while(%a = %x, %i = %c0) : tensor<8x4xf32>, tensor<i32>
+      cond {
+      %q = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+      stablehlo.return %q : tensor<i1>
+    } do {
+      %t = func.call @roll(%a) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      %j = stablehlo.add %i, %one : tensor<i32>
+      stablehlo.return %t, %j : tensor<8x4xf32>, tensor<i32>
+    }
+    stablehlo.return %1#0 : tensor<8x4xf32>
+  }, {
+    %2 = func.call @roll(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    stablehlo.return %2 : tensor<8x4xf32>
+  }) : (tensor<i1>) -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+func.func private @roll(%q: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %0 = stablehlo.slice %q [3:8, 0:4] : (tensor<8x4xf32>) -> tensor<5x4xf32>
+  %1 = stablehlo.slice %q [0:3, 0:4] : (tensor<8x4xf32>) -> tensor<3x4xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<5x4xf32>, tensor<3x4xf32>) -> tensor<8x4xf32>
+  return %2 : tensor<8x4xf32>
+}
+// -----
+// a case of five branches, by a number that a reduction gives
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}, %i: tensor<4xi32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a", ?}]>}) -> (tensor<8xf32> {sdy.sharding = #sdy.sharding<@m, [{}]>}) {
+  %z = stablehlo.constant dense<0> : tensor<i32>
+  %k = stablehlo.reduce(%i init: %z) applies stablehlo.maximum across dimensions = [0] : (tensor<4xi32>, tensor<i32>) -> tensor<i32>
+  %0 = "stablehlo.case"(%k) ({
+    stablehlo.return %x : tensor<8xf32>
+  }, {
+    %1 = stablehlo.negate %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %1 = stablehlo.reverse %x, dims = [0] : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %1 = stablehlo.abs %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// -----
+// an init of a sum that is itself a split sum
+sdy.mesh @m = <["a"=4]>
+func.func @main(%x: tensor<8x8xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {"a"}]>}, %y: tensor<16xf32> {sdy.sharding = #sdy.sharding<@m, [{"a", ?}]>}) -> (tensor<8xf32>) {
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %i = stablehlo.reduce(%y init: %z) applies stablehlo.add across dimensions = [0] : (tensor<16xf32>, tensor<f32>) -> tensor<f32>
+  %0 = stablehlo.reduce(%x init: %i) applies stablehlo.add across dimensions = [1] : (tensor<8x8xf32>, tensor<f32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+// -----
+// padding by a value that is a split maximum, then a window over it
+sdy.mesh @m = <["a"=2, "b"=2]>
+func.func @main(%x: tensor<8x4xf32> {sdy.sharding = #sdy.sharding<@m, [{"b", "a"}, {}]>}) -> (tensor<9x4xf32> {sdy.sharding = #sdy.sharding<@m, [{?}, {}]>}) {
+  %m = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %z = stablehlo.constant dense<0.0> : tensor<f32>
+  %v = stablehlo.reduce(%x init: %m) applies stablehlo.maximum across dimensions = [0, 1] : (tensor<8x4xf32>, tensor<f32>) -> tensor<f32>
+  %p = stablehlo.pad %x, %v, low = [2, 0], high = [1, 0], interior = [0, 0] : (tensor<8x4xf32>, tensor<f32>) -> tensor<11x4xf32>
+  %0 = "stablehlo.reduce_window"(%p, %z) <{window_dimensions = array<i64: 3, 1>}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<11x4xf32>, tensor<f32>) -> tensor<9x4xf32>
+  return %0 : tensor<9x4xf32>
+}

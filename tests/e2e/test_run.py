@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import platform
 import signal
 import socket
 import subprocess
@@ -291,6 +292,35 @@ def test_an_exception_ends_all(kind: list[str], tmp_path: Path):
     done = command("run", script(kind, tmp_path, body), *kind)
     assert done.returncode == 1
     assert "[1] RuntimeError: no" in done.stderr
+
+
+FREED = """
+import os
+import resource
+import threading
+
+def touch():
+    b"x" * (96 << 20)
+
+for _ in range(2):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    thread = threading.Thread(target=touch)
+    thread.start()
+    thread.join()
+    asked = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+print("asked again" if asked * resource.getpagesize() > 32 << 20 else "kept")
+print(os.environ["MALLOC_TRIM_THRESHOLD_"])
+"""
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="the variables are glibc's")
+def test_freed_memory_stays_with_the_process(kind: list[str], tmp_path: Path):
+    """And variables have the values that whoever runs it has given them."""
+    environment = {**os.environ, "MALLOC_TRIM_THRESHOLD_": str(1 << 41)}
+    done = command("run", script(kind, tmp_path, FREED), *kind, env=environment)
+    assert done.returncode == 0, done.stderr
+    count = 4 if "--mpi" in kind else 2
+    assert (done.stdout.count("kept"), done.stdout.count(str(1 << 41))) == (count, count)
 
 
 ENDS_WHEN_ASKED = """

@@ -10,6 +10,7 @@ from shardc.backend.jax.target import JAX
 from shardc.backend.python.expressions import Expr, call, list_of, name, raw, tuple_of
 from shardc.backend.python.literals import typed
 from shardc.backend.python.loops import Carried, carried, moving_results
+from shardc.backend.python.names import source_name
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.regions import carried_name, inner_scope, parameters, write_return
 from shardc.backend.python.scope import Scope
@@ -67,8 +68,9 @@ def _function(
     loop.enter(inner, region)
     leading: list[str] = []
     if loop.counted is not None:
-        leading = [inner.names.fresh("i")]
-        inner.bind(region.args[loop.counted.index], leading[0])
+        counter = region.args[loop.counted.index]
+        leading = [inner.names.fresh(carried_name(scope, node, counter) or "i")]
+        inner.bind(counter, leading[0])
     packed = len(args) != 1
     carry = inner.names.fresh("carry") if packed else names[0]
     with scope.writer.inner_function(f"def {function}({', '.join([*leading, carry])}):"):
@@ -88,7 +90,8 @@ def _assign(scope: Scope, node: Node, results: Sequence[int], done: Expr) -> Non
     variables: list[str] = []
     for value in results:
         i = node.results.index(value)
-        wish = carried_name(scope, node, node.regions[-1].args[i]) or "carry"
+        own = source_name(scope.graph.values[value].loc)
+        wish = own or carried_name(scope, node, node.regions[-1].args[i]) or "carry"
         variables.append(scope.names.fresh(wish))
         scope.bind(value, variables[-1])
     left = ", ".join(variables) or "_"

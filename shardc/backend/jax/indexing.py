@@ -11,6 +11,7 @@ import numpy as np
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.expressions import Expr, attribute, call, index, integers, method, raw, tuple_of
+from shardc.backend.python.library_elements import Entry
 from shardc.backend.python.library_indexing import PUT_BY
 from shardc.backend.python.literals import typed
 from shardc.backend.python.scope import Scope
@@ -213,6 +214,38 @@ def put(scope: Scope, node: Node) -> Expr:
     axis, combined = cast(int, node.attrs["axis"]), PUT_BY[str(node.attrs["kind"])]
     at = index(attribute(scope.expr(table), "at"), [*[":"] * axis, scope.index(ids)])
     return method(at, combined, scope.expr(updates))
+
+
+def _brackets(scope: Scope, node: Node, ids: Sequence[int]) -> list[Expr | str]:
+    """What stands in the brackets of y[jnp.arange(4)[:, None], j]."""
+    rank = scope.type(ids[0]).rank
+    entries: list[Expr | str] = []
+    for kind, number, size in cast("tuple[Entry, ...]", node.attrs["at"]):
+        if kind == "numbers":
+            numbers = call("jnp.arange", str(size))
+            after = [":", *["None"] * (rank - 1 - number)]
+            entries.append(index(numbers, after) if number + 1 < rank else numbers)
+        else:
+            entries.append(scope.index(ids[number]) if kind == "index" else ":")
+    while entries[-1] == ":":
+        entries.pop()
+    return entries
+
+
+@JAX.prints(idiom.elements)
+def elements(scope: Scope, node: Node) -> Expr:
+    """y[jnp.arange(4), j]"""
+    table, *ids = node.operands
+    return index(scope.expr(table), _brackets(scope, node, ids))
+
+
+@JAX.prints(idiom.put_elements)
+def put_elements(scope: Scope, node: Node) -> Expr:
+    """y.at[jnp.arange(4), j].add(v)"""
+    table, updates, *ids = node.operands
+    scope.variable(table)
+    at = index(attribute(scope.expr(table), "at"), _brackets(scope, node, ids))
+    return method(at, PUT_BY[str(node.attrs["kind"])], scope.expr(updates))
 
 
 @JAX.prints(idiom.put_layer)

@@ -35,6 +35,8 @@ _RECORDS = ("ConvDims", "DotDims", "GatherDims", "ScatterDims")
 _KERNELS = "shardc.semantics.ops"
 PRELUDE = "\n\n".join(below_mark("shardc.backend.mpi", file) for file in ("prelude.py", "prelude_main.py"))
 """How devices talk, and what is around the program of each."""
+KEYS = below_mark("shardc.backend.mpi", "prelude_keys.py")
+"""What programs that take dicts have besides."""
 
 
 def emit(graph: Graph, comments: str = "brief") -> str:
@@ -44,7 +46,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
     emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
-    for number, function in enumerate(defined(PRELUDE)):
+    for number, function in enumerate(defined(PRELUDE + KEYS)):
         emission.functions[f"prelude {number}"] = function
     records.define_classes(writer, program.interface, "np.ndarray")
     _tables(writer, program)
@@ -59,7 +61,8 @@ def emit(graph: Graph, comments: str = "brief") -> str:
         _mains(writer, program)
     body = writer.text()
     carried = _carried(body)
-    talk = "" if program.mesh is None else f"# How devices talk.\n\n\n{PRELUDE}"
+    prelude = f"{PRELUDE}\n\n{KEYS}" if records.takes_dicts(program.interface) else PRELUDE
+    talk = "" if program.mesh is None else f"# How devices talk.\n\n\n{prelude}"
     end = Writer()
     _demonstration(end, program)
     parts = [part.rstrip("\n") for part in (body, talk, _kernels(carried), end.text()) if part]
@@ -78,6 +81,8 @@ def _header(program: PerDeviceProgram, text: str, carried: Bundle) -> str:
     imports |= {"import numpy as np": None}
     if "base64." in text:
         imports |= {"import base64": None}
+    if "ast.literal_eval" in text:
+        imports |= dict.fromkeys(("import ast", "import re"))
     if "ml_dtypes." in text:
         imports |= {"import ml_dtypes": None}
     if "(NamedTuple):" in text:
@@ -159,13 +164,20 @@ def _mains(writer: Writer, program: PerDeviceProgram) -> None:
     params = records.parameters(program.interface)
     with writer.definition("main", params):
         describe_main(writer, program)
-        main_lines.accept(writer, program.interface)
+        _accept(writer, program)
         writer.statement("return ", call("run_on_whole", *map(name, params)))
     writer.blank(2)
     with writer.definition("main_local", params):
         writer.docstring("The program on the blocks of this process's device, which are device_main's.")
-        main_lines.accept(writer, program.interface)
+        _accept(writer, program)
         writer.statement("return ", call("run_on_blocks", *map(name, params)))
+
+
+def _accept(writer: Writer, program: PerDeviceProgram) -> None:
+    """Dicts are asked for their keys on all processes before one of them is read."""
+    if records.takes_dicts(program.interface):
+        writer.statement("", call("check_keys", *map(name, records.parameters(program.interface))))
+    main_lines.accept(writer, program.interface)
 
 
 def _on_one_device(emission: Emission, program: PerDeviceProgram) -> None:

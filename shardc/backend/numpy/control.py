@@ -76,8 +76,10 @@ def _opening(scope: Scope, node: Node, loop: Carried, variables: Sequence[str]) 
     """for i in range(4): or while unfinished(x):, and the counter's name."""
     if loop.counted is None:
         return f"while {_condition(scope, node, loop, variables)}:", ""
-    used = scope.uses.count.get(node.regions[1].args[loop.counted.index], 0) > 1
-    counter = scope.names.fresh("i") if used else "_"
+    body = node.regions[1]
+    value, following = body.args[loop.counted.index], body.results[loop.counted.index]
+    used = scope.uses.count.get(value, 0) > 1 or scope.uses.count.get(following, 0) > 1
+    counter = scope.names.fresh(carried_name(scope, node, value) or "i") if used else "_"
     start, stop = loop.counted.start, loop.counted.stop
     return f"for {counter} in range({f'{start}, ' if start else ''}{stop}):", counter
 

@@ -174,7 +174,10 @@ def _argmax(folder: _Folder, node: Node) -> Node | None:
 def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
     """table[:, None][ids][:, 0] is table[ids]."""
     made = without_ones(folder, node)
-    return None if made is None else take(folder, made) or made
+    if made is None:
+        return None
+    found = (attempt(folder, made) for attempt in (take, *MATCHERS[hlo.gather.name]))
+    return next((one for one in found if one is not None and one.name in folder.known), made)
 
 
 def _layer(folder: _Folder, node: Node) -> Node | None:

@@ -23,6 +23,12 @@ drawn = _idiom(
     "axes `split`, the block of this device.",
     variable="drawn",
 )
+elements = _idiom(
+    "elements",
+    "Slices at an index of each of several dimensions, which are clamped, and of which negative ones count "
+    "from the end; `at` says what stands for each dimension (library_elements.Entry).",
+    variable="rows",
+)
 einsum = _idiom(
     "einsum",
     "A dot_general whose result's dimensions are in another order, `permutation`.",
@@ -43,6 +49,10 @@ put = _idiom(
     "put",
     "x with slices along `axis` combined with others by `kind`; negative indices count from the end, and "
     "those beyond it do nothing.",
+)
+put_elements = _idiom(
+    "put_elements",
+    "x with slices at such indices combined with others by `kind`; those that are not there do nothing.",
 )
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
@@ -72,6 +82,6 @@ var = _idiom("var", "The mean of squared differences from the mean along `dimens
 
 VARIABLES = {
     definition.name: definition.spelling.variable
-    for definition in (cipher, drawn, einsum, keepdims, sliced, take, take_filled)
+    for definition in (cipher, drawn, einsum, elements, keepdims, sliced, take, take_filled)
 }
 """What a result is called that has no name in the source, for the idioms that say it."""

@@ -14,6 +14,8 @@
     gather of whole slices, NaN beyond the ends           ->  idiom.take_filled  jnp.take(x, ids, axis=0)
     the same at one place                                 ->  idiom.item         x[:, 3]
     scatter of whole slices, not beyond the ends          ->  idiom.put          x.at[:, i].set(v)
+    gather at indices of several dimensions               ->  idiom.elements     y[jnp.arange(4), j]
+    scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -25,6 +27,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
+from shardc.backend.python.library_elements import elements, put_elements
 from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, matching
 from shardc.graph import Node, has_infinities, is_float
@@ -245,10 +248,10 @@ MATCHERS = {
     hlo.concatenate.name: (matching(_roll),),
     hlo.convert.name: (matching(_one_hot),),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
-    hlo.gather.name: (matching(take_along_clipped),),
+    hlo.gather.name: tuple(map(matching, (take_along_clipped, elements))),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu))),
-    hlo.scatter.name: (matching(put),),
+    hlo.scatter.name: tuple(map(matching, (put, put_elements))),
     hlo.select.name: tuple(map(matching, (take_along, take_filled))),
     hlo.subtract.name: (matching(_log_softmax),),
 }

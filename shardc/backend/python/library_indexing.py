@@ -8,6 +8,7 @@ from typing import cast
 
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Run
+from shardc.backend.python.ranges import bounds
 from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
@@ -27,7 +28,7 @@ def take_along(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and NaN where there is none."""
     rows = node.operands[1]
     gather = run.node(rows, hlo.gather)
-    axis, size = _alongside(run, gather)
+    axis, size = alongside(run, gather)
     run.same(run.shape(rows), run.shape(node.results[0]))
     places = gather.operands[1]
     _filled(run, node, places, size)
@@ -37,11 +38,11 @@ def take_along(run: Run, node: Node) -> Found:
 
 def take_along_clipped(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and the last where there is none."""
-    axis, _ = _alongside(run, node)
+    axis, _ = alongside(run, node)
     return _along(run, node, axis, {"mode": "clip"})
 
 
-def _alongside(run: Run, gather: Node) -> tuple[int, int]:
+def alongside(run: Run, gather: Node) -> tuple[int, int]:
     """The dimension along which a gather takes elements, each beside its index, and its size."""
     table, places = gather.operands
     shape = run.shape(table)
@@ -58,7 +59,7 @@ def _along(run: Run, gather: Node, axis: int, attrs: dict[str, object]) -> Found
     table, places = gather.operands
     ids = run.node(places, hlo.reshape).operands[0]
     run.same(run.shape(ids), run.shape(gather.results[0]))
-    plain = _from_the_end(run, ids, run.shape(table)[axis])
+    plain = from_the_end(run, ids, run.shape(table)[axis])
     return idiom.take_along, [table, plain], {"axis": axis, **attrs}
 
 
@@ -82,7 +83,7 @@ def take_filled(run: Run, node: Node) -> Found:
     apart = Run(run.program)
     ids = apart.node(places, hlo.reshape, hlo.broadcast_in_dim).operands[0]
     run.same((*run.shape(ids), 1), run.shape(places))
-    return idiom.take_filled, [table, _from_the_end(apart, ids, shape[axis])], {"axis": axis}
+    return idiom.take_filled, [table, from_the_end(apart, ids, shape[axis])], {"axis": axis}
 
 
 def put(run: Run, node: Node) -> Found:
@@ -106,7 +107,7 @@ def put(run: Run, node: Node) -> Found:
     made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
     run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
     run.same((*run.shape(made.operands[0]), 1), run.shape(places))
-    plain = _from_the_end(apart, made.operands[0], shape[axis])
+    plain = from_the_end(apart, made.operands[0], shape[axis])
     run.same(run.shape(plain), run.shape(made.operands[0]))
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
@@ -150,8 +151,11 @@ def _dims_in(run: Run, value: int, source: int) -> Dims:
     return tuple(places[dim] for dim in _dims_in(run, made.operands[0], source))
 
 
-def _from_the_end(run: Run, ids: int, size: int) -> int:
-    """What stands for itself plus the size where it is negative."""
+def from_the_end(run: Run, ids: int, size: int) -> int:
+    """What stands for itself plus the size where it is negative; itself where it never is."""
+    known = bounds(ids, run.program.made, run.program.counters)
+    if known is not None and known[0] >= 0:
+        return ids
     made = run.node(ids, hlo.select)
     test, more, plain = made.operands
     negative = run.node(test, hlo.compare)

@@ -11,6 +11,7 @@ import numpy as np
 
 from shardc.backend.python import idiom
 from shardc.backend.python.names import source_name
+from shardc.backend.python.ranges import Range
 from shardc.graph import Graph, Node
 from shardc.ops import OpDef, combiner, hlo
 
@@ -19,10 +20,11 @@ Dims = tuple[int, ...]
 
 
 class Program(Protocol):
-    """What makes each value, how often it is used, the element of a constant."""
+    """What makes each value, how often it is used, the element of a constant, what loops count."""
 
     graph: Graph
     made: dict[int, Node]
+    counters: dict[int, Range]
     count: Mapping[int, int]
 
     def splat(self, value: int) -> object: ...

@@ -65,6 +65,11 @@ def parameters(interface: Interface) -> list[str]:
     return [name for name, _ in interface.parameters]
 
 
+def takes_dicts(interface: Interface) -> bool:
+    """Whether an argument is a dict, or has one in it."""
+    return any(branch.is_dict for tree in interface.arguments.items for branch in branches(tree))
+
+
 def class_names(interface: Interface) -> list[str]:
     """The classes of its records."""
     return list(dict.fromkeys(branch.record for branch in _branches(interface) if branch.record))

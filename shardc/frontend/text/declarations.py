@@ -17,13 +17,10 @@ from shardc.frontend.text.statements import check
 from shardc.frontend.text.syntax import Pos
 from shardc.frontend.text.values import Value, describe
 from shardc.layout import Mesh
-from shardc.layout.mesh import LayoutError
+from shardc.layout.mesh import MAX_DEVICES, LayoutError
 
 if TYPE_CHECKING:
     from shardc.frontend.text.program import ProgramReader
-
-MAX_DEVICES = 2**20
-"""The largest mesh."""
 
 
 class Declarations:

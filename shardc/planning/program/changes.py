@@ -18,6 +18,7 @@ from shardc.layout.difference import pieces, subtract
 from shardc.ops import op_of
 from shardc.ops.change_origins import origin
 from shardc.ops.registry import rule_of
+from shardc.planning.meshes import titled
 from shardc.planning.program.problem import Problem
 
 
@@ -53,8 +54,13 @@ def _permuted(problem: Problem, node: Node, target: Sharding) -> Sharding:
     made = problem.producer.get(operand)
     settled = made is None or made[0].fixed
     source = problem.given(operand) if settled else problem.layout(operand)
+    if source.mesh != target.mesh:
+        raise LayoutError(
+            f"its operand is on {titled(source.mesh)}, its result on {titled(target.mesh)}; "
+            "a compiled program runs on one"
+        )
     parts = [[dim.parts for dim in sharding.dims] for sharding in (source, target)]
-    if source.mesh != target.mesh or parts[0] != parts[1] or source.unreduced != target.unreduced:
+    if parts[0] != parts[1] or source.unreduced != target.unreduced:
         raise LayoutError(f"the blocks of {source} are not those of {target} in other places")
     pieces(target.mesh, (*source.axes(), *target.axes()))
     return source

@@ -22,3 +22,32 @@ func.func @main(%w: tensor<4x4xf32>, %h: tensor<8x4xf32>) -> (tensor<4x4xf32>, t
 // CHECK:      stablehlo.dot_general {{.*}}, %w, contracting_dims = [1] x [0]
 // CHECK-NEXT: stablehlo.return {{.*}} : tensor<i32>, tensor<8x4xf32>
 // CHECK:      func.return %w, {{.*}} : tensor<4x4xf32>, tensor<8x4xf32>
+
+// Two counters that begin and step alike are one; one that begins elsewhere stays.
+// CHECK-LABEL: func.func @counters
+// CHECK:         stablehlo.while(%[[i:.*]] = %{{.*}}, %[[k:.*]] = %{{.*}}, %[[h:.*]] = %x) : tensor<i32>, tensor<i32>, tensor<8xi32>
+// CHECK:           stablehlo.compare LT, %[[i]]
+// CHECK:           %[[all:.*]] = stablehlo.broadcast_in_dim %[[i]], dims = []
+// CHECK:         func.return %r, %r_2 : tensor<i32>, tensor<8xi32>
+func.func @counters(%x: tensor<8xi32>) -> (tensor<i32>, tensor<8xi32>) {
+  %zero = stablehlo.constant dense<0> : tensor<i32>
+  %zero_too = stablehlo.constant dense<0> : tensor<i32>
+  %one = stablehlo.constant dense<1> : tensor<i32>
+  %r:4 = stablehlo.while(%i = %zero, %j = %zero_too, %k = %one, %h = %x) : tensor<i32>, tensor<i32>, tensor<i32>, tensor<8xi32>
+  cond {
+    %n = stablehlo.constant dense<4> : tensor<i32>
+    %more = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>
+    stablehlo.return %more : tensor<i1>
+  } do {
+    %step = stablehlo.constant dense<1> : tensor<i32>
+    %all = stablehlo.broadcast_in_dim %j, dims = [] : (tensor<i32>) -> tensor<8xi32>
+    %k_all = stablehlo.broadcast_in_dim %k, dims = [] : (tensor<i32>) -> tensor<8xi32>
+    %h_1 = stablehlo.add %h, %all : tensor<8xi32>
+    %h_2 = stablehlo.multiply %h_1, %k_all : tensor<8xi32>
+    %j_1 = stablehlo.add %j, %step : tensor<i32>
+    %i_1 = stablehlo.add %step, %i : tensor<i32>
+    %k_1 = stablehlo.add %k, %step : tensor<i32>
+    stablehlo.return %i_1, %j_1, %k_1, %h_2 : tensor<i32>, tensor<i32>, tensor<i32>, tensor<8xi32>
+  }
+  return %r#1, %r#3 : tensor<i32>, tensor<8xi32>
+}

@@ -55,7 +55,7 @@ func.func private @outer(%a: tensor<8xf32>) -> tensor<8xf32> {
   return %0 : tensor<8xf32>
 }
 func.func private @inner(%a: tensor<8xf32>) -> tensor<8xf32> {
-  // expected-error@+1 {{sharding group 0 has values inside and outside a manual computation}}
+  // expected-error@+1 {{ShardingGroupOps values cannot cross ManualComputationOp boundaries for groupId: 0}}
   sdy.sharding_group %a group_id=0 : tensor<8xf32>
   return %a : tensor<8xf32>
 }

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 from shardc.cli import actions
+from shardc.cli.opt import main as opt
 from shardc.cli.shardc import main
 from shardc.proof import command
 
@@ -135,7 +136,34 @@ def test_a_full_disk(module: str, tmp_path: Path) -> None:
             [sys.executable, "-m", module, str(path)], stdout=full, stderr=subprocess.PIPE, text=True
         )
     assert done.returncode == 1
-    assert "no space left on device" in done.stderr.lower() and "Traceback" not in done.stderr
+    assert "error: cannot write standard output: no space left on device" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="no device that is always full")
+@pytest.mark.parametrize("flags", [["-o", "FULL"], ["-verify-diagnostics", "-o", "FULL"], ["DUMP"]])
+def test_a_file_on_a_full_disk_is_named(
+    flags: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program, full = tmp_path / "prog.mlir", tmp_path / "00.after_propagation.mlir"
+    program.write_text(MODULE)
+    full.symlink_to("/dev/full")
+    dump = f"-sdy-export-pipeline=dump-directory={tmp_path}"
+    assert (
+        opt([str(program), *(flag.replace("FULL", str(full)).replace("DUMP", dump) for flag in flags)]) == 1
+    )
+    assert capsys.readouterr().err == f"shardc: error: cannot write {full}: no space left on device\n"
+
+
+def test_a_module_that_is_wrong_leaves_the_old_output(tmp_path: Path) -> None:
+    program, output = tmp_path / "prog.mlir", tmp_path / "out.mlir"
+    program.write_text(MODULE)
+    assert opt([str(program), "-o", str(output)]) == 0
+    old = output.read_text()
+    assert "func.func" in old
+    program.write_text("func.func @main(")
+    assert opt([str(program), "-o", str(output)]) == 1
+    assert output.read_text() == old
 
 
 def test_what_is_proved_is_written_too(

@@ -28,9 +28,14 @@ PROGRAM = """module {{
 MESH = Mesh("m", (("x", 2), ("y", 4)))
 
 
-def groups(*axes: str, mesh: str = "again") -> str:
+def groups(*axes: str, mesh: str = "@again") -> str:
     refs = ", ".join(f"#stablehlo.axis_ref<{axis}>" for axis in axes)
-    return f"#stablehlo.replica_group_mesh_axes<mesh = @{mesh}, axes = [{refs}]>"
+    return f"#stablehlo.replica_group_mesh_axes<mesh = {mesh}, axes = [{refs}]>"
+
+
+def inlined(ids: str) -> str:
+    devices = f", device_ids=dense<{ids}> : tensor<8xi64>" if ids else ""
+    return f'#stablehlo.mesh<axes=[<name = "x", size = 2>, <name = "y", size = 4>]{devices}>'
 
 
 @pytest.mark.parametrize(
@@ -52,7 +57,8 @@ def test_members_are_device_numbers() -> None:
     assert MeshGroups("m", (AxisRef("y"),)).rows({"m": mesh}) == ((3, 2), (1, 0))
 
 
-@pytest.mark.parametrize("ids", ["", ", device_ids=[1, 0, 2, 3, 7, 6, 5, 4]"])
+@pytest.mark.parametrize("inside", [False, True], ids=["named", "inside"])
+@pytest.mark.parametrize("ids", ["", "[1, 0, 2, 3, 7, 6, 5, 4]"])
 @pytest.mark.parametrize(
     ("axes", "columns"),
     [
@@ -61,16 +67,17 @@ def test_members_are_device_numbers() -> None:
         (['name = "y", sub_axis_info = (2)2'], 8),
     ],
 )
-def test_both_ways_to_write_groups_give_one_program(axes, columns, ids) -> None:
-    written = PROGRAM.format(groups=groups(*axes), columns=columns, ids=ids)
+def test_all_ways_to_write_groups_give_one_program(axes, columns, ids, inside) -> None:
+    mesh_ids = f", device_ids={ids}" if ids else ""
+    given = groups(*axes, mesh=inlined(ids) if inside else "@again")
+    written = PROGRAM.format(groups=given, columns=columns, ids=mesh_ids)
     text = print_module(read(written, "p.mlir"))
-    for axis in axes:
-        assert f"#stablehlo.axis_ref<{axis}>" in text
+    assert f"replica_groups = {given}" in text
     (number,) = (number for number in range(len(AXES)) if AXES[number] == axes)
     mesh = Mesh("m", MESH.axes, (1, 0, 2, 3, 7, 6, 5, 4) if ids else None)
     rows = MeshGroups("m", REFS[number]).rows({"m": mesh})
     dense = f"dense<{[list(row) for row in rows]}> : tensor<{len(rows)}x{len(rows[0])}xi64>"
-    numbered = PROGRAM.format(groups=dense, columns=columns, ids=ids)
+    numbered = PROGRAM.format(groups=dense, columns=columns, ids=mesh_ids)
     one, other = (
         api.compile(source, language="mlir", file="p.mlir").source for source in (written, numbered)
     )
@@ -84,7 +91,7 @@ REFS = [(AxisRef("y"),), (AxisRef("y"), AxisRef("x")), (AxisRef("y", 2, 2),)]
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (groups('name = "y"', mesh="none"), "replica groups name mesh @none, which is not defined"),
+        (groups('name = "y"', mesh="@none"), "replica groups name mesh @none, which is not defined"),
         (groups('name = "z"'), "no axis z"),
         (groups('name = "y", sub_axis_info = (3)2'), "is not a part of axis y of size 4"),
         (groups('name = "y", sub_axis_info = (0)2'), "is not a part of axis y of size 4"),
@@ -93,6 +100,13 @@ REFS = [(AxisRef("y"),), (AxisRef("y"), AxisRef("x")), (AxisRef("y", 2, 2),)]
             "#stablehlo.replica_group_mesh_axes<mesh = 1, axes = []>",
             "replica groups name a mesh of the module",
         ),
+        (groups(mesh="#stablehlo.mesh<axes=[], device_ids=1>"), "the devices of a mesh are dense"),
+        (
+            groups(mesh="#stablehlo.mesh<axes=[], device_ids=dense<0> : tensor<99999999999xi64>>"),
+            "a mesh has at most 2^20 devices",
+        ),
+        (groups(mesh='#stablehlo.mesh<axes=[<name = "x", size = 99999999999>]>'), "more than 2^20 devices"),
+        (groups(mesh=inlined("[0, 0, 2, 3, 4, 5, 6, 7]")), "are not 0 to 7, once each"),
         ("#stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [1]>", "an axis of replica groups is"),
         (groups('name = "x"'), "32"),
     ],

@@ -248,8 +248,7 @@ def test_what_a_function_holds_goes_with_it(x):
         gc.collect()
         return held() is None
 
-    # some versions of JAX keep for ever what they lower with arguments that are not used
-    assert is_gone(shardc.jit) or not is_gone(partial(jax.jit, keep_unused=True))
+    assert is_gone(jax.jit) and is_gone(shardc.jit)
 
 
 def test_attributes(x):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
@@ -106,3 +108,27 @@ def test_one_device(draw):
 def test_what_made_a_nan_is_found(pod, draw):
     with jax.debug_nans(True), pytest.raises(FloatingPointError, match=r"nan.* encountered in log"):
         shardc.jit(lambda x: jnp.log(-abs(x)))(pod.put(draw(8), "data"))
+
+
+def test_captured_arrays_are_called_as_where_they_are_held(pod):
+    table, scale = pod.put(np.ones((8, 4), np.float32), "data"), pod.put(np.ones(4, np.float32), "model")
+
+    def layer(x):
+        return x @ table
+
+    def made(weights):
+        return partial(lambda bias, x: layer(x) * weights["scale"] + bias, 1.0)
+
+    class Model:
+        def __init__(self):
+            self.kernel = table
+
+        def apply(self, x):
+            return x @ self.kernel
+
+    def parameters(function):
+        source = shardc.jit(function).lower(np.ones((4, 8), np.float32)).source
+        return source.partition("def device_main(")[2].partition(")")[0]
+
+    assert parameters(made({"scale": scale})) == "table, weights_scale, x"
+    assert parameters(Model().apply) == "kernel, x"

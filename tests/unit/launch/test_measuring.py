@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -11,8 +12,22 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
+from shardc.launch import solving
 from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
-from shardc.launch.working import ORDERED, SIDES, WORK, Device, Function, Timed, blocks, fitted, rate
+from shardc.launch.solving import Clock, quickest
+from shardc.launch.working import (
+    ORDERED,
+    SIDES,
+    WORK,
+    Device,
+    Function,
+    Product,
+    Timed,
+    blocks,
+    fitted,
+    measured,
+    rate,
+)
 from shardc.layout import Mesh
 from shardc.ops import spmd
 from shardc.options import Options
@@ -22,7 +37,7 @@ from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
 
 RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "sort": 1e8}
-DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2})
+DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"})
 
 
 STRIDED = 5e8
@@ -42,6 +57,9 @@ def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) 
                 exact = kind.steps(devices) * latency + sent / (STRIDED if strided else bandwidth)
                 found.append(Sample(kind, operand, exact * (1 + noise * rng.standard_normal()), strided))
     return found
+
+
+SOME = [sample for sample in samples(8, 2e-5, 3e9) if not sample.strided]
 
 
 @pytest.mark.parametrize("devices", [2, 8])
@@ -76,6 +94,7 @@ def test_the_file_is_a_machine():
     text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
     machine = read(text, "here.toml")
     assert machine.flops == RATES
+    assert "f32 = 2e+10 # 1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)\n" in text
     assert machine.bandwidth == 1e10
     assert machine.links[0].kind == "shared"
     assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
@@ -131,6 +150,15 @@ def test_memory_is_not_counted_in_the_rates_beside_it():
     assert rate(samples, 1e10) == (pytest.approx(2e10), pytest.approx(0, abs=1e-9))
 
 
+def test_twice_as_long_is_as_far_off_as_half_as_long():
+    """Least squares of relative errors would find 1.7e9."""
+    assert rate([Timed(1e6, 0, 5e-4), Timed(1e6, 0, 2e-3)], 1e10)[0] == pytest.approx(1e9)
+    slow, quick = (fit([replace(s, seconds=by * s.seconds) for s in SOME], 8) for by in (2, 0.5))
+    both = fit([replace(s, seconds=by * s.seconds) for s in SOME for by in (2, 0.5)], 8)
+    assert both.bandwidth == pytest.approx((slow.bandwidth * quick.bandwidth) ** 0.5, rel=1e-3)
+    assert both.latency == pytest.approx((slow.latency * quick.latency) ** 0.5, rel=1e-3)
+
+
 def test_a_rate_is_positive_where_memory_is_slower_than_measured():
     found, _ = rate([Timed(1e6, 1e8, 1e-3)], 1e10)
     assert 0 < found < float("inf")
@@ -145,6 +173,50 @@ def test_what_is_sorted_is_in_no_order():
 def test_rates_of_functions_are_found_again():
     samples = [timed(f.counted(side), 4 * f.moved * side**2, 5e9) for side in SIDES for f in WORK]
     assert fitted(samples) == (pytest.approx(5e9), pytest.approx(1e10), pytest.approx(0, abs=1e-9))
+
+
+class Watch:
+    """A clock that shows what its runs say they take, and counts them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.now, self.runs = 0.0, list[object]()
+        monkeypatch.setattr(solving.time, "perf_counter", lambda: self.now)
+
+    def run(self, name: object, seconds: Callable[[int], float]) -> Callable[[], object]:
+        """Takes so many seconds the so manieth time; the first is 0."""
+
+        def run() -> None:
+            self.now += seconds(self.runs.count(name))
+            self.runs.append(name)
+
+        return run
+
+
+def test_runs_take_turns_and_the_slowest_process_counts(monkeypatch: pytest.MonkeyPatch):
+    """While the machine is slow, from the third turn to the ninth, it is for all."""
+    watch = Watch(monkeypatch)
+    runs = [watch.run(name, lambda turn, name=name: name * (5 if 2 < turn < 9 else 2)) for name in (1, 3)]
+    assert quickest(runs, Clock(lambda: None, lambda own: own + 1)) == [2 + 1, 6 + 1]
+    assert watch.runs == [1, 3] * 11
+
+
+def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
+    watch = Watch(monkeypatch)
+
+    def product(one: Product) -> Callable[[], object]:
+        m, k, n = one.sizes
+        bytes = (8 if one.dtype == "f64" else 4) * (m * k + k * n + m * n)
+        return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds)
+
+    def function(f: Function, side: int) -> Callable[[], object]:
+        counted = f.counted(side), 4 * f.moved * side**2
+        return watch.run((f, side), lambda turn: timed(*counted, RATES[f.rate]).seconds)
+
+    found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own))
+    assert found.rates == pytest.approx(RATES) and [*found.rates] == ["f32", "f64", "serial", "sort", "other"]
+    assert found.bandwidth == pytest.approx(1e10)
+    assert found.shapes["f32"] == "1.9e+10 (256x2048 @ 2048x256) to 2e+10 (1024x512 @ 512x1024)"
+    assert max(found.errors.values()) < 1e-6
 
 
 @pytest.mark.parametrize("work", [*WORK, *ORDERED])

@@ -7,7 +7,9 @@ import signal
 import subprocess
 import sys
 import time
+from errno import ENOSPC
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -124,6 +126,26 @@ def test_the_first_is_named_whoever_follows_it(tmp_path: Path, monkeypatch, late
         assert said == ["process 1 was ended by signal SIGKILL"]
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no such device")
+def test_output_that_cannot_be_written_is_a_failure(monkeypatch: pytest.MonkeyPatch):
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=full))
+        with pytest.raises(OSError) as raised:
+            run([command(0, "print('said')"), command(1, "pass")])
+        said = list[str]()
+        assert run([command(0, "print('said'); raise SystemExit(3)")], say=said.append) == 3
+    assert raised.value.errno == ENOSPC
+    assert said == ["process 0 ended with code 3"]
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(monkeypatch: pytest.MonkeyPatch):
+    reader, writer = os.pipe()
+    os.close(reader)
+    with open(writer, "wb", buffering=0) as pipe:
+        monkeypatch.setattr(sys, "stdout", SimpleNamespace(buffer=pipe))
+        assert run([command(0, "print('said')")]) == 0
+
+
 def test_what_a_process_leaves_behind_ends_with_it(tmp_path: Path):
     leave = (
         f"import os, subprocess, sys; subprocess.Popen([sys.executable, '-c', {SLEEP!r}, sys.argv[1]])\n"
@@ -162,14 +184,15 @@ def test_a_limit(tmp_path: Path):
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
 def test_processes_end_with_who_started_them(tmp_path: Path, number: signal.Signals):
-    if number == signal.SIGKILL and sys.platform != "linux":
-        pytest.skip("only Linux tells a process that its parent ended")
+    """And so does what they started."""
+    long = SLEEP.replace("60", "3600")
+    two = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {long!r}, sys.argv[1]])\n{long}"
     code = (
         "import sys; from shardc.launch.processes import Command, run\n"
-        f"run([Command(str(i), '', [sys.executable, '-c', {SLEEP!r}, sys.argv[1]]) for i in range(3)])"
+        f"run([Command(str(i), '', [sys.executable, '-c', {two!r}, sys.argv[1]]) for i in range(3)])"
     )
     starter = subprocess.Popen([sys.executable, "-c", code, f"{tmp_path}/"], stderr=subprocess.DEVNULL)
-    assert wait_for(lambda: len(alive(tmp_path)) == 3)
+    assert wait_for(lambda: len(alive(tmp_path)) == 6)
     starter.send_signal(number)
     starter.wait(120)
     assert wait_for(lambda: not alive(tmp_path))

@@ -181,7 +181,7 @@ def test_groups() -> None:
     assert len(result.added) == 2 and result.conflicts == warnings
     assert "sharding group 7 start with different shardings: [x?], [y?]" in warnings[0].message
     wrong = program([VECTOR, SQUARE], body)
-    with pytest.raises(ShardcError, match=r"group 7 has values of shapes \[8\] and \[8, 8\]"):
+    with pytest.raises(ShardcError, match=r"for groupId: 7(.|\n)*values of shapes \[8\] and \[8, 8\]"):
         propagate(wrong)
 
 

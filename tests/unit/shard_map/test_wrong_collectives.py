@@ -35,6 +35,10 @@ WRONG = {
         "%1 = " + SUM.replace("GROUPS", "[[0, 1], [1, 2]]"),
         "4:5: error: the groups of all_reduce do not lie along axes",
     ),
+    "groups of different sizes": (
+        "%1 = " + SUM.replace("GROUPS", "[[0, 2, 1], [3, -1, -1]]").replace("2x2xi64", "2x3xi64"),
+        "4:5: error: the groups of all_reduce are of different sizes: [0, 2, 1], [3]\n",
+    ),
     "a device that is not there": (
         "%1 = " + SUM.replace("GROUPS", "[[0, 1], [2, 4]]"),
         "4:5: error: all_reduce names devices that mesh m[x=2, y=2] does not have",

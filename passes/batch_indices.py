@@ -1,0 +1,41 @@
+"""batch-indices: a dimension that gather or scatter index by its own number -> a batch dimension.
+
+    %i = stablehlo.iota dim = 0 : tensor<4x1xi32>
+    %c = stablehlo.concatenate %i, %o, dim = 1
+    %0 = "stablehlo.gather"(%a, %c) <collapsed_slice_dims = [0], start_index_map = [0, 1], …>
+
+becomes
+
+    %0 = "stablehlo.gather"(%a, %o) <operand_batching_dims = [0], start_indices_batching_dims = [0],
+                                     start_index_map = [1], …>
+
+So `y[jnp.arange(n), j]` stays where the rows of y and j are: what is indexed by numbers of its own is there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shardc.dialects.build import IRBuilder
+from shardc.dialects.makers import erase_unused
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.ops import hlo
+from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.batching import batched
+
+
+@dataclass(frozen=True)
+class BatchIndices(GraphPass):
+    """Rewrite gathers and scatters; what only made their indices goes."""
+
+    name = "batch-indices"
+
+    def rewrite(self, shared: SharedGraph) -> bool:
+        ops = [op for op in shared.snapshot().ops if op.name in (hlo.gather.name, hlo.scatter.name)]
+        builder, changed = IRBuilder(shared.module), False
+        for op in ops:
+            indices = op.operands[len(op.results)]
+            if batched(op, builder):
+                erase_unused(indices)
+                changed = True
+        return changed

@@ -1,0 +1,121 @@
+"""Gathers and scatters at an index of each of several dimensions, as runs of nodes: `y[jnp.arange(4), j]`.
+
+A batch dimension, as jax.vmap makes it, is indexed by its own numbers. Indices count from the end if
+negative; `y[i, j]` takes the nearest element where there is none, `y.at[i, j].set(v)` leaves it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import cast
+
+from shardc.backend.python import idiom
+from shardc.backend.python.library_indexing import PUT_BY, alongside, from_the_end
+from shardc.backend.python.library_run import Dims, Found, Other, Run
+from shardc.graph import GatherDims, Node, ScatterDims
+from shardc.ops import combiner, hlo
+
+Entry = tuple[str, int, int]
+"""What stands for a dimension in the brackets: `:`, the index `number`, or the numbers of batch dimension
+`number`, of a size."""
+
+WHOLE: Entry = ("whole", 0, 0)
+
+
+def elements(run: Run, node: Node) -> Found:
+    """Of the dimensions that are not cut, the starts say nothing."""
+    table, places = node.operands
+    run.same(_is_tested(run, node), False)
+    dims, shape = cast(GatherDims, node.attrs["dimension_numbers"]), run.shape(table)
+    batch = dict(zip(dims.operand_batching_dims, dims.start_indices_batching_dims, strict=True))
+    indexed = dims.collapsed_slice_dims
+    sizes = tuple(1 if dim in batch or dim in indexed else size for dim, size in enumerate(shape))
+    run.same(node.attrs["slice_sizes"], sizes)
+    entries, ids = _entries(run, shape, places, batch, indexed, (dims.start_index_map, dims.index_vector_dim))
+    run.same(dims.offset_dims, _windows(entries, len(run.shape(ids[0]))))
+    return idiom.elements, [table, *ids], {"at": entries}
+
+
+def put_elements(run: Run, node: Node) -> Found:
+    """All indices are of dimensions that are cut."""
+    run.same(len(node.operands), 3)
+    table, places, updates = node.operands
+    dims, shape = cast(ScatterDims, node.attrs["scatter_dimension_numbers"]), run.shape(table)
+    batch = dict(zip(dims.input_batching_dims, dims.scatter_indices_batching_dims, strict=True))
+    indexed, mapped = dims.inserted_window_dims, dims.scatter_dims_to_operand_dims
+    run.same(sorted(mapped), sorted(indexed))
+    entries, ids = _entries(run, shape, places, batch, indexed, (mapped, dims.index_vector_dim))
+    windows = _windows(entries, len(run.shape(ids[0])))
+    whole = [size for entry, size in zip(entries, shape, strict=True) if entry == WHOLE]
+    run.same(dims.update_window_dims, windows)
+    run.same([run.shape(updates)[dim] for dim in windows], whole)
+    kind = combiner(node.regions[0], run.program.graph)
+    run.same(kind in PUT_BY, True)
+    return idiom.put_elements, [table, updates, *ids], {"at": entries, "kind": kind}
+
+
+def _is_tested(run: Run, node: Node) -> bool:
+    """Whether it may be jnp.take_along_axis's, whose indices are tested for both ends too."""
+    try:
+        alongside(Run(run.program), node)
+    except Other:
+        return False
+    return run.program.count.get(node.operands[1], 0) > 2
+
+
+def _entries(
+    run: Run, shape: Dims, places: int, batch: dict[int, int], indexed: Dims, by: tuple[Dims, int]
+) -> tuple[tuple[Entry, ...], list[int]]:
+    """What stands for each dimension, and the indices, of one shape."""
+    mapped, vector = by
+    run.same(bool(indexed) and set(indexed) <= set(mapped), True)
+    full = run.shape(places)
+    apart = full[:vector] + full[vector + 1 :]
+    run.same(len(apart) > 0, True)
+    parts = _parts(run, places, len(mapped), vector)
+    entries, ids = list[Entry](), list[int]()
+    for dim, size in enumerate(shape):
+        if dim in batch:
+            along = batch[dim] - (batch[dim] > vector)
+            entries.append(("numbers", along, size))
+        elif dim in indexed:
+            entries.append(("index", len(ids), 0))
+            ids.append(_index(run, parts[mapped.index(dim)], apart, size))
+        else:
+            entries.append(WHOLE)
+    return tuple(entries), ids
+
+
+def _parts(run: Run, places: int, count: int, vector: int) -> Sequence[int]:
+    """The components of index vectors."""
+    if count == 1:
+        return [places]
+    joined = Run(run.program).node(places, hlo.concatenate)
+    run.same((joined.results[0], joined.attrs["dimension"]), (places, vector))
+    run.same([run.shape(part)[vector] for part in joined.operands], [1] * count)
+    return joined.operands
+
+
+def _index(run: Run, part: int, shape: Dims, size: int) -> int:
+    """The indices of one dimension, of which `part` is made; others may use the same ones."""
+    apart = Run(run.program)
+    if run.shape(part) != shape:
+        made = apart.node(part, hlo.reshape, hlo.broadcast_in_dim)
+        (part,) = made.operands
+        kept = made.attrs.get("broadcast_dimensions", tuple(range(len(shape))))
+        run.same((run.shape(part), kept), (shape, tuple(range(len(shape)))))
+    ids = from_the_end(apart, part, size)
+    run.same(run.shape(ids), shape)
+    return ids
+
+
+def _windows(entries: Sequence[Entry], rank: int) -> Dims:
+    """Where in the result Python's indexing leaves the whole dimensions, given the rank of the indices.
+
+    Dimensions of indices stand where the indexed ones stood, if these are neighbours, else first.
+    """
+    taken = [dim for dim, entry in enumerate(entries) if entry != WHOLE]
+    together = taken == list(range(taken[0], taken[0] + len(taken)))
+    before = taken[0] if together else 0
+    after = len(entries) - len(taken) - before
+    return (*range(before), *range(before + rank, before + rank + after))

@@ -1,0 +1,54 @@
+// RUN: shardc-opt %s -p batch-indices --no-locations | filecheck %s
+
+// y[arange(4), j]: rows count along their dimension, wrapped as JAX wraps indices.
+// CHECK-LABEL: func.func @rows
+// CHECK-NOT:     iota
+// CHECK:         "stablehlo.gather"(%y, %j)
+// CHECK-SAME:      collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], start_index_map = [1]
+func.func @rows(%y: tensor<4x8xf32>, %j: tensor<4x1xi32>) -> tensor<4xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<4xi32>
+  %four = stablehlo.constant dense<4> : tensor<4xi32>
+  %below = stablehlo.compare LT, %i, %zero : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %more = stablehlo.add %i, %four : tensor<4xi32>
+  %row = stablehlo.select %below, %more, %i : tensor<4xi1>, tensor<4xi32>
+  %column = stablehlo.broadcast_in_dim %row, dims = [0] : (tensor<4xi32>) -> tensor<4x1xi32>
+  %at = stablehlo.concatenate %column, %j, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  %r = "stablehlo.gather"(%y, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>, indices_are_sorted = false}> : (tensor<4x8xf32>, tensor<4x2xi32>) -> tensor<4xf32>
+  return %r : tensor<4xf32>
+}
+
+// The last dimension of the operand counts along the second of the indices.
+// CHECK-LABEL: func.func @others
+// CHECK:         "stablehlo.gather"(%y, %j)
+// CHECK-SAME:      collapsed_slice_dims = [0], operand_batching_dims = [1], start_indices_batching_dims = [1], start_index_map = [0]
+func.func @others(%y: tensor<8x4xf32>, %j: tensor<3x4x1xi32>) -> tensor<3x4xf32> {
+  %column = stablehlo.iota dim = 1 : tensor<3x4x1xi32>
+  %at = stablehlo.concatenate %j, %column, dim = 2 : (tensor<3x4x1xi32>, tensor<3x4x1xi32>) -> tensor<3x4x2xi32>
+  %r = "stablehlo.gather"(%y, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 2>, slice_sizes = array<i64: 1, 1>, indices_are_sorted = false}> : (tensor<8x4xf32>, tensor<3x4x2xi32>) -> tensor<3x4xf32>
+  return %r : tensor<3x4xf32>
+}
+
+// Three of four rows: where they lie depends on how four are split.
+// CHECK-LABEL: func.func @some
+// CHECK:         "stablehlo.gather"(%y, %at)
+func.func @some(%y: tensor<4x8xf32>, %j: tensor<3x1xi32>) -> tensor<3xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<3x1xi32>
+  %at = stablehlo.concatenate %i, %j, dim = 1 : (tensor<3x1xi32>, tensor<3x1xi32>) -> tensor<3x2xi32>
+  %r = "stablehlo.gather"(%y, %at) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [0, 1], start_index_map = [0, 1], index_vector_dim = 1>, slice_sizes = array<i64: 1, 1>, indices_are_sorted = false}> : (tensor<4x8xf32>, tensor<3x2xi32>) -> tensor<3xf32>
+  return %r : tensor<3xf32>
+}
+
+// CHECK-LABEL: func.func @added
+// CHECK:         "stablehlo.scatter"(%y, %j, %v)
+// CHECK-SAME:      inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1]
+func.func @added(%y: tensor<4x8xf32>, %j: tensor<4x1xi32>, %v: tensor<4xf32>) -> tensor<4x8xf32> {
+  %i = stablehlo.iota dim = 0 : tensor<4x1xi32>
+  %at = stablehlo.concatenate %i, %j, dim = 1 : (tensor<4x1xi32>, tensor<4x1xi32>) -> tensor<4x2xi32>
+  %r = "stablehlo.scatter"(%y, %at, %v) <{scatter_dimension_numbers = #stablehlo.scatter<inserted_window_dims = [0, 1], scatter_dims_to_operand_dims = [0, 1], index_vector_dim = 1>, indices_are_sorted = false, unique_indices = false}> ({
+  ^bb0(%a: tensor<f32>, %b: tensor<f32>):
+    %s = stablehlo.add %a, %b : tensor<f32>
+    stablehlo.return %s : tensor<f32>
+  }) : (tensor<4x8xf32>, tensor<4x2xi32>, tensor<4xf32>) -> tensor<4x8xf32>
+  return %r : tensor<4x8xf32>
+}
