@@ -1,4 +1,4 @@
-"""combine-collectives: all-reduces that can wait for each other -> one, of their operands laid end to end.
+"""combine-collectives: collectives that can wait for each other -> one, of their operands laid end to end.
 
     %0 = "spmd.all_reduce"(%a) {axes = ["data"], kind = "sum", …}     // f32[64, 16]
     %1 = stablehlo.subtract %u, %0
@@ -16,10 +16,13 @@ becomes
     %1 = stablehlo.subtract %u, %0
     %3 = stablehlo.subtract %v, %2
 
-The same bytes in fewer collectives. Runs by option, on per-device code, on all-reduces that shardc made.
-Those that combine have one kind, axes and dtype, are the same on the same devices, and have `bytes` together
-at most. They go where the first of their results is needed; what little an operand still takes there is
-computed before, and an operand that takes more is not waited for.
+The same bytes in fewer collectives; likewise all-gathers and reduce-scatters. Runs by option and on machines
+with latency, on per-device code, on collectives that shardc made. Those that combine have one operation,
+kind, axes and dtype, are the same on the same devices, and have `bytes` together at most, gathered. On a
+machine they combine as far as the time of one collective, and of copying all operands and results once, is
+less than that of each alone. They go where the first of their results is needed, and small operations
+on these come as late as they can; what little an operand still takes there is computed before, and an operand
+that takes more is not waited for.
 """
 
 from __future__ import annotations
@@ -28,40 +31,50 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.ir import SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.collectives import axes_of
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
-from shardc.graph import Node, Region, TensorType, walk
-from shardc.ops import Trait, has, hlo, spmd
+from shardc.graph import Node, Region, walk
+from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
+from shardc.planning.machines import Joint, Machine, load, wanted_of
+from shardc.rewrite.joined_collectives import JOINED, join
+from shardc.rewrite.waiting import let_wait, operands
 
 REASON = "shardc.reason"
-REDUCE = spmd.all_reduce.name
+NAMES = frozenset(op.name for op in JOINED)
 FEW = 8  # operations that are moved for an operand to be there
 
 
 @dataclass(frozen=True)
 class CombineCollectives(GraphPass):
-    """Combine all-reduces of up to `bytes` together."""
+    """Combine collectives of up to `bytes` together, on a `machine` (a Machine or its name) where that is
+    quicker."""
 
     name = "combine-collectives"
     bytes: int = 1 << 25
+    machine: Machine | str | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        machine = load(self.machine) if isinstance(self.machine, str) else self.machine
+        changed = _waited(shared.snapshot())
+        if changed:
+            shared.drop()
         snap, builder = shared.snapshot(), IRBuilder(shared.module)
-        changed = False
         with collecting():
             found = shared.varying()
         for function in snap.graph.functions.values():
             for node in walk(function.body):
                 if node.id in found:
+                    types = found[node.id]
+                    joint = Joint(types.parts.mesh, machine, self.bytes)
                     for region in _regions(node.regions[0]):
-                        changed |= _Block(snap, builder, found[node.id], region).combine(self.bytes)
+                        changed |= _Block(snap, builder, types, joint, region).combine()
         return changed
 
 
@@ -73,73 +86,83 @@ def _regions(body: Region) -> Iterator[Region]:
             yield from node.regions
 
 
+def _waited(snap: Snapshot) -> bool:
+    """Let what uses results wait, where there are several collectives; whether anything was moved."""
+    changed = False
+    for function in snap.graph.functions.values():
+        for region in _regions(function.body):
+            found = {node.id for node in region.nodes if node.name in NAMES and REASON in node.attrs}
+            changed |= len(found) > 1 and let_wait(snap, region, found)
+    return changed
+
+
 class _Block:
     """The nodes of a region, who makes each value, where it is first used, and where nodes have moved."""
 
-    def __init__(self, snap: Snapshot, builder: IRBuilder, types: VaryingTypes, region: Region) -> None:
-        self.snap, self.builder, self.types, self.nodes = snap, builder, types, region.nodes
+    def __init__(
+        self, snap: Snapshot, builder: IRBuilder, types: VaryingTypes, joint: Joint, region: Region
+    ) -> None:
+        self.snap, self.builder, self.types, self.joint = snap, builder, types, joint
+        self.nodes = region.nodes
         self.maker = {value: node for node in region.nodes for value in node.results}
         self.order = {node.id: place for place, node in enumerate(region.nodes)}
         self.place = dict(self.order)
         self.needed: dict[int, int] = {}
         for place, node in enumerate(region.nodes):
-            for value in _operands(node):
+            for value in operands(node):
                 self.needed.setdefault(value, place)
 
-    def combine(self, most: int) -> bool:
+    def combine(self) -> bool:
         """Take what is needed first, and with it what can run there too; whether there was any."""
         changed = False
-        reduces = [node for node in self.nodes if node.name == REDUCE and REASON in node.attrs]
-        reduces = [node for node in reduces if node.results[0] in self.needed]
+        found = [node for node in self.nodes if node.name in NAMES and REASON in node.attrs]
+        found = [node for node in found if node.results[0] in self.needed]
         alike: dict[Hashable, list[Node]] = {}
-        for node in sorted(reduces, key=lambda node: self.needed[node.results[0]]):
+        for node in sorted(found, key=lambda node: self.needed[node.results[0]]):
             alike.setdefault(self._kind(node), []).append(node)
         for waiting in alike.values():
             while waiting:
                 place = self.needed[waiting[0].results[0]]
-                group, before = self._group(waiting, place, most)
+                group, before = self._group(waiting, place)
                 waiting[:] = [node for node in waiting if node not in group]
                 if len(group) > 1:
                     self._hoist(before, place)
-                    _combine(self.snap, self.builder, self.nodes[place], group)
+                    self._join(self.nodes[place], group)
                     changed = True
         return changed
 
     def _kind(self, node: Node) -> Hashable:
         value = node.operands[0]
-        how = self.types[value]
-        dtype = self.snap.graph.type(value).dtype
-        return node.attrs["axes"], node.attrs["kind"], dtype, frozenset(how.varies), frozenset(how.partial)
+        how, dtype = self.types[value], self.snap.graph.type(value).dtype
+        said = node.attrs.get("kind"), node.attrs.get("invariant")
+        return node.name, axes_of(node), said, dtype, frozenset(how.varies), frozenset(how.partial)
 
-    def _group(self, waiting: list[Node], place: int, most: int) -> tuple[list[Node], list[Node]]:
-        """The all-reduces that can run before a place, and what must be computed before it for them."""
-        group: list[Node] = []
-        before: dict[int, Node] = {}
-        size = 0
-        for node in waiting:
-            nbytes = self.snap.graph.type(node.operands[0]).nbytes
-            behind = self._behind(node, place)
-            if behind is not None and (not group or size + nbytes <= most):
-                group.append(node)
-                size += nbytes
-                before.update((other.id, other) for other in behind)
+    def _group(self, waiting: list[Node], place: int) -> tuple[list[Node], list[Node]]:
+        """The collectives that are best one before a place, and what must be computed before it for them."""
+        behind = {node.id: found for node in waiting if (found := self._behind(node, place)) is not None}
+        able = [node for node in waiting if node.id in behind]
+        if not able or able[0] is not waiting[0]:
+            return waiting[:1], []
+        graph = self.snap.graph
+        group = [able[i] for i in self.joint.chosen([wanted_of(graph, node) for node in able])]
+        before = {other.id: other for node in group for other in behind[node.id]}
         return group, list(before.values())
 
-    def _behind(self, reduce: Node, place: int) -> list[Node] | None:
+    def _behind(self, waiting: Node, place: int) -> list[Node] | None:
         """The nodes at or behind a place that an operand needs; None if some of them cannot move."""
         found: dict[int, Node] = {}
-        open = [reduce.operands[0]]
+        open = [waiting.operands[0]]
         while open:
             node = self.maker.get(open.pop())
             if node is None or node.id in found:
                 continue
-            if node.name == REDUCE:
+            if node.name in NAMES:
                 return None
             if self.place[node.id] >= place:
                 if has(node.name, Trait.ALONG_AXES, Trait.REGION) or len(found) == FEW:
                     return None
                 found[node.id] = node
-                open += _operands(node)
+                open += operands(node)
         return list(found.values())
 
     def _hoist(self, nodes: list[Node], place: int) -> None:
@@ -150,33 +173,11 @@ class _Block:
             Rewriter.insert_op(op, InsertPoint.before(self.snap.ops[self.nodes[place].id]))
         self.place.update((node.id, place - 1) for node in nodes)
 
-
-def _operands(node: Node) -> list[int]:
-    """What a node and the regions in it use."""
-    inner = [value for region in node.regions for other in walk(region) for value in other.operands]
-    return [*node.operands, *inner]
-
-
-def _combine(snap: Snapshot, builder: IRBuilder, before: Node, group: list[Node]) -> None:
-    types = [snap.graph.type(node.operands[0]) for node in group]
-    first, dtype = group[0], types[0].dtype
-    builder.before(snap.ops[before.id])
-    flat: list[SSAValue] = []
-    for node, type in zip(group, types, strict=True):
-        with builder.at(node.loc):
-            value = snap.ssa[node.operands[0]]
-            flat.append(builder.one(hlo.reshape.name, value, result=TensorType((type.size,), dtype)))
-    others = f"{len(group) - 1} more" if len(group) > 2 else cast(str, group[1].attrs[REASON])
-    with builder.tagged({REASON: f"{first.attrs[REASON]}; and {others}"}):
-        joined = builder.one(hlo.concatenate.name, *flat, dimension=0)
-        total = builder.one(REDUCE, joined, axes=first.attrs["axes"], kind=first.attrs["kind"])
-    start = 0
-    for node, type in zip(group, types, strict=True):
-        end = start + type.size
-        with builder.at(node.loc):
-            part = builder.one(
-                hlo.slice_.name, total, start_indices=(start,), limit_indices=(end,), strides=(1,)
-            )
-            whole = builder.one(hlo.reshape.name, part, result=type)
-        Rewriter.replace_op(snap.ops[node.id], [], [whole])
-        start = end
+    def _join(self, before: Node, group: list[Node]) -> None:
+        """One collective in the place of several."""
+        self.builder.before(self.snap.ops[before.id])
+        others = f"{len(group) - 1} more" if len(group) > 2 else cast(str, group[1].attrs[REASON])
+        notes = {REASON: f"{group[0].attrs[REASON]}; and {others}"}
+        made = join(self.builder, group, [self.snap.ssa[node.operands[0]] for node in group], notes)
+        for node, value in zip(group, made, strict=True):
+            Rewriter.replace_op(self.snap.ops[node.id], [], [value])

@@ -69,8 +69,9 @@ PIPELINE = (
     Entry("local", "share-collectives"),
     Entry("local", "regather", by_option=True),
     Entry("local", "gather-late"),
-    Entry("local", "combine-collectives", by_option=True),
     Entry("local", "overlap", by_option=True),
+    Entry("local", "combine-collectives", by_option=True),
+    Entry("local", "stage-collectives", by_option=True),
     Entry("local", "release", by_option=True),
     Entry("local", "outline-calls"),
     Entry("local", "outline-repeats"),
@@ -93,12 +94,6 @@ PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for e
 
 Options = Mapping[str, Mapping[str, Any]]
 """Pass name -> its options."""
-
-
-def by_option(regather: bool, combine: int | None) -> Options:
-    """The options that make the passes run which are only for those who ask."""
-    found: dict[str, dict[str, Any]] = {"regather": {}} if regather else {}
-    return {**found, "combine-collectives": {"bytes": combine}} if combine else found
 
 
 def run_to(

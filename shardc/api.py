@@ -144,14 +144,15 @@ def cost(
     fewer, the larger the program. ShardcError if the program or the machine's file is wrong.
     """
     from shardc.backend.numpy import peak
-    from shardc.compilation import by_memory, machine_of
+    from shardc.compilation import by_memory, machine_of, placed
     from shardc.frontend.read import read
     from shardc.report.program import cost_module
 
     chosen = options_of("cost", CostOptions, options, named)
     with collecting():
         module = read(text, chosen)
-        return cost_module(module, peak, by_memory(module, chosen), machine_of(chosen), tries)
+        placement = placed(module, chosen)
+        return cost_module(module, peak, by_memory(module, chosen), machine_of(chosen), tries, placement)
 
 
 def explain(
@@ -160,13 +161,15 @@ def explain(
     """Why the tensors of a program are split as they are: those called `name` (or made in that line), or
     without one an overview. ShardcError if the program is wrong, or no tensor has the name.
     """
-    from shardc.compilation import machine_of
+    from shardc.compilation import machine_of, placed
     from shardc.explain.program import explain_module
     from shardc.frontend.read import read
 
     chosen = options_of("explain", ExplainOptions, options, named)
     with collecting():
-        return explain_module(read(text, chosen), name, machine_of(chosen))
+        module = read(text, chosen)
+        placement = placed(module, chosen)
+        return explain_module(module, name, machine_of(chosen), placement and placement.text)
 
 
 def trace(

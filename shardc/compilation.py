@@ -6,21 +6,27 @@ The command and the API both compile by these functions; warnings go to whoever 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
-from shardc.options import Options
-from shardc.passes.pipeline import by_option, run_to
+from shardc.options import BEST, Options
+from shardc.passes.pipeline import run_to
 from shardc.planning.machines import Machine, load, with_axes
+
+if TYPE_CHECKING:
+    from shardc.report.placement import Placement
 
 
 def machine_of(options: Options) -> Machine | None:
     """The machine that the options name, with its links for mesh axes. ShardcError if there is none."""
-    return with_axes(load(options.machine), dict(options.links or {})) if options.machine else None
+    if options.machine is None:
+        return None
+    links = options.links or {}
+    return with_axes(load(options.machine), {} if isinstance(links, str) else dict(links))
 
 
 def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
@@ -31,8 +37,21 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         "reshards-to-collectives": {"memory_limit": options.memory_limit},
         "insert-reshards": {"machine": machine},
         **_overlap(options, machine),
-        **by_option(options.regather, options.combine),
+        **({"regather": {}} if options.regather else {}),
+        **_combined(options, machine),
+        **({"stage-collectives": {"machine": machine}} if machine and len(machine.links) > 1 else {}),
     }
+
+
+def _combined(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to the pass combine-collectives, if it is to run: latency says what is worth it,
+    and where there is none, all that is within `combine`."""
+    if options.combine == 0:
+        return {}
+    limit = {} if options.combine is None else {"bytes": options.combine}
+    if machine is not None and machine.has_latency:
+        return {"combine-collectives": {**limit, "machine": machine}}
+    return {"combine-collectives": limit} if limit else {}
 
 
 def _overlap(options: Options, machine: Machine | None) -> Mapping[str, Mapping[str, Any]]:
@@ -54,8 +73,20 @@ def by_memory(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, A
     return within(module, options.memory, by_pass(options), machine_of(options), peak)
 
 
+def placed(module: ModuleOp, options: Options) -> Placement | None:
+    """Number the devices of the module's mesh so that axes are on the links that suit them, if the options
+    ask for it; which these are. ShardcError if there is no mesh to number."""
+    machine = machine_of(options)
+    if options.links != BEST or machine is None:
+        return None
+    from shardc.report.placement import place
+
+    return place(module, machine, lambda trial: by_memory(trial, options))
+
+
 def lower(module: ModuleOp, options: Options, stage: str = "local") -> Graph:
     """Take a module to a stage, in place; what it is there."""
+    placed(module, options)
     planned = stage in ("collectives", "local")
     told = by_memory(module, options) if planned else by_pass(options)
     run_to(make_context(), module, stage, options=told)

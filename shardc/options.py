@@ -17,6 +17,8 @@ LANGUAGES = ("mlir", "shard", "onnx")
 FALLBACKS = ("error", "replicate")
 COMMENTS = ("brief", "full")
 OVERLAPS = ("off", "on", "auto")
+BEST = "best"
+"""In the place of links of axes: find them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,14 +27,14 @@ class Options:
 
     target: what is emitted. language: of the text; found out from the text where it is None. file: what
     errors call the text. defines: the sizes of a .shard program that get other values. entry: the function
-    compiled. fallback: what becomes of an operation that has no rule. overlap: where products go on
-    while blocks travel; auto asks what is quicker on the machine. machine: its name or its file. links: the
-    link of a mesh axis, by the names of both. memory: the most bytes that a device may hold at a time; of
-    what that may take, memory_limit is one part (bytes that a step of a change of layout may take, operand
-    and result), regather another (whether the backward pass gathers all weights again). combine:
-    bytes up to which all-reduces become one; 0 leaves them apart. process_data: whether a JAX program has
-    main_local, which takes what each process holds. comments: brief has types where a layout changes and at
-    the heads of functions, full on every line.
+    compiled. fallback: what becomes of an operation that has no rule. overlap: where products go on while
+    blocks travel; auto asks what is quicker on the machine. machine: its name or its file. links: the link
+    of a mesh axis, by the names of both, or `best`: the axes number the devices in the quickest order.
+    memory: the most bytes that a device may hold at a time; of what that may take, memory_limit is one part
+    (bytes that a step of a change of layout may take, operand and result), regather another (whether the
+    backward pass gathers all weights again). combine: bytes up to which collectives become one; 0 leaves
+    them apart. process_data: whether a JAX program has main_local, which takes what each process holds.
+    comments: brief has types where a layout changes and at the heads of functions, full on every line.
     """
 
     target: str = "jax"
@@ -43,7 +45,7 @@ class Options:
     fallback: str = "error"
     overlap: str = "off"
     machine: str | None = None
-    links: Mapping[str, str] | None = None
+    links: Mapping[str, str] | str | None = None
     memory: int | None = None
     memory_limit: int | None = None
     regather: bool = False
@@ -63,9 +65,11 @@ class Options:
                 raise _none_of(f"{name} can be {', '.join(known)}, not {value}", value, known)
         _check_bytes("a device's memory", self.memory, 1)
         _check_bytes("the memory limit", self.memory_limit, 1)
-        _check_bytes("the size up to which all-reduces are combined", self.combine, 0)
+        _check_bytes("the size up to which collectives are combined", self.combine, 0)
         if self.memory is not None and (self.memory_limit is not None or self.regather):
             raise ShardcError("memory bounds all that a device holds: leave out memory_limit and regather")
+        if isinstance(self.links, str) and self.links != BEST:
+            raise ShardcError(f"links are those of mesh axes, or {BEST}, not {self.links}")
         if self.links and self.machine is None:
             raise ShardcError("links are those of a machine, and none is named")
 
@@ -92,7 +96,7 @@ class ExplainOptions(SourceOptions, total=False):
     """Those, and the machine that the program is planned for."""
 
     machine: str | None
-    links: Mapping[str, str] | None
+    links: Mapping[str, str] | str | None
 
 
 class PassOptions(TypedDict, total=False):
@@ -101,7 +105,7 @@ class PassOptions(TypedDict, total=False):
     fallback: str
     overlap: str
     machine: str | None
-    links: Mapping[str, str] | None
+    links: Mapping[str, str] | str | None
     memory: int | None
     memory_limit: int | None
     regather: bool

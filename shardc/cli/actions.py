@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
-from shardc.compilation import by_memory, emit, lower, machine_of
+from shardc.compilation import by_memory, emit, lower, machine_of, placed
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
@@ -104,7 +104,11 @@ def explain(given: argparse.Namespace, options: Options) -> int:
     from shardc.cli.explain import print_explanation, text
     from shardc.explain.program import explain_module
 
-    explanation = explain_module(_load(given, options), given.explain or None, machine_of(options))
+    module = _load(given, options)
+    placement = placed(module, options)
+    explanation = explain_module(
+        module, given.explain or None, machine_of(options), placement and placement.text
+    )
     format = given.format or "text"
     if given.output:
         driver.write_text(given.output, text(explanation, format))
@@ -123,7 +127,9 @@ def cost(given: argparse.Namespace, options: Options) -> int:
     machine = machine_of(options)
     with Progress() as progress:
         module = _load(given, options)
-        found = cost_module(module, peak, by_memory(module, options), machine, given.tries, progress.tell)
+        placement = placed(module, options)
+        told = by_memory(module, options)
+        found = cost_module(module, peak, told, machine, given.tries, placement, progress.tell)
     format = given.format or "text"
     if given.output:
         driver.write_text(given.output, text(found, format))

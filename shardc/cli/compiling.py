@@ -84,7 +84,7 @@ def _key(text: str, options: Options, stage: str, proved: bool) -> tuple[str, ..
     machine = [options.machine] if options.machine else []
     tables = {
         "defines": sorted((options.defines or {}).items()),
-        "links": sorted((options.links or {}).items()),
+        "links": options.links if isinstance(options.links, str) else sorted((options.links or {}).items()),
     }
     said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
     files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]

@@ -7,7 +7,7 @@ import sys
 from dataclasses import asdict
 
 from shardc.explain.records import Explanation
-from shardc.explain.show import overview_text, plan_text, tables, value_text
+from shardc.explain.show import head_lines, overview_text, tables, value_text
 
 
 def text(explanation: Explanation, format: str) -> str:
@@ -27,8 +27,8 @@ def print_explanation(explanation: Explanation, format: str) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    if explanation.plan:
-        Console().print(plan_text(explanation.plan), markup=False)
+    for line in head_lines(explanation):
+        Console().print(line, markup=False)
     for title, header, rows in tables(explanation):
         table = Table(*header, title=title, title_justify="left")
         for row in rows:

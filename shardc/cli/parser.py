@@ -6,7 +6,7 @@ import argparse
 import re
 
 from shardc import __version__
-from shardc.options import COMMENTS, FALLBACKS, OVERLAPS, TARGETS
+from shardc.options import BEST, COMMENTS, FALLBACKS, OVERLAPS, TARGETS
 
 STAGES = ("ast", "ir", "sharded", "collectives", "local", "shard", "jax", "numpy", "mpi", "onnx")
 FORMATS = ("text", "json")
@@ -32,10 +32,14 @@ def _devices(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(",")))
 
 
-def _links(text: str) -> dict[str, str]:
+def _links(text: str) -> dict[str, str] | str:
+    if text == BEST:
+        return text
     pairs = [part.partition("=") for part in text.split(",")]
     if not all(axis and link for axis, _, link in pairs):
-        raise argparse.ArgumentTypeError(f"'{text}' is not a list like model=NVLink,data=InfiniBand")
+        raise argparse.ArgumentTypeError(
+            f"'{text}' is not a list like model=NVLink,data=InfiniBand, nor {BEST}"
+        )
     return {axis: link for axis, _, link in pairs}
 
 
@@ -109,7 +113,9 @@ def parser() -> argparse.ArgumentParser:
         "--combine",
         metavar="BYTES",
         type=_count,
-        help="let all-reduces of up to so many bytes together be one, where they can wait for each other",
+        help="let all-reduces, all-gathers and reduce-scatters of up to so many bytes together be one, where "
+        "they can wait for each other; with the latency of a --machine, where that is quicker (default: "
+        "32 MiB; 0: none)",
     )
     made.add_argument(
         "--process-data",
@@ -178,11 +184,11 @@ def parser() -> argparse.ArgumentParser:
     )
     made.add_argument(
         "--links",
-        metavar="AXIS=LINK,…",
+        metavar="AXIS=LINK,…|best",
         type=_links,
         default={},
         help="with --machine: the links of mesh axes, like model=NVLink,data=InfiniBand (default: by the "
-        "numbers of the devices)",
+        "numbers of the devices); best: number the devices so that the program is quickest",
     )
     made.add_argument(
         "--tries",

@@ -23,14 +23,16 @@ from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
 
-def explain_module(module: ModuleOp, name: str | None = None, machine: Machine | None = None) -> Explanation:
+def explain_module(
+    module: ModuleOp, name: str | None = None, machine: Machine | None = None, links: str | None = None
+) -> Explanation:
     """Propagate with a recorder, then plan for a machine, and explain the values of a name, or the program.
 
-    ShardcError if no value has that name.
+    `links` says which axes were put on which links. ShardcError if no value has that name.
     """
     explainer, found = explainer_of(module, machine)
     if name is None:
-        return replace(explainer.overview(), plan=_report(found[1]) if found else None)
+        return replace(explainer.overview(), plan=_report(found[1]) if found else None, links=links)
     reports = explainer.named(name)
     if not reports:
         known = sorted({v.loc.name for v in explainer.graph.values if v.loc.name})

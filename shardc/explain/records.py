@@ -92,9 +92,10 @@ class PlanReport:
 class Explanation:
     """Reports on the tensors asked for, or on all with something to tell: `conflicts` are the axes that
     another annotation kept away, `replicated` the tensors that are whole on every device, largest first, and
-    `plan` what is sent."""
+    `plan` what is sent, `links` which axes were put on which links, if that was looked for."""
 
     values: tuple[ValueReport, ...] = ()
     conflicts: tuple[Stopped, ...] = ()
     replicated: tuple[ValueReport, ...] = ()
     plan: PlanReport | None = None
+    links: str | None = None

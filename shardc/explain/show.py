@@ -54,7 +54,7 @@ def stopped_text(stopped: Stopped) -> str:
 
 def overview_text(explanation: Explanation) -> str:
     """The plan in a line, and both tables, plain."""
-    lines: list[str] = [plan_text(explanation.plan), ""] if explanation.plan else []
+    lines = [*head_lines(explanation), ""]
     for title, header, rows in tables(explanation):
         lines.append(title)
         shown = [header, *rows[:LONGEST]]
@@ -66,7 +66,13 @@ def overview_text(explanation: Explanation) -> str:
         if len(rows) > LONGEST:
             lines.append(f"  … and {len(rows) - LONGEST} more")
         lines.append("")
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).strip() + "\n"
+
+
+def head_lines(explanation: Explanation) -> list[str]:
+    """The plan, and the links of axes."""
+    plan = [plan_text(explanation.plan)] if explanation.plan else []
+    return [*plan, *([f"links: {explanation.links}"] if explanation.links else [])]
 
 
 def plan_text(plan: PlanReport) -> str:

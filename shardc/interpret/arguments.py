@@ -11,6 +11,7 @@ from shardc.diagnostics import ShardcError, listed
 from shardc.graph import Graph, TensorType, is_complex, is_float
 from shardc.graph.trees import paths
 from shardc.interpret.fan_in import weight_scales
+from shardc.interpret.index_bounds import index_bounds
 
 Array = NDArray[np.generic]
 
@@ -32,7 +33,8 @@ def _plain_names(graph: Graph) -> list[str]:
 def arguments(graph: Graph, given: Mapping[str, Array] | None, source: str = "the mapping") -> list[Array]:
     """The entry's arguments, in order: those given by name, which errors call `source`, or random ones.
 
-    An item of a record is layer.up, or layer_up. Random weights are scaled by their fan-in (fan_in.py).
+    An item of a record is layer.up, or layer_up. Random weights are scaled by their fan-in (fan_in.py), and
+    random indices are below the dimension that they index (index_bounds.py).
     ShardcError if one is missing or unknown, or has another shape or dtype than its parameter.
     """
     types = graph.types(graph.main.body.args)
@@ -41,7 +43,7 @@ def arguments(graph: Graph, given: Mapping[str, Array] | None, source: str = "th
         dotted = dict(zip(_plain_names(graph), names, strict=True))
         plain = {n: dotted[n] for n in given if n in dotted and dotted[n] not in given}
         return _named({plain.get(n, n): array for n, array in given.items()}, names, types, source)
-    pairs = zip(random_inputs(types), weight_scales(graph), strict=True)
+    pairs = zip(random_inputs(types, bounds=index_bounds(graph)), weight_scales(graph), strict=True)
     return [_scaled(array, scale) for array, scale in pairs]
 
 
@@ -76,15 +78,18 @@ def saved_as(array: Array, type: TensorType) -> Array:
     return array.view(type.numpy) if forgotten and array.dtype.itemsize == type.numpy.itemsize else array
 
 
-def random_inputs(types: Sequence[TensorType], seed: int = 0) -> list[Array]:
-    """Arguments to try a program on: normal floats (both parts of complex ones), integers from 0 to 7, fair
-    bools; always the same.
+def random_inputs(
+    types: Sequence[TensorType], seed: int = 0, bounds: Sequence[int | None] | None = None
+) -> list[Array]:
+    """Arguments to try a program on: normal floats (both parts of complex ones), integers from 0 to 7 or
+    below a bound of their own, fair bools; always the same.
     """
     rng = np.random.default_rng(seed)
-    return [_random(rng, type) for type in types]
+    below = [None] * len(types) if bounds is None else bounds
+    return [_random(rng, type, bound) for type, bound in zip(types, below, strict=True)]
 
 
-def _random(rng: np.random.Generator, type: TensorType) -> Array:
+def _random(rng: np.random.Generator, type: TensorType, bound: int | None) -> Array:
     if type.nbytes > 1 << 34:
         raise ShardcError(
             f"--run would need {type.nbytes} bytes for an argument of type {type}",
@@ -96,4 +101,7 @@ def _random(rng: np.random.Generator, type: TensorType) -> Array:
     if is_float(type.dtype):
         drawn = rng.standard_normal(type.shape)
         return (np.abs(drawn) if type.dtype == "f8e8m0fnu" else drawn).astype(type.numpy)  # it has no sign
-    return rng.integers(0, 2 if type.dtype == "bool" else 8, type.shape).astype(type.numpy)
+    if type.dtype == "bool":
+        return rng.integers(0, 2, type.shape).astype(type.numpy)
+    most = int(np.iinfo(type.numpy).max)
+    return rng.integers(0, min(bound or 8, most + 1), type.shape).astype(type.numpy)

@@ -8,10 +8,10 @@ or 1 and sums are infinite, and then a comparison shows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import sqrt
 
-from shardc.graph import Graph, Node, Region
+from shardc.graph import Graph, Node
+from shardc.interpret.origins import in_order
 from shardc.ops import Trait, find, has, hlo, op_of
 
 _KEEPS = {hlo.convert.name, hlo.dynamic_slice.name}
@@ -19,38 +19,19 @@ _KEEPS = {hlo.convert.name, hlo.dynamic_slice.name}
 
 def weight_scales(graph: Graph) -> list[float]:
     """For every parameter of the entry, what a draw from the standard normal is multiplied with."""
-    args = graph.main.body.args
-    origins = {value: index for index, value in enumerate(args)}
     found: dict[int, float] = {}
-    for node in _in_order(graph, graph.main.body, origins):
-        sides = [origins.get(value) for value in node.operands[:2]]
-        weight = sides[1] if sides[1] is not None else sides[0]
-        if weight is not None:
-            found.setdefault(weight, 1 / sqrt(max(1.0, _terms(graph, node))))
-    return [found.get(index, 1.0) for index in range(len(args))]
-
-
-def _in_order(graph: Graph, region: Region, origins: dict[int, int]) -> Iterator[Node]:
-    """The products of a region and all in it; `origins` learns which parameter values come from."""
-    for node in region.nodes:
-        sources = [origins.get(value) for value in node.operands]
+    for node, origins in in_order(graph, _through):
         if has(node.name, Trait.PRODUCT):
-            yield node
-        elif _keeps(node) and sources and sources[0] is not None:
-            origins.update(dict.fromkeys(node.results, sources[0]))
-        inner = list(node.regions)
-        callee = graph.functions.get(str(node.attrs.get("callee")))
-        inner += [callee.body] if callee is not None else []
-        for body in inner:
-            if len(body.args) == len(sources):
-                pairs = zip(body.args, sources, strict=True)
-                origins.update({arg: source for arg, source in pairs if source is not None})
-            yield from _in_order(graph, body, origins)
+            sides = [origins.get(value) for value in node.operands[:2]]
+            weights = sides[1] or sides[0] or ()
+            for weight in weights[:1]:
+                found.setdefault(weight, 1 / sqrt(max(1.0, _terms(graph, node))))
+    return [found.get(index, 1.0) for index in range(len(graph.main.body.args))]
 
 
-def _keeps(node: Node) -> bool:
+def _through(node: Node) -> tuple[int, ...]:
     kinds = (Trait.MOVES, Trait.VIEW, Trait.IDENTITY, Trait.SAME_LAYOUT, Trait.ANNOTATION, Trait.EXCERPT)
-    return node.name in _KEEPS or has(node.name, *kinds)
+    return node.operands[:1] if node.name in _KEEPS or has(node.name, *kinds) else ()
 
 
 def _terms(graph: Graph, node: Node) -> float:

@@ -12,10 +12,11 @@ from shardc.proof import field
 from shardc.proof.field import Residues
 from shardc.proof.values import (
     EXACT,
-    NAN,
     DrawAgain,
     Floats,
     any_special,
+    chosen,
+    equal,
     exact,
     make,
     order,
@@ -113,18 +114,12 @@ def divide(left: Array, right: Array) -> Array:
 
 def maximum(left: Array, right: Array) -> Array:
     """The greater; NaN wins."""
-    return _chosen(left, right, 1)
+    return chosen(exact(left), exact(right), 1)
 
 
 def minimum(left: Array, right: Array) -> Array:
     """The lesser; NaN wins."""
-    return _chosen(left, right, -1)
-
-
-def _chosen(left: Array, right: Array, wanted: int) -> Array:
-    left, right = exact(left), exact(right)
-    how = order(left, right)
-    return np.where((how == wanted) | (how == 0) | (left["residue"] == NAN), left, right)
+    return chosen(exact(left), exact(right), -1)
 
 
 def total(operand: Array, axes: tuple[int, ...]) -> Array:
@@ -151,8 +146,7 @@ def compare(left: Array, right: Array, direction: str) -> NDArray[np.bool_]:
     """EQ, NE, LT, LE, GT or GE; whatever is compared with NaN is unequal and unordered."""
     left, right = exact(left), exact(right)
     if direction in ("EQ", "NE"):
-        a, b = np.broadcast_arrays(left["residue"], right["residue"])
-        return ((a == b) & (a != NAN)) == (direction == "EQ")
+        return equal(left, right) == (direction == "EQ")
     how = order(left, right)
     wanted = {"LT": (-1,), "LE": (-1, 0), "GT": (1,), "GE": (1, 0)}[direction]
     return np.isin(how, wanted)

@@ -37,7 +37,7 @@ from shardc.proof.lemmas import Lemma, Lemmas, NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.reading.readers import reader
 from shardc.proof.reduced import Reduced, reduced
-from shardc.proof.thresholds import Interval, thresholds
+from shardc.proof.thresholds import Thresholds, thresholds
 from shardc.proof.values import Beyond, DrawAgain, Unfit
 from shardc.proof.values import Refused as RefusedText
 from shardc.semantics.arrays import Array
@@ -80,8 +80,7 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
     shapes = with_logarithms(shapes) if law else shapes
     replays, known = list[_Replay](), dict[int, Lemma]()
-    intervals = thresholds(shapes.whole, shapes.local).intervals
-    for draw in _draws(entries[at], intervals):
+    for draw in _draws(entries[at], thresholds(shapes.whole, shapes.local)):
         lemmas = lemmas_of(built, draw, frozenset(plan.layers or ()), known)
         replays.append(_replay(shapes, graphs[0], draw, plan, law, lemmas))
         known = known or (lemmas.proved if lemmas else {})
@@ -116,13 +115,13 @@ def _entries(claimed: str, reads: str) -> tuple[list[Any], int, str]:
         ) from None
 
 
-def _draws(claimed: Any, intervals: tuple[Interval, ...]) -> list[Draw]:
+def _draws(claimed: Any, near: Thresholds) -> list[Draw]:
     try:
-        found = [Draw(draw["seed"], draw["kind"], draw["divides"], intervals) for draw in claimed["draws"]]
+        found = [Draw(draw["seed"], draw["kind"], draw["divides"], near) for draw in claimed["draws"]]
     except (ValueError, KeyError, TypeError):
         raise Refused("the certificate cannot be read") from None
     if any(type(draw.seed) is not int or draw.seed < 0 or draw.kind not in ALL for draw in found) or (
-        not intervals and any(draw.kind == THRESHOLDS for draw in found)
+        not near.intervals and any(draw.kind == THRESHOLDS for draw in found)
     ):
         raise Refused("the certificate has draws that there are not")
     if not 0 < len(found) <= MOST_DRAWS or len({draw.seed for draw in found}) < len(found):

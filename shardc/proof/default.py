@@ -2,8 +2,9 @@
 
     proved: equal for all arguments where no denominator is zero; chance of a miss below 2e-15
 
-It has two draws (three where integers are sampled, one more where there are decisions), of the per-device
-program as --emit local prints it. At LIMIT a proof takes about half as long as the command without it.
+It has two draws (three where integers are sampled, one to eight more where there are decisions), of the
+per-device program as --emit local prints it. At LIMIT a proof takes about half as long as the command without
+it.
 """
 
 from __future__ import annotations

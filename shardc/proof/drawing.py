@@ -11,7 +11,16 @@ from shardc.graph.types import is_inexact
 from shardc.ops import chlo, hlo, op_of
 from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
-from shardc.proof.draws import KINDS, LONGEST, NEGATIVE, PEAKS, THRESHOLDS, Draw, largest
+from shardc.proof.draws import (
+    ANY_ORDER,
+    KINDS,
+    LONGEST,
+    NEGATIVE,
+    PEAKS,
+    THRESHOLDS,
+    Draw,
+    largest,
+)
 from shardc.proof.effort import Budget
 from shardc.proof.evaluate import Ran
 from shardc.proof.field import MOST
@@ -19,7 +28,7 @@ from shardc.proof.induction import Note, Plan
 from shardc.proof.layers import Layers
 from shardc.proof.lemmas import Lemma, Lemmas
 from shardc.proof.reduced import Reduced
-from shardc.proof.thresholds import Interval, Thresholds
+from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
 DRAWS = 3
@@ -43,6 +52,9 @@ MOST_NEAR = 4
 _OF_ORDER = {hlo.reduce.name, hlo.reduce_window.name, hlo.sort.name, chlo.top_k.name}
 """What may take the greatest of many."""
 
+ANY_ORDERS = 8
+"""Draws of any order; in a short proof fewer, an eighth of the work that one draw may be, but one."""
+
 LAW = ("mixed", "mixed", "positive")
 """The draws of a proof by the law of exp."""
 
@@ -56,7 +68,7 @@ _HOPELESS = 0.5
 @dataclass(slots=True)
 class Run:
     """The draws so far. divides: draw with the field's inverses, which the equality may need. deciding: draws
-    that are added where there are decisions.
+    that are added where there are decisions (`decides`); real: where any other order makes a difference.
     """
 
     shapes: Reduced
@@ -64,13 +76,17 @@ class Run:
     wanted: int
     kinds: Sequence[str] = KINDS
     deciding: Sequence[str] = (NEGATIVE,)
+    real: Sequence[str] = ()
+    decides: bool = False
     divides: bool = False
     plan: Plan = field(default_factory=Plan)
     law: bool = False
     layers: Layers | None = None
     more: int = 0
     budget: Budget | None = None
-    intervals: tuple[Interval, ...] = ()
+    near: Thresholds = field(default_factory=Thresholds)
+    doubt: str | None = None
+    """What differed first with any order."""
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -129,13 +145,28 @@ def deciding_of(
     shapes: Reduced, once: int, size: int, most: int | None, found: Thresholds
 ) -> tuple[str, ...]:
     """The draws that are added where there are decisions. once: the work of a draw; size: its elements."""
+    count = min(ANY_ORDERS, max(1, (most or SOON) // (8 * once)))
+    any_order = [ANY_ORDER] * count
+    return (*any_order, *(real_deciding(shapes, once, size, found) if most is None else ()))
+
+
+def real_deciding(shapes: Reduced, once: int, size: int, found: Thresholds) -> tuple[str, ...]:
+    """Those of them in which the order is the real one."""
     near = [THRESHOLDS] * _turns(shapes, found)
-    if most is not None or size > SOON:
+    if size > SOON:
         return (NEGATIVE, *(near if found.differ else ()))
     bodies = (function.body for function in shapes.whole.functions.values())
     ordered = any(_orders(shapes.whole, node) for body in bodies for node in walk(body))
     turns = min(largest(shapes.whole.types(shapes.whole.main.body.args)), LONGEST) if ordered else 0
     return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once), *near)
+
+
+def doubted(run: Run, where: str) -> None:
+    """Programs differ with any order: maybe really, so real draws where that shows follow."""
+    run.doubt = where if run.doubt is None else run.doubt
+    more = [kind for kind in run.real if kind not in run.kinds]
+    run.kinds = [*run.kinds, *more]
+    run.wanted += len(more) - 1
 
 
 def _turns(shapes: Reduced, found: Thresholds) -> int:
@@ -162,7 +193,7 @@ def draws_of(seed: int, run: Run) -> Iterator[Draw]:
     number = 0
     while number < ATTEMPTS * run.wanted:
         kind = run.kinds[number % len(run.kinds)]
-        yield Draw(seed * 1000 + number, kind, intervals=run.intervals, budget=run.budget)
+        yield Draw(seed * 1000 + number, kind, near=run.near, budget=run.budget)
         number += 1
 
 

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from shardc.graph import Graph, Node, TensorType
 from shardc.proof import values
 from shardc.proof.any_integers import any_integers
+from shardc.proof.any_order import AnyOrder
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
-from shardc.proof.thresholds import Interval
+from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
 KINDS = ("mixed", "positive", "tied")
@@ -32,10 +33,13 @@ many draws, and another the least: what a maximum may wrongly take or leave is s
 THRESHOLDS = "thresholds"
 """At and between the numbers at which decisions of the two programs change (thresholds.py)."""
 
-ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS)
+ANY_ORDER = "any order"
+"""With any order in the place of the real one (any_order.py)."""
 
-_SHARED = ("tied", THRESHOLDS)
-"""Elements may be equal in these, so they have no part in the bound on a miss."""
+ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS, ANY_ORDER)
+
+_UNBOUNDED = ("tied", THRESHOLDS, ANY_ORDER)
+"""Elements may be equal in these, or decisions be others: they have no part in the bound on a miss."""
 
 Place = tuple[int, int]
 """The number of the program, as they were run, and the node."""
@@ -47,13 +51,13 @@ class Draw:
 
     divides: whether 1 / x is the field's inverse, not one more random function. What is equal with any
     function in its place is equal, and has no denominators.
-    intervals: what a draw of THRESHOLDS has its values from.
+    near: what a draw of THRESHOLDS has its values from, and one of any order the places.
     """
 
     seed: int
     kind: str = "mixed"
     divides: bool = True
-    intervals: tuple[Interval, ...] = ()
+    near: Thresholds = field(default_factory=Thresholds)
     decisions: dict[Place, set[bool]] = field(default_factory=dict[Place, set[bool]])
     places: dict[Place, str] = field(default_factory=dict[Place, str])
     hashed: dict[str, Counter[Place]] = field(default_factory=dict[str, "Counter[Place]"])
@@ -66,8 +70,12 @@ class Draw:
 
     @property
     def uniform(self) -> bool:
-        """Whether residues are uniform."""
-        return self.kind not in _SHARED
+        """Whether residues are uniform, and decisions real."""
+        return self.kind not in _UNBOUNDED
+
+    def order(self) -> values.Order:
+        """What decisions are made by."""
+        return AnyOrder(self.key("order"), self.near.literals) if self.kind == ANY_ORDER else values.Order()
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""
@@ -121,7 +129,7 @@ class Draw:
             return self._near(rng, type.shape)
         if self.kind == PEAKS:
             shadow = rng.standard_normal(type.shape) + _peaks(type.shape, self.seed, min(most, LONGEST))
-        elif self.kind == "mixed":
+        elif self.kind in ("mixed", ANY_ORDER):
             shadow = rng.standard_normal(type.shape)
         else:
             shadow = 0.25 + rng.random(type.shape) / 2
@@ -146,9 +154,9 @@ class Draw:
         along = self.seed // 2 % len(shape) if self.seed % 2 and shape else -1
         lines = tuple(1 if dim == along else size for dim, size in enumerate(shape))
         size = int(np.prod(lines))
-        places = rng.permutation((self.seed * size + np.arange(size)) % len(self.intervals))
+        places = rng.permutation((self.seed * size + np.arange(size)) % len(self.near.intervals))
         turns = np.broadcast_to(places.reshape(lines), shape)
-        low, high = (np.array(ends)[turns] for ends in zip(*self.intervals, strict=True))
+        low, high = (np.array(ends)[turns] for ends in zip(*self.near.intervals, strict=True))
         shadow = low + (high - low) * (0.25 + 0.5 * rng.random(shape))
         return np.where(low == high, values.whole(low), values.draw(rng, shape, shadow))
 

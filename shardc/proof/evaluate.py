@@ -27,7 +27,7 @@ from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.lemmas import Lemmas
 from shardc.proof.table import meanings
 from shardc.proof.together import stacked
-from shardc.proof.values import Beyond, same
+from shardc.proof.values import Beyond, ordered, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
@@ -95,7 +95,7 @@ def evaluate(
     hooks = Hooks(meanings=found, trace=counted, loop=loop, together=stacked(found), ends=lemmas, turn=turned)
     machine = Lockstep(graph, hooks=hooks)
     arguments = [[array] for array in inputs] if lemmas is None else lemmas.arguments(inputs)
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), ordered(draw.order()):
         results = machine.run(graph.main.body, arguments, {})
     return Ran(results, _trips(graph, counts), frozenset(loop.done if loop else ()))
 

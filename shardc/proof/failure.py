@@ -8,32 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 
 import numpy as np
 
-from shardc.graph import Graph, Location, Node, Region, walk
+from shardc.graph import Graph, Location, Node, walk
 from shardc.interpret.devices import Blocks
-from shardc.ops import sdy
 from shardc.proof.draws import Draw
 from shardc.proof.evaluate import evaluate
 from shardc.proof.numbers import really_equal
 from shardc.proof.reduced import Reduced
 from shardc.proof.values import is_exact, parts, same
+from shardc.proof.way_back import Step, way_back
 from shardc.semantics.arrays import Array
 
 _ROUNDED = 2.0**-21
 """The part of a value by which constants that a compiler computes, and rounds to f32, may change it."""
-
-_LONGEST = 12
-"""Operations that a path shows."""
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """An operation of the per-device program."""
-
-    name: str
-    loc: Location
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +31,8 @@ class Difference:
     """The first element of a result that differs, and the operations back to the first wrong value.
 
     really: whether the real values differ, too, by more than constants do that are rounded. whole: where the
-    global program makes the result. rounded: whether they differ by so little.
+    global program makes the result. rounded: whether they differ by so little. there: what the global program
+    has where the first wrong value is made.
     """
 
     result: int
@@ -53,6 +44,7 @@ class Difference:
     path: tuple[Step, ...]
     whole: Location
     rounded: bool = False
+    there: Step | None = None
 
 
 def difference(
@@ -71,7 +63,8 @@ def difference(
     result = shapes.whole.main.body.results[number]
     loc = shapes.whole.values[result].loc
     values = float(want[index]), float(have[index])
-    return Difference(number, index, want.shape, *values, really, path, loc, rounded)
+    there = _at(shapes.whole, path[-1]) if path else None
+    return Difference(number, index, want.shape, *values, really, path, loc, rounded, there)
 
 
 def _seen(want: Array, have: Array, size: Array) -> tuple[bool, bool, Array]:
@@ -106,18 +99,24 @@ def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> 
 
     evaluate(shapes.whole, draw, inputs, of_whole)
     right = np.unique(np.concatenate(known)) if known else np.empty(0, np.uint64)
-    wrong: set[int] = set()
+    wrong: dict[int, int] = {}
+    time = count()
 
     def of_local(node: Node, values: list[Blocks]) -> None:
         for value, blocks in zip(node.results, values, strict=True):
             if not all(_occur(found, right) for found in _residues([blocks])):
-                wrong.add(value)
+                wrong.setdefault(value, next(time))
 
-    try:
-        evaluate(shapes.local, draw, inputs, of_local)
-    finally:
-        makers = _makers(shapes.local)
-    return tuple(_back(shapes.local.main.body.results[number], wrong, makers))
+    evaluate(shapes.local, draw, inputs, of_local)
+    return way_back(shapes.local, shapes.local.main.body.results[number], wrong)
+
+
+def _at(graph: Graph, step: Step) -> Step | None:
+    """The operation of a program from the same place of the source, of that name if there is one."""
+    nodes = [node for function in graph.functions.values() for node in walk(function.body)]
+    found = [node.name for node in nodes if node.loc == step.loc]
+    name = step.name if step.name in found else found[-1] if found else None
+    return None if name is None else Step(name, step.loc)
 
 
 def _occur(found: Array, right: Array) -> bool:
@@ -131,26 +130,3 @@ def _occur(found: Array, right: Array) -> bool:
 def _residues(values: list[Blocks]) -> list[Array]:
     blocks = {id(block): block for each in values for block in each}
     return [part["residue"].reshape(-1) for block in blocks.values() for part in parts(block)]
-
-
-def _makers(graph: Graph) -> dict[int, tuple[Node, int]]:
-    nodes = [node for function in graph.functions.values() for node in walk(function.body)]
-    return {value: (node, place) for node in nodes for place, value in enumerate(node.results)}
-
-
-def _back(value: int, wrong: set[int], makers: dict[int, tuple[Node, int]]) -> list[Step]:
-    steps: list[Step] = []
-    seen: set[int] = set()
-    while value in makers and value not in seen and len(steps) < _LONGEST:
-        seen.add(value)
-        node, place = makers[value]
-        if node.name == sdy.manual_computation.name:
-            value = _result(node.regions[0], place)
-            continue
-        steps.append(Step(node.name, node.loc))
-        value = next((operand for operand in node.operands if operand in wrong), -1)
-    return steps
-
-
-def _result(region: Region, place: int) -> int:
-    return region.results[place]

@@ -16,7 +16,18 @@ from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import NAN, Beyond, DrawAgain, error, is_exact, order, signs, special, whole
+from shardc.proof.values import (
+    NAN,
+    Beyond,
+    DrawAgain,
+    is_exact,
+    is_literal,
+    order,
+    places,
+    signs,
+    special,
+    whole,
+)
 from shardc.proof.values import exact as as_exact
 from shardc.semantics.arrays import Array, Body
 from shardc.semantics.elementwise import convert as numpy_convert
@@ -57,7 +68,7 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     left, right = map(as_exact, arrays)
     if draw.exponents is not None and not draw.exponents.replays:
         return [_divided_exponents(draw, left, right)]
-    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or _literal(right):
+    if draw.divides or bool((right["residue"] == 0).any()) or bool(special(right).any()) or _literals(right):
         return [arithmetic.divide(left, right)]
     draw.hashes("inverse", right.size)
     inverses = np.array(right)
@@ -66,11 +77,8 @@ def divide(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     return [arithmetic.multiply(left, inverses)]
 
 
-def _literal(array: Array) -> bool:
-    """Whether all elements are the numbers that their shadows are, as those of constants."""
-    if not array.size or not bool((array["shadow"] == array["other"]).all()):
-        return False
-    return bool((whole(array["shadow"])["residue"] == array["residue"]).all())
+def _literals(array: Array) -> bool:
+    return array.size > 0 and bool(is_literal(array).all())
 
 
 def _divided_exponents(draw: Draw, left: Array, right: Array) -> Array:
@@ -185,7 +193,7 @@ def _decided_whole(
     draw: Draw, operand: Array, function: Callable[[NDArray[Any]], NDArray[Any]]
 ) -> NDArray[Any]:
     """The shadows rounded; DrawAgain where their errors leave two results. Whole numbers are sure."""
-    shadow, off = _settled(operand), error(operand)
+    shadow, off = _settled(operand)
     low, high = function(shadow - off), function(shadow + off)
     exactly = (operand["residue"] == whole(np.rint(shadow))["residue"]) & (off < 0.25)
     rounded = np.where(exactly, np.rint(shadow), low)
@@ -196,12 +204,12 @@ def _decided_whole(
     return np.where(special(operand), shadow, function(rounded))
 
 
-def _settled(operand: Array) -> NDArray[Any]:
-    """The shadows; DrawAgain where one is lost."""
-    shadow = operand["shadow"]
-    if bool((~np.isfinite(error(operand)) & ~special(operand)).any()):
+def _settled(operand: Array) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Where elements are, and how far they may be from there; DrawAgain where one is lost."""
+    place, off = places(operand)
+    if bool((~np.isfinite(off) & ~special(operand)).any()):
         raise DrawAgain("the size of a value is not known")
-    return shadow
+    return np.where(special(operand), operand["shadow"], place), np.maximum(off, 0.0)
 
 
 @exact(hlo.is_finite)

@@ -22,13 +22,15 @@ from shardc.proof.drawing import (
     SHORT,
     Run,
     deciding_of,
+    doubted,
     draw_more,
     draws_of,
     missed_of,
+    real_deciding,
     sampled,
     wanted_of,
 )
-from shardc.proof.draws import NEGATIVE, THRESHOLDS, Draw, one_way
+from shardc.proof.draws import ANY_ORDER, THRESHOLDS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.failure import difference
@@ -103,6 +105,10 @@ class _Large(Exception):
     """Programs are too large; says why."""
 
 
+class Doubt(Exception):
+    """Programs differ with any order; says where."""
+
+
 def _attempt(
     whole: Graph, local: Graph, full: Graph, seed: int, most: int | None, built: Layers | None = None
 ) -> Proof:
@@ -123,7 +129,8 @@ def _attempt(
     deciding = deciding_of(shapes, once, size, most, near)
     wanted = wanted_of(full, size) if most is None else len(kinds)
     budget = Budget(TIMES * max(once, LEAST) if most is None else SHORT_TIMES * most)
-    run = Run(shapes, full, wanted, kinds, deciding, budget=budget, intervals=near.intervals)
+    run = Run(shapes, full, wanted, kinds, deciding, budget=budget, near=near)
+    run.real = real_deciding(shapes, once, size, near)
     if built is not None:
         run.layers, run.plan = built, _in_full(whole) if built.both_call else Plan()
         run.plan.layers = set()
@@ -131,7 +138,7 @@ def _attempt(
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
         shapes = with_logarithms(shapes)
-        by_law = Run(shapes, full, len(LAW), LAW, (NEGATIVE,), True, _in_full(whole), True, budget=budget)
+        by_law = Run(shapes, full, len(LAW), LAW, divides=True, plan=_in_full(whole), law=True, budget=budget)
         return _by_law(by_law, seed, found)
     return found
 
@@ -172,10 +179,13 @@ def _prove(run: Run, seed: int) -> Proof:
             found = _once(run, draw)
             if found is not None and not draw.divides:
                 run.divides = True
-                found = _once(run, Draw(draw.seed, draw.kind, True, run.intervals, budget=run.budget))
+                found = _once(run, Draw(draw.seed, draw.kind, True, run.near, budget=run.budget))
+        except Doubt as doubt:
+            doubted(run, str(doubt))
+            continue
         except DrawAgain as error:
             run.again.append(str(error))
-            run.wanted -= draw.kind == THRESHOLDS  # which are where it is hard to decide
+            run.wanted -= draw.kind in (THRESHOLDS, ANY_ORDER)  # which are where it is hard to decide
             continue
         except Replan as change:
             if change.disagree and not draw.divides:
@@ -192,7 +202,8 @@ def _prove(run: Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             return found
-        if draw.decisions and NEGATIVE not in run.kinds:
+        if draw.decisions and not run.decides:
+            run.decides = True
             run.kinds = [*run.kinds, *run.deciding]
             run.wanted += len(run.deciding)
         if len(run.draws) >= run.wanted and not draw_more(run):
@@ -214,11 +225,16 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     except ShardcError as error:
         if not isinstance(error.__cause__, BlockError):
             raise
+        if draw.kind == ANY_ORDER:
+            raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
     number = wanted.differs(have)
     if number is not None:
         differing = wanted.results[number][0], have.results[number][0]
         found = difference(run.shapes, draw, inputs, number, *differing)
+        if draw.kind == ANY_ORDER:
+            step = found.path[-1] if found.path else None
+            raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
         verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
         reason = "" if found.really else _ROUNDED if found.rounded else _ONLY_REALLY
         return Proof(verdict, reason, run.shapes, (draw,), difference=found)
@@ -231,6 +247,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
 
 
 _ROUNDED = "equal in real numbers but for less than one part in 2^21, as rounded constants change them"
+_DOUBT = "equal in {} draws, but not if floats had any other order: {}"
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
 
 
@@ -246,6 +263,8 @@ def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcEr
 
 def _proved(run: Run) -> Proof:
     missed = missed_of(run)
+    if run.doubt is not None:
+        return Proof(Verdict.NOT_PROVED, _DOUBT.format(len(run.draws), run.doubt), run.shapes)
     decisions, places = one_way(run.draws)
     return Proof(
         Verdict.PROVED if missed < MOST else Verdict.NOT_PROVED,

@@ -125,4 +125,6 @@ def _difference(found: Difference) -> list[str]:
         f"    {'wrong' if place == 0 else 'from'}: {step.name} at {step.loc}"
         for place, step in enumerate(found.path)
     ]
+    if found.there is not None:
+        text.append(f"    there the global program has {found.there.name}")
     return text

@@ -55,11 +55,25 @@ class Thresholds:
 
     intervals: tuple[Interval, ...] = ()
     differ: bool = False
+    literals: tuple[Interval, ...] = ()
+    """As `intervals`, of what is decided on itself: at and between the literals, some more often."""
 
 
 def thresholds(whole: Graph, local: Graph) -> Thresholds:
     """Where the decisions of both programs change: beside, between and at their thresholds."""
-    mine, other = _thresholds(whole), _thresholds(local)
+    programs = [_Program.of(graph) for graph in (whole, local)]
+    between, at, apart = _intervals(*(_exactly(program.found()) for program in programs))
+    beside, numbers, one = _intervals(*(dict.fromkeys(program.literals(), True) for program in programs))
+    often = len(beside)
+    return Thresholds((*between, *at), bool(apart), (*beside, *numbers * often, *one * often))
+
+
+def _intervals(
+    mine: dict[Fraction, bool], other: dict[Fraction, bool]
+) -> tuple[list[Interval], list[Interval], list[Interval]]:
+    """Intervals between and beside thresholds; thresholds that both programs have exactly, and those of the
+    intervals with an end, or two if there are such, where only one has some.
+    """
     groups = list[list[Fraction]]()
     for each in sorted({*mine, *other}):
         if groups and each - groups[-1][-1] <= SAME * (abs(each) + Fraction(1, 1 << 10)):
@@ -67,19 +81,21 @@ def thresholds(whole: Graph, local: Graph) -> Thresholds:
         else:
             groups.append([each])
     if not groups:
-        return Thresholds()
+        return [], [], []
     ends = [[groups[0][0] - 2], *groups, [groups[-1][-1] + 2]]
     between = [(float(low[-1]), float(high[0])) for low, high in pairwise(ends)]
     points = [each[0] for each in groups if len(each) == 1 and mine.get(each[0]) and other.get(each[0])]
     at = [(float(point), float(point)) for point in points if Fraction(float(point)) == point]
-    differ = any(mine.keys().isdisjoint(each) or other.keys().isdisjoint(each) for each in groups)
-    return Thresholds((*between, *at), differ)
+    lacks = [mine.keys().isdisjoint(each) or other.keys().isdisjoint(each) for each in groups]
+    one = [between[n + 1] for n, pair in enumerate(pairwise(lacks)) if all(pair)]
+    touching = [between[n + side] for n, lack in enumerate(lacks) if lack for side in (0, 1)]
+    return between, at, one or list(dict.fromkeys(touching))
 
 
-def _thresholds(graph: Graph) -> dict[Fraction, bool]:
+def _exactly(thresholds: Iterator[tuple[Fraction, bool]]) -> dict[Fraction, bool]:
     """The thresholds, and whether the arithmetic there is exact."""
     found: dict[Fraction, bool] = {}
-    for number, exact in _Program.of(graph).found():
+    for number, exact in thresholds:
         found[number] = exact and found.get(number, True)
     return found
 
@@ -111,11 +127,17 @@ class _Program:
             yield from walk(function.body)
 
     def found(self) -> Iterator[tuple[Fraction, bool]]:
+        """The thresholds."""
         for node in self.nodes():
             for value, number in self._decisions(node):
                 at = self._back(value, number)
                 if at is not None and abs(at[0]) <= FAR:
                     yield at
+
+    def literals(self) -> Iterator[Fraction]:
+        """The numbers at which decisions change."""
+        for node in self.nodes():
+            yield from (number for _, number in self._decisions(node) if abs(number) <= FAR)
 
     def _decisions(self, node: Node) -> Iterator[tuple[int, Fraction]]:
         """Values that the node decides on, with numbers at which the decision changes."""

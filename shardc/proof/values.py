@@ -14,7 +14,8 @@ program, the distance of two runs only with its condition.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -92,6 +93,66 @@ def error(array: Array) -> Floats:
     return np.where(np.isnan(found), np.inf, found)
 
 
+class Order:
+    """The real order: that of the shadows, as far as they can be trusted."""
+
+    def places(self, array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
+        """Where elements are, compared with others or with literals, and how far they may be from there."""
+        return array["shadow"], error(array)
+
+    def equal(self, left: Array, right: Array) -> NDArray[np.bool_]:
+        """Where elements are equal; NaN is not."""
+        a, b = np.broadcast_arrays(left["residue"], right["residue"])
+        return (a == b) & (a != NAN)
+
+    def chosen(self, left: Array, right: Array, wanted: int) -> Array:
+        """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins. Of two at one place that
+        with the larger residue.
+        """
+        how = order(left, right)
+        how = np.where((how == 0) & (left["residue"] >= right["residue"]), wanted, how)
+        return np.where((how == wanted) | (left["residue"] == NAN), left, right)
+
+
+class _Now:
+    order = Order()
+
+
+@contextmanager
+def ordered(by: Order) -> Generator[None]:
+    """Decide by an order inside."""
+    before, _Now.order = _Now.order, by
+    try:
+        yield
+    finally:
+        _Now.order = before
+
+
+def places(array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
+    """Where elements are in the order, compared with others or with literals, and how far they may be from
+    there; below 0 where that is certain.
+    """
+    return _Now.order.places(array, beside)
+
+
+def equal(left: Array, right: Array) -> NDArray[np.bool_]:
+    """Where elements are equal, as comparisons have it."""
+    return _Now.order.equal(left, right)
+
+
+def chosen(left: Array, right: Array, wanted: int) -> Array:
+    """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins."""
+    return _Now.order.chosen(left, right, wanted)
+
+
+def is_literal(array: Array) -> NDArray[np.bool_]:
+    """Which elements are the numbers that their shadows are, as those of constants."""
+    alike = array["shadow"] == array["other"]
+    if not alike.any():
+        return alike
+    return alike & (whole(array["shadow"])["residue"] == array["residue"])
+
+
 def whole(values: Array) -> Array:
     """Integers, truth values, floats or complex numbers as the numbers that they are."""
     if values.dtype.kind == "c":
@@ -137,24 +198,27 @@ def representative(array: Array) -> Floats:
 def signs(array: Array) -> Floats:
     """-1.0, 0.0 or 1.0; NaN for NaN. Zero is what has residue 0."""
     zero, codes = array["residue"] == 0, array["residue"]
-    certain = zero | (np.abs(array["shadow"]) > error(array)) | special(array)
+    place, off = places(array)
+    certain = zero | (np.abs(place) > off) | special(array)
     if not certain.all():
         raise DrawAgain("the sign of a value is not certain")
-    return np.where(zero, 0.0, np.where(codes == NAN, np.nan, np.sign(array["shadow"])))
+    sign = np.sign(np.where(special(array), array["shadow"], place))
+    return np.where(zero, 0.0, np.where(codes == NAN, np.nan, sign))
 
 
 def order(left: Array, right: Array) -> NDArray[np.int8]:
     """-1, 0 or 1 where left is less, equal or greater, and 2 where one is NaN.
 
-    Values of one residue are equal; others are in the order of their shadows. Raises DrawAgain where those
+    Values of one residue are equal; others are in the order of their places. Raises DrawAgain where those
     are closer than their errors.
     """
     a, b = np.broadcast_arrays(left, right)
     equal = a["residue"] == b["residue"]
     unordered = (a["residue"] == NAN) | (b["residue"] == NAN)
-    apart = a["shadow"] - b["shadow"]
+    (place, off), (other, more) = places(a, b), places(b, a)
+    apart = place - other
     infinite = special(a) | special(b)
-    certain = equal | unordered | infinite | (np.abs(apart) > error(a) + error(b))
+    certain = equal | unordered | infinite | (np.abs(apart) > off + more)
     if not certain.all():
         raise DrawAgain("two values are too close to be ordered")
     apart = np.where(infinite, np.clip(_extended(a), -2, 2) - np.clip(_extended(b), -2, 2), apart)

@@ -9,6 +9,7 @@ from shardc.analysis.per_device import Peak
 from shardc.graph import Graph
 from shardc.planning.machines import Machine
 from shardc.report.memory import Memory, memory
+from shardc.report.placement import Placement
 from shardc.report.repeated import RepeatedWork
 from shardc.report.times import Estimate, estimate
 from shardc.report.traffic import Collective, collectives
@@ -21,6 +22,7 @@ class Cost:
 
     bytes: what a device sends in all collectives; `at_least`, where data say how often a loop runs.
     time: on a machine, if one was named. repeated: the work that annotations divide further than the plan.
+    placement: the links that were found for mesh axes, if they were looked for.
     """
 
     devices: int
@@ -32,6 +34,7 @@ class Cost:
     work: Work
     time: Estimate | None = None
     repeated: RepeatedWork | None = None
+    placement: Placement | None = None
 
 
 def cost_of(graph: Graph, peak: Peak, machine: Machine | None = None) -> Cost:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardc.layout import Axis, Mesh
-from shardc.planning.machines import Exchange, Machine, link_of, seconds
+from shardc.ops import spmd
+from shardc.planning.machines import Exchange, Machine, Stages, Wanted, link_of, seconds
 from shardc.planning.overlap.times import RingMachine, Times
 
 
@@ -29,19 +30,19 @@ class MachineTimes:
         return self.machine.flops.get(self.dtype, self.machine.flops["other"])
 
     def collective(self, operation: str, devices: int, block_bytes: int) -> float:
-        held = block_bytes * (devices if operation == "reduce-scatter" else 1)
-        return self._seconds(operation, devices, held, (devices - 1) * block_bytes)
+        """In the quickest way: at once, or in stages."""
+        scatters = operation == spmd.reduce_scatter.title
+        op, size = (
+            (spmd.reduce_scatter, devices * block_bytes) if scatters else (spmd.all_gather, block_bytes)
+        )
+        kind = "sum" if scatters else None
+        return Stages(self.machine, self.mesh).seconds(Wanted(op, self.axes, (size,), 1, 0, kind))
 
     def send(self, devices: int, block_bytes: int) -> float:
         """A torus has a link each way; on others both blocks go through what the device sends by."""
         both = 1 if link_of(self.machine, self.mesh, self.axes).kind == "torus" else 2
         ring = tuple((i, (i + 1) % devices) for i in range(devices))
-        return self._seconds("permute", devices, both * block_bytes, both * block_bytes, ring)
-
-    def _seconds(
-        self, operation: str, devices: int, held: int, sent: int, pairs: tuple[tuple[int, int], ...] = ()
-    ) -> float:
-        collective = Exchange(operation, self.axes, devices, sent, held, pairs)
+        collective = Exchange("permute", self.axes, devices, both * block_bytes, both * block_bytes, ring)
         return seconds(self.machine, link_of(self.machine, self.mesh, self.axes), self.mesh, collective)
 
 

@@ -20,6 +20,7 @@ from shardc.planning.machines import Machine
 from shardc.planning.program import Plan
 from shardc.report.cost import Cost, cost_of
 from shardc.report.memory import Peak
+from shardc.report.placement import Placement
 from shardc.report.removal import Trial, with_removals
 from shardc.report.repeated import repeated_work
 from shardc.report.tries import Tries
@@ -31,19 +32,21 @@ def cost_module(
     options: ByPass | None = None,
     machine: Machine | None = None,
     tries: int | None = None,
+    placement: Placement | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Cost:
     """What a module costs when it is compiled with these options of passes. ShardcError if it is wrong.
 
     peak: says when the written program holds most in memory (shardc.backend.numpy.peak). tries: how many
     changes of annotations are compiled to find those that remove a collective; by default fewer, the larger
-    the program and the harder to plan. tell: is told how far this is, before each of them.
+    the program and the harder to plan. placement: what was found of the
+    module's links. tell: is told how far this is, before each of them.
     """
     start, plans = module.clone(), list[Plan]()
     with counting() as effort:
         run_to(make_context(), module, "local", options=_telling(options, plans.append))
     graph = snapshot(module).graph
-    cost = cost_of(graph, peak(graph), machine)
+    cost = replace(cost_of(graph, peak(graph), machine), placement=placement)
     if plans:
         cost = replace(cost, repeated=repeated_work(plans[-1]))
     if not cost.collectives:

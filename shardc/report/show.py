@@ -130,6 +130,8 @@ def tail(cost: Cost) -> Iterator[str]:
         yield f"        on {time.machine}: {fits} into {amount(time.memory)}"
         yield f"        numbers: {time.source}"
         yield f"        formulas: {time.formulas}"
+    if cost.placement is not None:
+        yield f"links:  {cost.placement.text}"
 
 
 def _repeated(found: RepeatedWork) -> Iterator[str]:

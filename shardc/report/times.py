@@ -69,7 +69,7 @@ def estimate(
     mesh = program.mesh.mesh if program.mesh else None
     times = tuple(_timed(machine, mesh, collective) for collective in found) if mesh else ()
     communication = sum(time.total_ns for time in times)
-    done = list(_work(program))
+    done = list(worked(program))
     matmul = sum(
         run.times * machine.work(work.operations, work.rate, 0)
         for run, work in done
@@ -99,7 +99,7 @@ def _timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTi
     return CollectiveTime(link.name, once, once * collective.times)
 
 
-def _work(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
+def worked(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
     """What every operation takes that is no exchange, and how often it runs."""
     graph = program.graph
     runs = Executions(program, partial(operations, graph)).runs

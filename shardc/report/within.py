@@ -8,6 +8,7 @@ comes out is measured. The measures:
   where that sends more (open_results.py).
 * *regather*: weights are gathered again for later uses, as few as are needed.
 * *lean*: each change of layout takes the way of least memory.
+* *apart*: collectives are not combined, where they otherwise would be: what is one is all there at once.
 
 What fits without any is left as it is. Then release alone is tried, then it together with all sets of the
 others; the cheapest that fits is taken, by time on the machine, or by bytes sent.
@@ -37,6 +38,8 @@ TRIALS = 24
 """Programs that are compiled to find which weights need not be gathered again."""
 NAMED = 4
 """Arrays that an error names."""
+COMBINED = "combine-collectives"
+"""The pass that *apart* leaves out."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,7 @@ class Measures:
     split: bool = False
     lean: bool = False
     regather: bool = False
+    apart: bool = False
     kept: frozenset[int] = frozenset()
 
     def options(self, given: ByPass, told: Callable[[list[int]], None] | None = None) -> ByPass:
@@ -58,6 +62,8 @@ class Measures:
             options["reshards-to-collectives"] = {"lean": True}
         if self.regather:
             options["regather"] = {"kept": self.kept, "told": told}
+        if self.apart:
+            options.pop(COMBINED, None)
         return {**options, "release": {}} if self.release else options
 
 
@@ -99,7 +105,7 @@ def within(
         trials.append(tried(measures))
         if trials[-1].peak <= limit:
             return measures.options(options)
-    trials += [tried(measures) for measures in _dear()]
+    trials += [tried(measures) for measures in _dear(COMBINED in options)]
     fitting = _distinct(trial for trial in trials if trial.peak <= limit)
     if not fitting:
         raise _too_much(min(trials, key=lambda trial: (trial.peak, trial.price())), limit, peak)
@@ -113,11 +119,12 @@ def _cheap_first() -> Iterator[Measures]:
     yield Measures(release=True)
 
 
-def _dear() -> Iterator[Measures]:
-    """All sets of the others."""
-    for split, regather, lean in product((False, True), repeat=3):
-        if split or regather or lean:
-            yield Measures(True, split, lean, regather)
+def _dear(combined: bool) -> Iterator[Measures]:
+    """All sets of the others; `combined` says whether there is anything to leave apart."""
+    for apart in (False, True) if combined else (False,):
+        for split, regather, lean in product((False, True), repeat=3):
+            if split or regather or lean or apart:
+                yield Measures(True, split, lean, regather, apart)
 
 
 def _distinct(trials: Iterable[_Trial]) -> list[_Trial]:

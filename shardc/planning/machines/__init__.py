@@ -4,22 +4,30 @@
 says what is in one). Work is priced by planning/program, which knows the programs.
 """
 
+from shardc.planning.machines.joint import Joint
 from shardc.planning.machines.links import Exchange, Sent, devices_of, is_strided, link_of, seconds
 from shardc.planning.machines.machine import Link, Machine, Own, with_axes
 from shardc.planning.machines.reader import load, read, shipped
+from shardc.planning.machines.stages import Staged, Stages, Wanted, pieces, wanted_of
 
 __all__ = [
     "Exchange",
+    "Joint",
     "Link",
     "Machine",
     "Own",
     "Sent",
+    "Staged",
+    "Stages",
+    "Wanted",
     "devices_of",
     "is_strided",
     "link_of",
     "load",
+    "pieces",
     "read",
     "seconds",
     "shipped",
+    "wanted_of",
     "with_axes",
 ]

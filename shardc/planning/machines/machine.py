@@ -65,6 +65,12 @@ class Machine:
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)
 
+    @property
+    def has_latency(self) -> bool:
+        """Whether a collective takes time beside that of its bytes."""
+        latencies = [each.latency for link in self.links for each in (link, *link.each)]
+        return any(latency > 0 for latency in latencies)
+
     def work(self, operations: float, rate: str, bytes: float) -> float:
         """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`.
 

@@ -14,12 +14,15 @@ from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has
 from shardc.planning.program.candidates import made
-from shardc.planning.program.listing import TooMany, laid_out, listed, places_now
+from shardc.planning.program.listing import TooMany, laid_out, listed, places_now, roughly
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable, kept
 
 Waiting = dict[int, frozenset[tuple[Axis, str]]]
 """For each value the atoms over which it could come out as a partial result, with its kind."""
+
+
+TWICE = 2  # some assignments are no choices, or equal ones; in no program that was measured half of them
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,8 @@ def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None
 
     TooMany if it is more than `most` assignments.
     """
+    if name is None and _far_more(problem, atoms, most):
+        raise TooMany
     waiting: Waiting = {v: _waiting([layout], atoms) for v, (layout, _) in problem.arguments.items()}
     found = _found(problem, atoms, waiting, most, name)
     if problem.made:  # operations that stand for several may use what a later one makes
@@ -46,6 +51,23 @@ def every(problem: Problem, atoms: tuple[Axis, ...], most: int, name: str | None
             found[variable] = _created(problem, variable, found)
     ordered = {variable: found[variable] for variable in problem.variables if variable in found}
     return Every(ordered, {slot: _held(problem, slot, found, name) for slot in problem.slots})
+
+
+def _far_more(problem: Problem, atoms: tuple[Axis, ...], most: int) -> bool:
+    """Whether there are more than TWICE as many assignments, seen without making one."""
+    count, known = 0, dict[object, int]()
+    for variable in problem.variables:
+        if problem.open(variable) and variable.rule is not None:
+            manual = problem.manual.get(variable.node.results[0], NO_AXES)
+            layouts = tuple(map(problem.layout, variable.node.results))
+            key = (variable.signature, manual, layouts, laid_out(problem, variable))
+            if key not in known:
+                free = tuple(atom for atom in atoms if atom.name not in manual)
+                known[key] = roughly(problem, variable, free)
+            count += known[key]
+            if count > TWICE * most:
+                return True
+    return False
 
 
 def _found(

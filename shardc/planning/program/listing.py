@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import permutations, product
+from math import prod
 
 from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
@@ -42,6 +43,18 @@ def places_now(problem: Problem, variable: Variable, atoms: tuple[Axis, ...], na
         )
         for atom in atoms
     )
+
+
+def roughly(problem: Problem, variable: Variable, atoms: tuple[Axis, ...]) -> int:
+    """In how many ways the atoms may be on an operation's factors, in no order, without partial results that
+    flow through."""
+    rule, uneven = variable.rule, laid_out(problem, variable)
+    assert rule is not None
+    usable = [_factors(variable, atom, uneven) for atom in atoms]
+    if problem.expected:
+        results = tuple(map(problem.layout, variable.node.results))
+        usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
+    return prod(1 + len(factors) for factors in usable)
 
 
 def listed(

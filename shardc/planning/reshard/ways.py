@@ -20,7 +20,7 @@ from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import ATTRIBUTES, FREE
 from shardc.planning.solvers import Edges, Matrix, Vector, shortest_paths
 
-STEP = 1 / 1024  # what a collective counts, in bytes of the model tensor: it decides between equals
+STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it decides between equals
 
 
 class Paths:
@@ -49,7 +49,7 @@ class Paths:
 
 @dataclass(frozen=True)
 class Collectives:
-    """Every collective from one layout to another: the bytes of each and its kind, by number (KINDS)."""
+    """Every collective from one layout to another: what it sends (Ways), and its kind by number (KINDS)."""
 
     edges: Edges
     kinds: Numbers
@@ -79,12 +79,17 @@ COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
 
 
 class Ways:
-    """The graph of all collectives between layouts. Lengths are bytes, and STEP for each that sends some."""
+    """The graph of all collectives between layouts. Lengths are parts of the tensor, which has `whole`, and
+    STEP for each collective that sends some.
+
+    What is sent are whole parts, since a block of one of N devices is sent in N pieces at most. Bytes of the
+    model tensor would be numbers that leave no digit for STEP.
+    """
 
     def __init__(self, space: Space, found: list[AtomLayout]) -> None:
         self.space, self.found = space, found
         self.index = {layout: number for number, layout in enumerate(found)}
-        self.whole = space.itemsize * prod(space.shape)
+        self.whole = prod(space.sizes) ** 2
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
         self.paths = Paths(orders(found, len(space.shape), space.sizes), self._lengths)
@@ -111,7 +116,7 @@ class Ways:
     def _from(
         self, start: int, known: dict[SearchState, dict[AtomLayout, int]]
     ) -> dict[tuple[AtomLayout, str], int]:
-        """The bytes of those from one layout. `known` has what those that are under way end in."""
+        """The parts that those from one layout send. `known` has what those that are under way end in."""
         bytes: dict[tuple[AtomLayout, str], int] = {}
         for move in moves(self.space, SearchState(self.found[start])):
             if move.state not in known:
@@ -119,7 +124,8 @@ class Ways:
             for layout, more in known[move.state].items():
                 key = layout, move.kind
                 bytes[key] = min(move.bytes + more, bytes.get(key, move.bytes + more))
-        return bytes
+        model = self.space.itemsize * prod(self.space.shape)
+        return {key: each * self.whole // model for key, each in bytes.items()}
 
     @cached_property
     def _edges(self) -> Edges:

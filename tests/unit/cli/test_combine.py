@@ -48,3 +48,50 @@ def test_the_output_as_a_program(program, tmp_path, capsys):
     again = tmp_path / "again.shard"
     assert main([program, "--combine", "1000", "--emit", "shard", "-o", str(again)]) == 0
     assert emitted(capsys, str(again)).count("lax.psum(") == 1
+
+
+SPLIT = """mesh pod[data=16]
+
+def main(
+    x: f32[16384@data, 1024], w1: f32[1024, 512@data], w2: f32[512@data, 1024], b1: f32[512], b2: f32[1024]
+) -> (f32[1024, 512@data], f32[512@data, 1024], f32[512], f32[1024]):
+    h1 = relu(x @ w1 + b1)
+    h2 = h1 @ w2 + b2
+    d1 = (h2 @ w2.T) * h1
+    return w1 - x.T @ d1, w2 - h1.T @ h2, b1 - sum(d1, axis=0), b2 - sum(h2, axis=0)
+"""
+"""Weights that are gathered, and gradients that are scattered."""
+
+
+def estimated(**options):
+    return shardc.cost(SPLIT, machine="h100-infiniband", tries=0, **options)
+
+
+def test_on_a_machine_as_far_as_latency_is_worth_it():
+    apart, together = estimated(combine=0), estimated()
+    assert together.bytes == apart.bytes
+    assert 2 * len(together.collectives) < len(apart.collectives)
+    assert together.time.total_ns < 0.6 * apart.time.total_ns
+    assert all(collective.where for collective in together.collectives)
+
+
+def test_without_latency_only_the_option_says():
+    whole, apart = (shardc.cost(SPLIT, machine="balanced", tries=0, combine=size) for size in (None, 0))
+    assert len(whole.collectives) == len(apart.collectives)
+
+
+def test_within_a_memory_that_all_at_once_would_exceed():
+    most = 25_000_000
+    assert estimated().memory.peak > most >= estimated(memory=most).memory.peak
+    tight = estimated(memory=19_000_000)
+    assert tight.memory.peak <= 19_000_000
+    assert len(tight.collectives) == len(estimated(combine=0).collectives)
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_gathers_and_scatters_give_the_same_results(tmp_path, capsys, target):
+    path = tmp_path / "split.shard"
+    path.write_text(SPLIT.replace("512", "32").replace("1024", "64").replace("16384", "512"))
+    text = emitted(capsys, str(path), "--combine", "1000000", "--target", target)
+    assert text.count("concatenate(") >= 2
+    assert "off by" in emitted(capsys, str(path), "--combine", "1000000", "--target", target, "--run")

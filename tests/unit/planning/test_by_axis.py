@@ -10,7 +10,8 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
 from shardc.planning.machines import load
 from shardc.planning.program import by_axis, exact, plan_program
-from shardc.planning.program.choices import without
+from shardc.planning.program.choices import every, without
+from shardc.planning.program.listing import TooMany
 
 # the loop is cheaper where rows are exchanged for columns over y before and after it
 LOOP = """
@@ -81,3 +82,12 @@ def test_without_an_axis():
     assert without(rows, "y") == without(Sharding(mesh, (Dim((low, x)), Dim((Axis("y", 2, 2),)))), "y")
     assert without(rows, "y") != without(Sharding(mesh, (Dim(), Dim((x,)))), "y")
     assert without(rows, "x") != without(Sharding(mesh, (Dim(),) * 2, unreduced=(y,)), "x")
+
+
+def test_far_too_many_choices_are_seen_before_one_is_made():
+    problem = planned(STEP)
+    for known in (problem.built, problem.listed, problem.weighed):
+        known.clear()
+    with pytest.raises(TooMany):
+        every(problem, exact.atoms_of_program(problem)[0], 20)
+    assert not problem.built

@@ -90,6 +90,18 @@ def test_many_axes_cost_what_the_search_finds(data):
     assert bytes <= cost.bytes and (bytes < cost.bytes or steps <= cost.steps)
 
 
+def test_collectives_are_counted_on_thousands_of_devices():
+    """As many bytes as the model tensor has would leave no digit for them."""
+    sizes = (("pod", 16), ("data", 128), ("model", 8))
+    mesh = Mesh("m", sizes)
+    pod, data, model = (mesh.axis(name) for name, _ in sizes)
+    type, whole = TensorType((4096, 64, 128), "f32"), Dim(())
+    table = distances(atoms_for(mesh, (), (3,)), 3)
+    split, gathered = Sharding(mesh, (Dim((pod, data)), Dim((model,)), whole)), Sharding(mesh, (whole,) * 3)
+    assert least(table, type, split, gathered)[1] == 2
+    assert least(table, type, split, Sharding(mesh, (Dim((pod, data)), whole, whole))) == (7 * 8192, 1)
+
+
 def test_paths_are_looked_for_from_what_is_asked():
     """Four pieces of axes have 536 layouts of a matrix."""
     sizes = (("a", 4), ("b", 8), ("c", 4), ("d", 2))

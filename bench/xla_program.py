@@ -1,0 +1,197 @@
+"""XLA's own partitioning of a program, priced on a machine by the functions that price shardc's programs.
+
+What XLA's partitioner writes is read as StableHLO before its backends change it, so that one rule of fusion
+holds for both. What its GPU backend makes of collectives is counted in its favour: an all-reduce whose result
+is only sliced to the own part is a reduce-scatter, and collectives of one kind that do not depend on each
+other are one where that is quicker; over several links each is done in stages where that is quicker.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, cast
+
+import numpy as np
+
+from shardc.analysis import per_device
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.read import read
+from shardc.graph import Graph, Node, Region
+from shardc.layout import Axis, Mesh
+from shardc.layout.groups import axes_of_rows
+from shardc.ops import hlo, spmd
+from shardc.options import Options
+from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, link_of, seconds
+from shardc.report.executions import Executions
+from shardc.report.times import worked
+
+DUMPED = Path(tempfile.gettempdir()) / f"shardc-xla-{os.getpid()}"
+FLAGS = (
+    f"--xla_force_host_platform_device_count=16 --xla_dump_to={DUMPED} "
+    "--xla_dump_hlo_pass_re=spmd-partitioning --xla_dump_hlo_as_proto"
+)
+"""What XLA_FLAGS must have before JAX starts."""
+
+COPY, SAME = "= mhlo.copy ", "= stablehlo.optimization_barrier "
+"""An operation of HLO that StableHLO lacks, and one that is the same but for the memory."""
+
+MOST = 1 << 25
+OPS = {
+    hlo.all_reduce.name: spmd.all_reduce,
+    hlo.all_gather.name: spmd.all_gather,
+    hlo.reduce_scatter.name: spmd.reduce_scatter,
+}
+OTHERS = {hlo.all_to_all.name: spmd.all_to_all, hlo.collective_permute.name: spmd.collective_permute}
+
+
+def partitioned(suite: ModuleType, program: Any) -> Graph:
+    """What each device runs, as XLA partitions a program of a suite."""
+    from jax._src.interpreters import mlir
+    from jax._src.lib import xla_client
+    from jaxlib.mlir import ir
+
+    shutil.rmtree(DUMPED, ignore_errors=True)
+    suite.jitted(program, suite.make_mesh(program)).lower(*suite.avals(program)).compile()
+    (file,) = (path for path in DUMPED.glob("*.pb") if ".after_spmd-partitioning." in path.name)
+    module = _module(file.read_bytes())
+    shutil.rmtree(DUMPED)
+    with mlir.make_ir_context():
+        text = str(ir.Module.parse(xla_client._xla.mlir.hlo_to_stablehlo(module)))
+    return snapshot(read(text.replace(COPY, SAME), Options(language="mlir"))).graph
+
+
+def _module(proto: bytes) -> bytes:
+    """The first field of an HloProto, its HloModuleProto: a tag, its length, seven bits a byte, itself."""
+    length, shift, at = 0, 0, 1
+    while True:
+        byte, at = proto[at], at + 1
+        length, shift = length | (byte & 127) << shift, shift + 7
+        if byte < 128:
+            return proto[at : at + length]
+
+
+@dataclass(frozen=True)
+class Priced:
+    """Nanoseconds, one after the other, and collectives."""
+
+    total_ns: int
+    collectives: int
+
+
+def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
+    """What XLA's program takes on a machine."""
+    program = per_device.read(graph)
+    names = OPS.keys() | OTHERS.keys()
+    work = sum(
+        run.times * machine.work(done.operations, done.rate, done.bytes())
+        for run, done in worked(program)
+        if run.node.name not in names
+    )
+    times = {run.node.id: run.times for run in Executions(program, lambda node: 0).runs}
+    stages, total, count = Stages(machine, mesh), 0.0, 0
+    for region in _regions(program.body):
+        for group in _combined(graph, region, mesh, machine):
+            turns = times.get(group[0].id, 0)
+            wanted = [_wanted(graph, region, node, mesh) for node in group]
+            total += turns * _seconds(graph, group[0], wanted, stages)
+            count += turns
+    return Priced(round(1e9 * (work + total)), count)
+
+
+def _regions(region: Region) -> Iterator[Region]:
+    yield region
+    for node in region.nodes:
+        for inner in node.regions if node.name not in OPS else ():
+            yield from _regions(inner)
+
+
+def _seconds(graph: Graph, node: Node, wanted: list[Wanted | None], stages: Stages) -> float:
+    """Of one collective, or of several as one."""
+    found = [each for each in wanted if each is not None]
+    if found:
+        return Joint(stages.mesh, stages.machine, MOST).seconds(found)
+    op, held = OTHERS[node.name], graph.type(node.operands[0]).nbytes
+    assert op.sends is not None and op.title is not None
+    over, pairs = (
+        _over(node, stages.mesh),
+        cast("tuple[tuple[int, int], ...]", node.attrs.get("source_target_pairs", ())),
+    )
+    n = int(np.prod([axis.size for axis in over]))
+    sent = Exchange(op.title, over, n, op.sends(held, n), held, pairs)
+    return seconds(stages.machine, link_of(stages.machine, stages.mesh, over), stages.mesh, sent)
+
+
+def _over(node: Node, mesh: Mesh) -> tuple[Axis, ...]:
+    """The axes that its groups lie along; all of them where they lie otherwise."""
+    rows = node.attrs.get("replica_groups")
+    found = axes_of_rows(mesh, np.sort(np.array(rows), axis=1)) if rows is not None else None
+    return found if found is not None else tuple(mesh.axis(name) for name in mesh.sizes)
+
+
+def _wanted(graph: Graph, region: Region, node: Node, mesh: Mesh) -> Wanted | None:
+    """What a collective asks for; None of an all-to-all and a permute."""
+    op, over = OPS.get(node.name), _over(node, mesh)
+    if op is None:
+        return None
+    type = graph.type(node.operands[0])
+    dim = node.attrs.get("all_gather_dim", node.attrs.get("scatter_dimension"))
+    kind = None if op is spmd.all_gather else "sum"
+    if op is spmd.all_reduce and _is_sliced(graph, region, node, over):
+        return Wanted(spmd.reduce_scatter, over, (type.size,), type.numpy.itemsize, 0, kind)
+    return Wanted(op, over, type.shape, type.numpy.itemsize, cast("int | None", dim), kind)
+
+
+def _is_sliced(graph: Graph, region: Region, node: Node, over: tuple[Axis, ...]) -> bool:
+    """Whether all users of an all-reduce take one of as many parts as the group has devices."""
+    (value,) = node.results[:1]
+    users = [user for user in region.nodes if value in user.operands]
+    n = int(np.prod([axis.size for axis in over]))
+    return bool(users) and all(
+        user.name == hlo.dynamic_slice.name and graph.type(user.results[0]).size * n == graph.type(value).size
+        for user in users
+    )
+
+
+def _combined(graph: Graph, region: Region, mesh: Mesh, machine: Machine) -> list[list[Node]]:
+    """The collectives of a region, those together that are one: none needs another of its group."""
+    needs: dict[int, int] = {}
+    groups: list[tuple[list[Node], int, int]] = []  # nodes, the bits of what they need, and their own
+    joint = Joint(mesh, machine, MOST)
+    for at, node in enumerate(region.nodes):
+        mask = 0
+        for value in (
+            *node.operands,
+            *(v for inner in node.regions for n in inner.nodes for v in n.operands),
+        ):
+            mask |= needs.get(value, 0)
+        own = 1 << at if node.name in OPS or node.name in OTHERS else 0
+        if own:
+            wanted = _wanted(graph, region, node, mesh)
+            for number, (group, needed, bits) in enumerate(groups):
+                known = [_wanted(graph, region, other, mesh) for other in group]
+                if (
+                    wanted is None
+                    or known[0] is None
+                    or mask & bits
+                    or not _alike(graph, group[0], node, known[0], wanted)
+                ):
+                    continue
+                both = [*cast("list[Wanted]", known), wanted]
+                if joint.seconds(both) < joint.seconds(both[:-1]) + joint.seconds(both[-1:]):
+                    groups[number] = [*group, node], needed | mask, bits | own
+                    break
+            else:
+                groups.append(([node], mask, own))
+        needs.update(dict.fromkeys(node.results, mask | own))
+    return [group for group, _, _ in groups]
+
+
+def _alike(graph: Graph, one: Node, other: Node, left: Wanted, right: Wanted) -> bool:
+    dtypes = {graph.type(node.operands[0]).dtype for node in (one, other)}
+    return (left.op, left.over) == (right.op, right.over) and len(dtypes) == 1
