@@ -34,6 +34,9 @@ from shardc.proof.flat import (
 LEAST, COUNT, WORTH = 8, 3, 64
 """Operations of a layer, layers of a kind, and operations that are saved, at least."""
 
+MANY = 8
+"""Of so many layers one may be left out for the sake of where they are cut."""
+
 _AHEAD, _RUN = 64, 6
 """How far the one program may have operations that the other lacks, and how many are alike after them."""
 
@@ -141,16 +144,19 @@ class _Side:
         computes = has(node.name, Trait.ELEMENTWISE, Trait.PRODUCT) or node.name == hlo.reduce.name
         return [node.name] if computes and node.name not in _SILENT else []
 
-    def passing(self) -> list[int]:
-        """How many values pass from before each step to it or beyond."""
+    def passing(self, repeat: Repeat | None = None) -> list[int]:
+        """How many values pass from before each step to it or beyond; of those that are made in the repeat
+        and used in it for the last time, if one is given.
+        """
         change = [0] * (len(self.steps) + 2)
-        at = {node.id: place for place, node in enumerate(self.steps)}
         position = list(accumulate(int(not is_constant(node)) for node in self.region.nodes))
-        for node in self.steps:
-            ends = [position[self.last[v]] - 1 for v in node.results if v in self.last]
+        start, stop = (repeat.start, repeat.stop) if repeat else (0, len(self.steps) + 1)
+        for place, node in enumerate(self.steps[start:stop], start):
+            ends = (position[self.last[v]] - 1 for v in node.results if v in self.last)
             for end in ends:
-                change[at[node.id] + 1] += 1
-                change[end + 1] -= 1
+                if end < stop:
+                    change[place + 1] += 1
+                    change[end + 1] -= 1
         return list(accumulate(change))
 
     def stretch(self, start: int, stop: int) -> Stretch:
@@ -191,10 +197,10 @@ class _Side:
 def _kinds(whole: _Side, local: _Side) -> list[list[tuple[Stretch, Stretch]]]:
     """The layers that belong together, by kind."""
     kinds = [local.kind(node) for node in local.steps]
-    passing, cuts = local.passing(), _Cuts(whole, local)
+    cuts = _Cuts(whole, local)
     found: defaultdict[Key, list[tuple[Stretch, Stretch]]] = defaultdict(list)
     for repeat in repeats(kinds, LEAST):
-        for start in _starts(repeat, passing):
+        for start in _starts(repeat, local.passing(repeat)):
             bounds = cuts.at(start), cuts.at(start + repeat.period)
             if bounds[0] is None or bounds[1] is None or bounds[0] >= bounds[1]:
                 continue
@@ -205,12 +211,18 @@ def _kinds(whole: _Side, local: _Side) -> list[list[tuple[Stretch, Stretch]]]:
 
 
 def _starts(repeat: Repeat, passing: Sequence[int]) -> range:
-    """Where its periods start, cut where the fewest values pass."""
-    length, period = repeat.stop - repeat.start, repeat.period
-    spare = length - repeat.count * period
-    shift = min(range(spare + 1), key=lambda i: (sum(passing[repeat.start + i : repeat.stop : period]), i))
-    start = repeat.start + shift
-    return range(start, start + repeat.count * period, period)
+    """Where its periods start, cut where the fewest values pass to the next of their kind: what a layer keeps
+    for the way back, or takes from the way there, passes at all cuts.
+    """
+    period, spare = repeat.period, repeat.stop - repeat.start - repeat.count * repeat.period
+    shifts = range(period if repeat.count >= MANY else spare + 1)
+
+    def passed(shift: int) -> tuple[float, int]:
+        cuts = passing[repeat.start + shift : repeat.stop : period]
+        return sum(cuts) / len(cuts), shift
+
+    start = repeat.start + min(shifts, key=passed)
+    return range(start, repeat.stop - period + 1, period)
 
 
 class _Cuts:
