@@ -53,7 +53,7 @@ OTHERS = {hlo.all_to_all.name: spmd.all_to_all, hlo.collective_permute.name: spm
 def partitioned(suite: ModuleType, program: Any) -> Graph:
     """What each device runs, as XLA partitions a program of a suite."""
     from jax._src.interpreters import mlir
-    from jax._src.lib import xla_client
+    from jaxlib import _jax
     from jaxlib.mlir import ir
 
     shutil.rmtree(DUMPED, ignore_errors=True)
@@ -62,7 +62,7 @@ def partitioned(suite: ModuleType, program: Any) -> Graph:
     module = _module(file.read_bytes())
     shutil.rmtree(DUMPED)
     with mlir.make_ir_context():
-        text = str(ir.Module.parse(xla_client._xla.mlir.hlo_to_stablehlo(module)))
+        text = str(ir.Module.parse(_jax.mlir.hlo_to_stablehlo(module)))
     return snapshot(read(text.replace(COPY, SAME), Options(language="mlir"))).graph
 
 

@@ -15,6 +15,7 @@ from collections.abc import Collection
 
 from xdsl.rewriter import InsertPoint, Rewriter
 
+from shardc.analysis.usage import has_effect
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, walk
 from shardc.ops import Trait, has
@@ -56,5 +57,8 @@ def let_wait(snap: Snapshot, region: Region, collectives: Collection[int]) -> bo
 
 
 def _can_wait(node: Node) -> bool:
-    """Whether an operation may be done later: it is small, and no other device waits for it."""
-    return not has(node.name, Trait.ALONG_AXES, Trait.REGION, Trait.PRODUCT, Trait.TERMINATOR, Trait.CALL)
+    """Whether an operation may be done later: it is small, and neither another device nor anybody outside
+    waits for it.
+    """
+    heavy = (Trait.ALONG_AXES, Trait.REGION, Trait.PRODUCT, Trait.TERMINATOR, Trait.CALL)
+    return not has(node.name, *heavy, Trait.EFFECT) and not has_effect(node)

@@ -40,7 +40,7 @@ def test_bounds_follow_from_the_graph(body: str, of_i: int | None, of_j: int | N
     assert index_bounds(graph)[1:3] == [of_i, of_j]
     drawn = arguments(graph, None)[1:3]
     for array, bound in zip(drawn, (of_i, of_j), strict=True):
-        assert 0 <= np.min(array) and np.max(array) < (bound or 8)
+        assert 0 <= int(np.min(array)) and int(np.max(array)) < (bound or 8)
 
 
 def test_each_part_of_an_index_has_its_own_dimension() -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardc.dialects.build import IRBuilder
+from shardc.dialects.build import IRBuilder, Value
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.wellformed import verify
 from shardc.graph import TensorType
@@ -28,7 +29,7 @@ def test_the_same_results(steps: list[tuple[bool, int, int]], starts: set[int]) 
     """Products, which do not wait, and sums of any two earlier values; some of them begin what waits."""
     builder = IRBuilder()
     with builder.func("main", [F32]) as (x,):
-        values = [x]
+        values: list[Value] = [x]
         for product, left, right in steps:
             a, b = values[left % len(values)], values[right % len(values)]
             if product:
@@ -43,3 +44,22 @@ def test_the_same_results(steps: list[tuple[bool, int, int]], starts: set[int]) 
     verify(builder.module)
     for had, want in zip(run(snapshot(builder.module).graph, [X]), wanted, strict=True):
         np.testing.assert_array_equal(had, want)
+
+
+@pytest.mark.parametrize("seen", [False, True])
+def test_what_somebody_sees_does_not_wait(seen: bool) -> None:
+    """A call of the host stays where it is, one without effect comes after the product."""
+    builder = IRBuilder()
+    effect = {"has_side_effect": True} if seen else {}
+    with builder.func("main", [F32]) as (x,):
+        first = builder.one(hlo.add.name, x, x)
+        called = builder.one(
+            hlo.custom_call.name, first, result=F32, call_target_name="host", api_version=1, **effect
+        )
+        product = builder.one(hlo.dot_general.name, x, x, dot_dimension_numbers=DIMS)
+        builder.ret([called, product])
+    snap = snapshot(builder.module)
+    body = snap.graph.main.body
+    let_wait(snap, body, {body.nodes[0].id})
+    names = [node.name for node in snapshot(builder.module).graph.main.body.nodes]
+    assert (names.index(hlo.custom_call.name) < names.index(hlo.dot_general.name)) is seen
