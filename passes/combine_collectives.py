@@ -31,6 +31,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
@@ -62,8 +63,8 @@ class CombineCollectives(GraphPass):
 
     def rewrite(self, shared: SharedGraph) -> bool:
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
-        changed = _waited(shared.snapshot())
-        if changed:
+        changed, waited = False, _waited(shared.snapshot())
+        if waited:
             shared.drop()
         snap, builder = shared.snapshot(), IRBuilder(shared.module)
         with collecting():
@@ -74,7 +75,16 @@ class CombineCollectives(GraphPass):
                     types = found[node.id]
                     joint = Joint(types.parts.mesh, machine, self.bytes)
                     for region in _regions(node.regions[0]):
-                        changed |= _Block(snap, builder, types, joint, region).combine()
+                        block = _block(snap, region)
+                        if _Block(snap, builder, types, joint, region).combine():
+                            changed = True
+                            waited.pop(block, None)
+        for block, order in waited.items():  # where nothing combined, so that equal layers stay equal
+            for op in order:
+                op.detach()
+            block.add_ops(order)
+        if waited:
+            shared.drop()
         return changed
 
 
@@ -86,14 +96,24 @@ def _regions(body: Region) -> Iterator[Region]:
             yield from node.regions
 
 
-def _waited(snap: Snapshot) -> bool:
-    """Let what uses results wait, where there are several collectives; whether anything was moved."""
-    changed = False
+def _waited(snap: Snapshot) -> dict[Block, list[Operation]]:
+    """Let what uses results wait, where there are several collectives: blocks, and what order they had."""
+    orders: dict[Block, list[Operation]] = {}
     for function in snap.graph.functions.values():
         for region in _regions(function.body):
             found = {node.id for node in region.nodes if node.name in NAMES and REASON in node.attrs}
-            changed |= len(found) > 1 and let_wait(snap, region, found)
-    return changed
+            if len(found) > 1:
+                block = _block(snap, region)
+                order = list(block.ops)
+                if let_wait(snap, region, found):
+                    orders[block] = order
+    return orders
+
+
+def _block(snap: Snapshot, region: Region) -> Block:
+    block = snap.ops[region.nodes[0].id].parent
+    assert block is not None
+    return block
 
 
 class _Block:

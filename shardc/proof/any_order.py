@@ -8,7 +8,7 @@ where they are. So decisions are functions of what is decided on, like any other
 
 The greater of two is neither of them, but what an associative and commutative operation makes of both; so a
 maximum depends on all that it is taken of. Beside other elements it is where the greater one is: that is how
-argmax is found.
+argmax is found. A literal counts once however often it is joined, as where every device begins with it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ from shardc.proof.thresholds import FAR, Interval
 from shardc.proof.values import Floats, Order, is_literal, make, order, special
 from shardc.semantics.arrays import Array
 
+_Numbers = NDArray[np.float32]
+
 _NONE = ((-2.0, 2.0),)
+_UPPER = np.uint64(0xFFFF_FFFF_0000_0000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,13 +51,32 @@ class AnyOrder(Order):
         place = np.where(opposite < residue, -place, place)
         known = is_literal(array)
         if beside is not None:
-            known = known | (array["other"].view(np.uint64) == self._mark(residue)) & ~is_literal(beside)
+            known = known | (self._is_joined(array, 1) | self._is_joined(array, -1)) & ~is_literal(beside)
         place = np.where(known, array["shadow"], place)
         return place, np.full(place.shape, -1.0)
 
-    def _mark(self, residue: Residues) -> Residues:
-        """What stands beside the place of something joined, which only what moves it keeps."""
-        return field.hashed(self.key + 1, [residue])
+    def _mark(self, residue: Residues, wanted: int) -> Residues:
+        """The upper half of what stands beside the place of something joined; only what moves it keeps it."""
+        return field.hashed(self.key + 4 + wanted, [residue]) & _UPPER
+
+    def _is_joined(self, array: Array, wanted: int) -> NDArray[np.bool_]:
+        return (array["other"].view(np.uint64) & _UPPER) == self._mark(array["residue"], wanted)
+
+    def _numbers(self, array: Array, wanted: int) -> _Numbers:
+        """The literals, and the greatest literal that something is joined of, or NaN; of the opposites where
+        the lesser is wanted.
+        """
+        inside = (array["other"].view(np.uint64) & ~_UPPER).astype(np.uint32).view(np.float32)
+        inside = np.where(self._is_joined(array, wanted), inside, np.float32(np.nan))
+        return np.where(is_literal(array), wanted * array["shadow"], inside).astype(np.float32)
+
+    def _factors(self, numbers: _Numbers) -> tuple[Residues, Residues]:
+        """The factors of literals, and their inverses; 1 where there is none."""
+        found, places = np.unique(numbers, return_inverse=True)
+        factors = field.hashed(self.key + 1, [found.view(np.uint32).astype(np.uint64)])
+        factors = np.where(np.isnan(found), np.uint64(1), factors)
+        places = places.reshape(numbers.shape)
+        return factors[places], field.inverse(factors)[places]
 
     def equal(self, left: Array, right: Array) -> NDArray[np.bool_]:
         return order(left, right) == 0
@@ -73,13 +95,23 @@ class AnyOrder(Order):
         return real if plain.all() else np.where(plain, real, self._joined(a, b, wanted))
 
     def _joined(self, left: Array, right: Array, wanted: int) -> Array:
-        """(a + c) (b + c) - c; the lesser is what is opposite to the greater of opposites."""
-        one, two = (np.where(special(x), np.uint64(0), x["residue"]) for x in (left, right))
-        if wanted < 0:
-            one, two = field.negate(one), field.negate(two)
+        """(a + c) (b + c) - c, where literals have factors of their own, of which the greatest is one; the
+        lesser is what is opposite to the greater of opposites.
+        """
         key = field.hashed(self.key, [np.zeros((), np.uint64)])
-        both = field.subtract(field.multiply(field.add(one, key), field.add(two, key)), key)
+        product, numbers = np.ones(left.shape, np.uint64), list[_Numbers]()
+        for each in (left, right):
+            residue = np.where(special(each), np.uint64(0), each["residue"])
+            residue = field.negate(residue) if wanted < 0 else residue
+            number = self._numbers(each, wanted)
+            own = np.where(is_literal(each), self._factors(number)[0], field.add(residue, key))
+            product = field.multiply(product, own)
+            numbers.append(number)
+        twice = np.minimum(*numbers)  # NaN but where both have one
+        product = field.multiply(product, self._factors(twice)[1])
+        both = field.subtract(product, key)
         residue = field.negate(both) if wanted < 0 else both
         further = np.maximum if wanted > 0 else np.minimum
         place = further(self.places(left, right)[0], self.places(right, left)[0])
-        return make(residue, place, self._mark(residue).view(np.float64))
+        greatest = np.fmax(*numbers).view(np.uint32).astype(np.uint64)
+        return make(residue, place, (self._mark(residue, wanted) | greatest).view(np.float64))

@@ -12,7 +12,13 @@ TESTS = Path(__file__).parents[1]
 FILES = sorted(path for path in TESTS.rglob("*.py") if path != TESTS / "tolerance.py")
 CLOSE = {"allclose", "isclose", "assert_allclose", "assert_almost_equal", "assert_array_almost_equal"}
 OPTIONS = {"rtol", "atol", "decimal", "tolerance"}
-ABOUT = ("unit/report", "unit/planning", "unit/launch", "property/test_reshard_optimal.py")
+ABOUT = (
+    "unit/report",
+    "unit/planning",
+    "unit/launch",
+    "property/test_reshard_optimal.py",
+    "property/test_stages.py",
+)
 """Models of time and bytes: figures out of papers, as precise as those print them."""
 
 

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from shardc.backend.mpi.program import PRELUDE, carried_with
+from shardc.backend.mpi.program import KEYS, PRELUDE, carried_with
 from shardc.backend.mpi.target import TARGET
 from shardc.backend.python.carried import defined
 from shardc.graph import Graph, TensorType, walk
@@ -27,8 +27,8 @@ from shardc.runtime.mesh import Mesh, P, names_of
 _TABLES = ("AXES", "GROUPS", "DEVICES", "PARAMS", "RESULTS")
 _IMPORTS = {
     "import numpy as np", "import base64", "import ml_dtypes", "import functools", "import sys",
-    "import traceback", "from mpi4py import MPI", "from types import SimpleNamespace",
-    IMPORT,
+    "import traceback", "import ast", "import re", "from mpi4py import MPI",
+    "from types import SimpleNamespace", IMPORT,
 }  # fmt: skip
 _TALK, _KERNELS = "\n# How devices talk.\n", "\n# Array functions that NumPy has not.\n"
 _START = '\nif __name__ == "__main__":\n'
@@ -51,7 +51,7 @@ def read_back(text: str, whole: Graph) -> Graph:
         def run_on_whole(*arguments: Any) -> Any:
             return _emulated(recorder, whole, tables, namespace["device_main"])(*arguments)
 
-        return {"run_on_whole": run_on_whole, **records}
+        return {"run_on_whole": run_on_whole, "check_keys": _trusted, **records}
 
     if tables["AXES"]:
         _check_arguments(tables, inside)
@@ -60,18 +60,23 @@ def read_back(text: str, whole: Graph) -> Graph:
     return graph
 
 
+def _trusted(*_: Any) -> None:
+    """What every text carries that checks what is given."""
+
+
 def _own(text: str) -> tuple[list[ast.FunctionDef], Names, Names]:
     """The functions, the tables and the records of the program itself. Raises Beyond where there is more."""
     place = next((text.index(mark) for mark in (_TALK, _KERNELS, _START) if mark in text), len(text))
     body, rest = text[:place], text[place:]
     kernels, imports = carried_with(body)
-    for carried in (_TALK + PRELUDE if rest.startswith(_TALK) else "", kernels):
+    talk = f"{PRELUDE}\n\n{KEYS}" if "\ndef check_keys(" in rest else PRELUDE
+    for carried in (_TALK + talk if rest.startswith(_TALK) else "", kernels):
         rest = _without(rest, carried)
     functions: dict[str, ast.FunctionDef] = {}
     tables: Names = {}
     statements = ast.parse(body).body
     for node in statements:
-        if isinstance(node, ast.FunctionDef) and node.name not in (*functions, *defined(PRELUDE)):
+        if isinstance(node, ast.FunctionDef) and node.name not in (*functions, *defined(PRELUDE + KEYS)):
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and _name(node) in _TABLES and _name(node) not in tables:
             tables[_name(node)] = _value(node.value)
