@@ -34,7 +34,7 @@ def end_with(parent: int) -> None:
         os._exit(1)
 
 
-_KILL_LATER = 'read -r word || kill -s KILL -- "$@"'
+KILL_LATER = 'read -r word || kill -s KILL -- "$@"'
 """A shell's: unless it is told a word, it kills when its input ends."""
 
 
@@ -42,7 +42,7 @@ _KILL_LATER = 'read -r word || kill -s KILL -- "$@"'
 def killed_with_this(groups: Sequence[int]) -> Generator[None]:
     """Process groups are killed if this process ends before this is done."""
     killer = subprocess.Popen(
-        ["/bin/sh", "-c", _KILL_LATER, "sh", *(f"-{group}" for group in groups)],
+        ["/bin/sh", "-c", KILL_LATER, "sh", *(f"-{group}" for group in groups)],
         stdin=subprocess.PIPE,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
