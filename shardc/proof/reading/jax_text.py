@@ -119,7 +119,8 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
         for name in called_often(functions.body):
             namespace[name] = _traced_once(namespace[name])
         traced = jax.jit(namespace["main"], keep_unused=True).trace(*arguments)
-        return str(traced.lower(lowering_platforms=("cpu",)).as_text(debug_info=True))
+        lowered = traced.lower(lowering_platforms=("cpu",), _private_parameters=_whole_operations(jax))
+        return str(lowered.as_text(debug_info=True))
     except Beyond:
         raise
     except NameError as error:
@@ -128,6 +129,19 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
         raise Refused(_first_line(error)) from error
     except Exception as error:
         raise Refused(_first_line(error)) from error
+
+
+def _whole_operations(jax: Any) -> Any:
+    """Lowering in which abs of complex numbers is one operation, which the newest JAX writes as many with
+    decisions: how it keeps sums of squares from overflowing.
+    """
+    stablehlo: Any = import_module("jaxlib.mlir.dialects.stablehlo")
+
+    def absolute(_: Any, operand: Any) -> list[Any]:
+        return [stablehlo.abs(operand)]
+
+    parameters: Any = import_module("jax.interpreters.mlir").LoweringParameters
+    return parameters(override_lowering_rules=((jax.lax.abs_p, absolute),))
 
 
 def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
