@@ -31,6 +31,7 @@ from shardc.launch.program import (
     load_program,
     placed,
     results_of,
+    saying,
 )
 from shardc.runtime import Mesh
 
@@ -134,9 +135,9 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     numbers = {device: i for i, device in enumerate(devices)}
     own = [number for device, number in numbers.items() if device.process_index == jax.process_index()]
     blocks: Blocks = {}
-    group.agree(
-        lambda: blocks.update(inputs_of(given.inputs, params, own))
-    )  # nobody leaves the others waiting
+    say = saying(jax.process_index())
+    # nobody leaves the others waiting
+    group.agree(lambda: blocks.update(inputs_of(given.inputs, params, own, say)))
     local = {name: joined(held, params[name]) for name, held in blocks.items()}
     made = module.main_local(*arguments_of(local))
     found = results_of(jax.block_until_ready(made), results)  # nothing is said before they are there

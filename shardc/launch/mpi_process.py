@@ -24,6 +24,7 @@ from shardc.launch.program import (
     load_program,
     placed,
     results_of,
+    saying,
 )
 from shardc.launch.rank import report
 from shardc.runtime import Mesh
@@ -84,7 +85,7 @@ def _run(module: ModuleType, world: Any, given: argparse.Namespace) -> None:
     params, results = placed(module.PARAMS, mesh), placed(module.RESULTS, mesh)
     group = Group(world.rank, world.size, world.allgather)
     blocks: Blocks = {}
-    group.agree(lambda: blocks.update(inputs_of(given.inputs, params, [world.rank])))
+    group.agree(lambda: blocks.update(inputs_of(given.inputs, params, [world.rank], saying(world.rank))))
     local = {name: held[world.rank] for name, held in blocks.items()}
     found = results_of(module.main_local(*arguments_of(local)), results)
     if given.outputs:

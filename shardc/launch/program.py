@@ -6,7 +6,7 @@ import ast
 import importlib.util
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -27,6 +27,10 @@ _KEY = re.compile(r'\["(?:[^"\\]|\\.)*"\]')
 _FIRST = re.compile(rf"\.?\w+|{_KEY.pattern}")
 """What the names of arrays in trees consist of: layer, .up, .0 and ["up"]."""
 _SHORT = {dtype: name for name, (_, dtype) in DTYPES.items()}
+
+
+NAMED = 4
+"""Arrays that a warning names."""
 
 
 def has_main_local(path: str) -> bool:
@@ -62,22 +66,37 @@ def placed(table: Mapping[str, Any], mesh: Mesh | None) -> dict[str, Placed]:
     return found
 
 
-def inputs_of(path: str | None, layouts: Mapping[str, Placed], devices: Iterable[int]) -> Blocks:
+def inputs_of(
+    path: str | None,
+    layouts: Mapping[str, Placed],
+    devices: Iterable[int],
+    say: Callable[[str], object] = lambda text: None,
+) -> Blocks:
     """The blocks of some devices, from files or, without a path, random ones, the same in every run.
 
-    What is layer.up here may be layer_up in a file, and what is layer["up"] either.
+    What is layer.up here may be layer_up in a file, and what is layer["up"] either. `say` is told which
+    arrays of the files are none of the program's.
     """
     if path is not None:
         checkpoint = open_checkpoint(path)
         stored = {
             name: next((n for n in _names_in_files(name) if n in checkpoint.arrays), name) for name in layouts
         }
+        if left := sorted(checkpoint.arrays.keys() - stored.values()):
+            names = ", ".join(left[:NAMED]) + (", …" if len(left) > NAMED else "")
+            many = "an array" if len(left) == 1 else f"{len(left)} arrays"
+            say(f"warning: {path} has {many} that the program does not take: {names}")
         blocks = load(checkpoint, {stored[name]: layout for name, layout in layouts.items()}, devices)
         return {name: blocks[stored[name]] for name in layouts}
     return {
         name: {device: _random(number, layout, device) for device in devices}
         for number, (name, layout) in enumerate(layouts.items())
     }
+
+
+def saying(rank: int) -> Callable[[str], object]:
+    """Where a process says what all of them could say: the first on stderr, the others nowhere."""
+    return lambda text: None if rank else print(text, file=sys.stderr, flush=True)
 
 
 def _random(number: int, layout: Placed, device: int) -> np.ndarray[Any, Any]:
