@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property
 from threading import Event, RLock
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from shardc.diagnostics import Diagnostic, Location, ShardcError
 from shardc.editor.checking import Checked, checked, import_of
@@ -15,6 +15,8 @@ from shardc.editor.mending import Mended, mended
 from shardc.editor.text import Text
 from shardc.explain.why import Explainer
 from shardc.frontend.text.files import SourceFile, load_imports, opened
+
+T = TypeVar("T")
 
 _READING, _COMPILING = RLock(), RLock()
 """One thread at a time reads, and one compiles."""
@@ -34,32 +36,42 @@ class Analysis:
         self.text, self.file, self.version = Text(source), file, version
         self.others = others
         self.stale = Event()
+        self._read: dict[str, Any] = {}
         self._compiled: Compiled | None = None
         self._explainers: dict[str | None, Explainer | None] = {}
 
-    @cached_property
+    @property
     def mended(self) -> Mended:
         """The syntax."""
-        with _READING:
-            return mended(self.text.source, self.file)
+        return self._once("mended", lambda: mended(self.text.source, self.file))
 
-    @cached_property
+    @property
     def checked(self) -> Checked:
         """What the front end says."""
-        with _READING:
-            return self._checked(None)
+        return self._once("checked", lambda: self._checked(None))
 
-    @cached_property
+    @property
     def source(self) -> SourceFile | None:
         """The file with those that it imports; None where one of them is wrong."""
+        return self._once("source", self._source)
+
+    def _once(self, what: str, read: Callable[[], T]) -> T:
+        """What is read, the first time that somebody asks. Python 3.11's cached_property has a lock of its
+        own, which a thread would hold that waits for the one that reads, and needs it.
+        """
         with _READING:
-            token = opened.set(self.others)
-            try:
-                return load_imports(self.mended.program)[-1]
-            except ShardcError:
-                return None
-            finally:
-                opened.reset(token)
+            if what not in self._read:
+                self._read[what] = read()
+            return self._read[what]
+
+    def _source(self) -> SourceFile | None:
+        token = opened.set(self.others)
+        try:
+            return load_imports(self.mended.program)[-1]
+        except ShardcError:
+            return None
+        finally:
+            opened.reset(token)
 
     @cached_property
     def statements(self) -> list[Statement]:

@@ -188,7 +188,8 @@ def test_processes_end_with_who_started_them(tmp_path: Path, number: signal.Sign
     long = SLEEP.replace("60", "3600")
     two = f"import subprocess, sys; subprocess.Popen([sys.executable, '-c', {long!r}, sys.argv[1]])\n{long}"
     code = (
-        "import sys; from shardc.launch.processes import Command, run\n"
+        "import signal, sys; from shardc.launch.processes import Command, run\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"  # tests in the background ignore it
         f"run([Command(str(i), '', [sys.executable, '-c', {two!r}, sys.argv[1]]) for i in range(3)])"
     )
     starter = subprocess.Popen([sys.executable, "-c", code, f"{tmp_path}/"], stderr=subprocess.DEVNULL)
