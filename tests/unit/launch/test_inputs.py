@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from shardc.launch.program import inputs_of, placed, saying
@@ -9,7 +11,8 @@ from shardc.launch.program import inputs_of, placed, saying
 
 def test_what_the_program_does_not_take_is_named(tmp_path, capsys):
     path = str(tmp_path / "in.npz")
-    np.savez(path, x=np.ones((4, 2), np.float32), **{name: np.zeros(3, np.float32) for name in "fedcba"})
+    others: dict[str, Any] = {name: np.zeros(3, np.float32) for name in "fedcba"}
+    np.savez(path, x=np.ones((4, 2), np.float32), **others)
     layouts = placed({"x": ((4, 2), np.float32, ())}, None)
     for rank in range(3):
         (block,) = inputs_of(path, layouts, [0], saying(rank))["x"].values()
