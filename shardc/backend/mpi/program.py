@@ -37,6 +37,8 @@ PRELUDE = "\n\n".join(below_mark("shardc.backend.mpi", file) for file in ("prelu
 """How devices talk, and what is around the program of each."""
 KEYS = below_mark("shardc.backend.mpi", "prelude_keys.py")
 """What programs that take dicts have besides."""
+PRELUDE_OF_DICTS = f"{PRELUDE}\n\n{KEYS}"
+"""Both."""
 
 
 def emit(graph: Graph, comments: str = "brief") -> str:
@@ -46,7 +48,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
     leading = ("comm",) if program.mesh is not None else ()
     full = comments == "full"
     emission = Emission(graph, TARGET, writer, program.mesh, leading=leading, full=full)
-    for number, function in enumerate(defined(PRELUDE + KEYS)):
+    for number, function in enumerate(defined(PRELUDE_OF_DICTS)):
         emission.functions[f"prelude {number}"] = function
     records.define_classes(writer, program.interface, "np.ndarray")
     _tables(writer, program)
@@ -61,7 +63,7 @@ def emit(graph: Graph, comments: str = "brief") -> str:
         _mains(writer, program)
     body = writer.text()
     carried = _carried(body)
-    prelude = f"{PRELUDE}\n\n{KEYS}" if records.takes_dicts(program.interface) else PRELUDE
+    prelude = PRELUDE_OF_DICTS if records.takes_dicts(program.interface) else PRELUDE
     talk = "" if program.mesh is None else f"# How devices talk.\n\n\n{prelude}"
     end = Writer()
     _demonstration(end, program)

@@ -11,7 +11,7 @@ import ast
 from collections.abc import Sequence
 from typing import Any
 
-from shardc.backend.mpi.program import KEYS, PRELUDE, carried_with
+from shardc.backend.mpi.program import PRELUDE, PRELUDE_OF_DICTS, carried_with
 from shardc.backend.mpi.target import TARGET
 from shardc.backend.python.carried import defined
 from shardc.graph import Graph, TensorType, walk
@@ -69,14 +69,14 @@ def _own(text: str) -> tuple[list[ast.FunctionDef], Names, Names]:
     place = next((text.index(mark) for mark in (_TALK, _KERNELS, _START) if mark in text), len(text))
     body, rest = text[:place], text[place:]
     kernels, imports = carried_with(body)
-    talk = f"{PRELUDE}\n\n{KEYS}" if "\ndef check_keys(" in rest else PRELUDE
+    talk = PRELUDE_OF_DICTS if "\ndef check_keys(" in rest else PRELUDE
     for carried in (_TALK + talk if rest.startswith(_TALK) else "", kernels):
         rest = _without(rest, carried)
     functions: dict[str, ast.FunctionDef] = {}
     tables: Names = {}
     statements = ast.parse(body).body
     for node in statements:
-        if isinstance(node, ast.FunctionDef) and node.name not in (*functions, *defined(PRELUDE + KEYS)):
+        if isinstance(node, ast.FunctionDef) and node.name not in (*functions, *defined(PRELUDE_OF_DICTS)):
             functions[node.name] = node
         elif isinstance(node, ast.Assign) and _name(node) in _TABLES and _name(node) not in tables:
             tables[_name(node)] = _value(node.value)
