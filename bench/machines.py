@@ -27,7 +27,7 @@ from bench.page import publish
 from bench.suites import SUITES, lowered, programs
 from bench.xla_program import FLAGS, partitioned, price
 from shardc.analysis import per_device
-from shardc.compilation import by_pass
+from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -64,11 +64,12 @@ def planned(text: str, plan_for: str, machine: str) -> Planned:
     """Plan for a machine, price on another."""
     options = Options(language="mlir", machine=machine)
     plans: list[Plan] = []
-    told = dict(by_pass(options))
-    told["insert-reshards"] = {"machine": load(plan_for), "told": plans.append}
     started = time.process_time()
     with collecting():
         module = read(text, options)
+        told = dict(by_latency(module, options) if plan_for == machine else by_pass(options))
+        more = {} if plan_for == machine else {"machine": load(plan_for)}
+        told["insert-reshards"] = {**told["insert-reshards"], **more, "told": plans.append}
         run_to(make_context(), module, "local", options=told)
     took = time.process_time() - started
     program = per_device.read(snapshot(module).graph)

@@ -27,7 +27,7 @@ that takes more is not waited for.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
@@ -43,23 +43,25 @@ from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, walk
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
-from shardc.planning.machines import Joint, Machine, load, wanted_of
+from shardc.planning.machines import Combined, Joint, Machine, load, wanted_of
 from shardc.rewrite.joined_collectives import JOINED, join
 from shardc.rewrite.waiting import let_wait, operands
 
 REASON = "shardc.reason"
-NAMES = frozenset(op.name for op in JOINED)
+TITLES = {op.name: op.title or "" for op in JOINED}
+NAMES = frozenset(TITLES)
 FEW = 8  # operations that are moved for an operand to be there
 
 
 @dataclass(frozen=True)
 class CombineCollectives(GraphPass):
     """Combine collectives of up to `bytes` together, on a `machine` (a Machine or its name) where that is
-    quicker."""
+    quicker. `told` is given, of all that could be combined, how many there were and are."""
 
     name = "combine-collectives"
     bytes: int = 1 << 25
     machine: Machine | str | None = None
+    told: Callable[[Combined], None] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
         machine = load(self.machine) if isinstance(self.machine, str) else self.machine
@@ -76,7 +78,7 @@ class CombineCollectives(GraphPass):
                     joint = Joint(types.parts.mesh, machine, self.bytes)
                     for region in _regions(node.regions[0]):
                         block = _block(snap, region)
-                        if _Block(snap, builder, types, joint, region).combine():
+                        if _Block(snap, builder, types, joint, region, self.told).combine():
                             changed = True
                             waited.pop(block, None)
         for block, order in waited.items():  # where nothing combined, so that equal layers stay equal
@@ -116,13 +118,26 @@ def _block(snap: Snapshot, region: Region) -> Block:
     return block
 
 
+def _counted(node: Node, before: int, after: int) -> Combined:
+    """How many there were and are of the kind and axes of one."""
+    names = sorted({axis.name for axis in axes_of(node)})
+    return Combined(TITLES[node.name], tuple(names), before, after)
+
+
 class _Block:
     """The nodes of a region, who makes each value, where it is first used, and where nodes have moved."""
 
     def __init__(
-        self, snap: Snapshot, builder: IRBuilder, types: VaryingTypes, joint: Joint, region: Region
+        self,
+        snap: Snapshot,
+        builder: IRBuilder,
+        types: VaryingTypes,
+        joint: Joint,
+        region: Region,
+        told: Callable[[Combined], None] | None,
     ) -> None:
         self.snap, self.builder, self.types, self.joint = snap, builder, types, joint
+        self.told = told
         self.nodes = region.nodes
         self.maker = {value: node for node in region.nodes for value in node.results}
         self.order = {node.id: place for place, node in enumerate(region.nodes)}
@@ -141,6 +156,7 @@ class _Block:
         for node in sorted(found, key=lambda node: self.needed[node.results[0]]):
             alike.setdefault(self._kind(node), []).append(node)
         for waiting in alike.values():
+            first, many, after = waiting[0], len(waiting), 0
             while waiting:
                 place = self.needed[waiting[0].results[0]]
                 group, before = self._group(waiting, place)
@@ -149,6 +165,9 @@ class _Block:
                     self._hoist(before, place)
                     self._join(self.nodes[place], group)
                     changed = True
+                after += 1
+            if self.told is not None:
+                self.told(_counted(first, many, after))
         return changed
 
     def _kind(self, node: Node) -> Hashable:

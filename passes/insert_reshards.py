@@ -16,9 +16,10 @@ the shardings of arguments and results, stay. Every operation then has operands 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from itertools import takewhile
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
@@ -33,7 +34,7 @@ from shardc.layout import Sharding
 from shardc.ops import sdy
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.require_runnable import check_types
-from shardc.planning.machines import Machine
+from shardc.planning.machines import Combined, Machine
 from shardc.planning.program import Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
 
@@ -48,16 +49,25 @@ class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
     `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
-    argument is, even where that is not cheaper.
+    argument is, even where that is not cheaper. `shares` and `ring` count on collectives to be combined later
+    (report/combined.py).
     """
 
     name = "insert-reshards"
     machine: Machine | None = None
     told: Callable[[Plan], None] | None = None
     split_results: bool = False
+    shares: tuple[Combined, ...] = ()
+    ring: bool = False
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        found = _planned(shared, self.machine, self.split_results)
+        found = _planned(
+            shared,
+            machine=self.machine,
+            split_results=self.split_results,
+            shares=self.shares,
+            ring=self.ring,
+        )
         if found is None:
             return False
         snap, plan = found
@@ -69,21 +79,24 @@ class InsertReshards(GraphPass):
         return True
 
 
-def planned(op: ModuleOp, machine: Machine | None = None) -> tuple[Snapshot, Plan] | None:
-    """The plan of the main function, which is not written yet; None if nothing names a mesh."""
-    return _planned(SharedGraph(op), machine)
-
-
-def _planned(
-    shared: SharedGraph, machine: Machine | None, split_results: bool = False
+def planned(
+    op: ModuleOp, machine: Machine | None = None, counted: Mapping[str, Any] | None = None
 ) -> tuple[Snapshot, Plan] | None:
+    """The plan of the main function, which is not written yet; None if nothing names a mesh.
+
+    `counted`: the pass's `shares` or `ring`.
+    """
+    return _planned(SharedGraph(op), machine=machine, **(counted or {}))
+
+
+def _planned(shared: SharedGraph, **how: Any) -> tuple[Snapshot, Plan] | None:
     if fit_borders(shared.module):
         shared.drop()
     snap = shared.snapshot()
     if not snap.graph.meshes:
         return None
     check_types(snap.graph)
-    return snap, plan_program(snap.graph, machine=machine, split_results=split_results)
+    return snap, plan_program(snap.graph, **how)
 
 
 def _write_layouts(snap: Snapshot, plan: Plan) -> None:

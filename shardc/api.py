@@ -161,7 +161,7 @@ def explain(
     """Why the tensors of a program are split as they are: those called `name` (or made in that line), or
     without one an overview. ShardcError if the program is wrong, or no tensor has the name.
     """
-    from shardc.compilation import machine_of, placed
+    from shardc.compilation import counted_on, machine_of, placed
     from shardc.explain.program import explain_module
     from shardc.frontend.read import read
 
@@ -169,7 +169,8 @@ def explain(
     with collecting():
         module = read(text, chosen)
         placement = placed(module, chosen)
-        return explain_module(module, name, machine_of(chosen), placement and placement.text)
+        counted = counted_on(module, chosen)
+        return explain_module(module, name, machine_of(chosen), placement and placement.text, counted)
 
 
 def trace(

@@ -64,13 +64,31 @@ def _overlap(options: Options, machine: Machine | None) -> Mapping[str, Mapping[
 
 
 def by_memory(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, Any]]:
-    """The same, with what a bound on a device's memory asks for. ShardcError if nothing is within it."""
+    """The same, with what latency and a bound on a device's memory ask for. ShardcError if nothing is within
+    it."""
+    told = by_latency(module, options)
     if options.memory is None:
-        return by_pass(options)
+        return told
     from shardc.backend.numpy import peak
     from shardc.report.within import within
 
-    return within(module, options.memory, by_pass(options), machine_of(options), peak)
+    return within(module, options.memory, told, machine_of(options), peak)
+
+
+def by_latency(module: ModuleOp, options: Options) -> Mapping[str, Mapping[str, Any]]:
+    """What the options say to passes, and on a machine with latency which collectives will be combined."""
+    told, machine = by_pass(options), machine_of(options)
+    if machine is None or not machine.has_latency or "combine-collectives" not in told:
+        return told
+    from shardc.report.combined import with_shares
+
+    return with_shares(module, machine, told)
+
+
+def counted_on(module: ModuleOp, options: Options) -> Mapping[str, Any]:
+    """What plans count on to be combined later, for explain_module."""
+    told = by_latency(module, options)["insert-reshards"]
+    return {name: told[name] for name in ("shares", "ring") if name in told}
 
 
 def placed(module: ModuleOp, options: Options) -> Placement | None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.cli import driver
-from shardc.compilation import by_memory, emit, lower, machine_of, placed
+from shardc.compilation import by_memory, counted_on, emit, lower, machine_of, placed
 from shardc.dialects.text import print_module
 from shardc.frontend.read import read
 from shardc.options import Options
@@ -106,8 +106,9 @@ def explain(given: argparse.Namespace, options: Options) -> int:
 
     module = _load(given, options)
     placement = placed(module, options)
+    counted = counted_on(module, options)
     explanation = explain_module(
-        module, given.explain or None, machine_of(options), placement and placement.text
+        module, given.explain or None, machine_of(options), placement and placement.text, counted
     )
     format = given.format or "text"
     if given.output:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -24,13 +25,19 @@ from shardc.propagation.provenance import Provenance, Recorder
 
 
 def explain_module(
-    module: ModuleOp, name: str | None = None, machine: Machine | None = None, links: str | None = None
+    module: ModuleOp,
+    name: str | None = None,
+    machine: Machine | None = None,
+    links: str | None = None,
+    counted: Mapping[str, Any] | None = None,
 ) -> Explanation:
     """Propagate with a recorder, then plan for a machine, and explain the values of a name, or the program.
 
-    `links` says which axes were put on which links. ShardcError if no value has that name.
+    `links` says which axes were put on which links, `counted` what the plan counts on to be combined
+    (passes/insert_reshards.py).
+    ShardcError if no value has that name.
     """
-    explainer, found = explainer_of(module, machine)
+    explainer, found = explainer_of(module, machine, counted)
     if name is None:
         return replace(explainer.overview(), plan=_report(found[1]) if found else None, links=links)
     reports = explainer.named(name)
@@ -42,7 +49,7 @@ def explain_module(
 
 
 def explainer_of(
-    module: ModuleOp, machine: Machine | None = None
+    module: ModuleOp, machine: Machine | None = None, counted: Mapping[str, Any] | None = None
 ) -> tuple[Explainer, tuple[Snapshot, Plan] | None]:
     """Propagate with a recorder, then plan: what answers questions, and the plan, if there is one."""
     context = make_context()
@@ -54,18 +61,20 @@ def explainer_of(
     read_custom_rules(snap)
     recorder = Recorder()
     result = propagate(snap.graph, Options(moved_constants=True), on_change=recorder)
-    found = _planned(snap, machine)
+    found = _planned(snap, machine, counted)
     provenance = Provenance(result, recorder)
     return Explainer(snap.graph, provenance, _layouts(snap, found) if found else {}), found
 
 
-def _planned(snap: Snapshot, machine: Machine | None) -> tuple[Snapshot, Plan] | None:
+def _planned(
+    snap: Snapshot, machine: Machine | None, counted: Mapping[str, Any] | None
+) -> tuple[Snapshot, Plan] | None:
     """What the planner makes of the program; None if it cannot be planned, or need not."""
     try:
         with collecting():
             for name in _until_plan():
                 PASSES[name]()().apply(make_context(), snap.module)
-            return planned(snap.module, machine)
+            return planned(snap.module, machine, counted)
     except ShardcError:
         return None
 
@@ -99,6 +108,13 @@ def _report(plan: Plan) -> PlanReport:
 def _left(plan: Plan) -> Iterator[str]:
     """What is said of results that the planner leaves split."""
     less, time = plan.less_divided(), plan.time
+    if plan.ring:
+        yield "planned for one ring without latency: with its collectives combined, that is the quickest"
+    for share in plan.shares:
+        yield (
+            f"{share.title}s over {' and '.join(share.axes)} are combined: of the latency of each "
+            f"{share.part:.0%} is counted"
+        )
     if plan.refused is not None:
         ticks, collectives = plan.refused
         least = f"{ticks} bytes" if time is None else seconds_text(time.work_fs + ticks)

@@ -71,6 +71,22 @@ class Machine:
         latencies = [each.latency for link in self.links for each in (link, *link.each)]
         return any(latency > 0 for latency in latencies)
 
+    @property
+    def without_latency(self) -> Machine:
+        """The same, but a collective takes no longer than its bytes."""
+        links = (
+            replace(link, latency=0.0, each=tuple(replace(own, latency=0.0) for own in link.each))
+            for link in self.links
+        )
+        return replace(self, links=tuple(links))
+
+    @property
+    def as_ring(self) -> Machine:
+        """The same devices on one ring of the outermost link, without latency: plans for it have few
+        collectives."""
+        outermost = replace(self.links[-1], kind="ring", latency=0.0, devices=None, wraparound=None, each=())
+        return replace(self, links=(outermost,), axes={})
+
     def work(self, operations: float, rate: str, bytes: float) -> float:
         """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`.
 

@@ -12,11 +12,11 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
-from shardc.planning.machines import Machine, load
+from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.gap import proof
 from shardc.planning.program.improve import improve
@@ -58,9 +58,11 @@ class PlannedCopy:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The choices made for one function. `problem` is the solved planning problem behind it."""
+    """The choices made for one function. `problem` is the planning problem behind it; with `ring` it was
+    solved for one ring without latency, and is priced for the machine."""
 
     problem: Problem
+    ring: bool = False
 
     @property
     def graph(self) -> Graph:
@@ -86,6 +88,11 @@ class Plan:
         """Ticks and collectives of the cheapest plan found, if that has too many collectives for its gain."""
         other, own = self.problem.refused, self.problem.total()
         return other[:2] if other is not None and other[0] < own[0] else None
+
+    @property
+    def shares(self) -> tuple[Combined, ...]:
+        """Which collectives were counted on to be combined."""
+        return self.problem.rates.combined
 
     def less_divided(self) -> LessDivided | None:
         """The work that annotations divide and the plan does not; None if there is none."""
@@ -149,16 +156,24 @@ def plan_program(
     mesh: Mesh | None = None,
     machine: Machine | None = None,
     split_results: bool = False,
+    shares: tuple[Combined, ...] = (),
+    ring: bool = False,
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
-    price. ShardcError if the program uses two meshes.
+    price. `shares` say which collectives are combined afterwards, and so share latency. With `ring` the
+    plan is the quickest on one ring of the outermost link, without latency. ShardcError if the program uses
+    two meshes.
     """
     mesh = mesh or mesh_of(graph)
-    problem = setup(graph, function or graph.main, Rates(machine or load(DEFAULT), mesh))
+    machine = machine or load(DEFAULT)
+    rates = Rates(machine, mesh, shares)
+    problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if ring else rates)
     if split_results:
         split_as_arguments(problem)
     improve(problem)
-    return Plan(problem)
+    if ring:
+        problem = replace(problem, rates=rates, proof=None, refused=None)
+    return Plan(problem, ring)

@@ -10,7 +10,7 @@ The shares are the same in all plans.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
@@ -21,7 +21,7 @@ from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, merge, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import Trait, find, has, spmd
-from shardc.planning.machines import Exchange, Machine, is_strided, link_of, seconds
+from shardc.planning.machines import Combined, Exchange, Machine, is_strided, link_of, seconds
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -76,10 +76,12 @@ MEGABYTE = 10**6
 
 
 class Rates:
-    """A machine and the mesh on it."""
+    """A machine and the mesh on it. `shares` say which collectives pay a part of their latency."""
 
-    def __init__(self, machine: Machine, mesh: Mesh) -> None:
+    def __init__(self, machine: Machine, mesh: Mesh, shares: tuple[Combined, ...] = ()) -> None:
         self.machine, self.mesh = machine, mesh
+        self.combined = shares
+        self.shares = {(share.title, share.axes): share.part for share in self.combined}
         (*inner, last) = machine.links
         self.free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
         self.tick = last.bandwidth if self.free else FEMTO
@@ -171,7 +173,7 @@ class Rates:
             )
 
         none, some = ticks(0, 0), ticks(bytes, held)
-        return none + START - 1, (some - (0 if self.torus else none)) / bytes
+        return self._share(op, over) * none + START - 1, (some - (0 if self.torus else none)) / bytes
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
@@ -198,8 +200,16 @@ class Rates:
             pairs = ((0, group // 2),) if op == "permute" else ()
             sent = Exchange(op, over, group, bytes, held, pairs, strided)
             link = link_of(self.machine, self.mesh, over)
-            self._times[key] = round(self.tick * seconds(self.machine, link, self.mesh, sent))
+            took, share = seconds(self.machine, link, self.mesh, sent), self._share(op, over)
+            if share < 1:
+                machine = self.machine.without_latency
+                bare = seconds(machine, link_of(machine, self.mesh, over), self.mesh, sent)
+                took = share * took + (1 - share) * bare
+            self._times[key] = round(self.tick * took)
         return self._times[key]
+
+    def _share(self, op: str, over: Iterable[Axis]) -> float:
+        return self.shares.get((op, tuple(sorted({axis.name for axis in over}))), 1.0) if self.shares else 1.0
 
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
@@ -208,6 +218,7 @@ class Rates:
         ways = max(1, len(self.mesh.axes))
         rates = [link.best[0] * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
         latency = min(0.0 if link.kind == "torus" else link.best[1] for link in self.machine.links)
+        latency *= min(self.shares.values(), default=1.0)
         return self.byte or self.tick / max(rates), self.tick * latency + START
 
 

@@ -35,14 +35,14 @@ def numbered(tmp_path, order: tuple[str, ...]) -> int:
     whole = path.read_text()
     assert head in whole
     given = whole if ids == sorted(ids) else whole.replace(head, f"{head}, device_ids={ids}")
-    cost = shardc.cost(given, machine="h100-infiniband", tries=0)
+    cost = shardc.cost(given, machine="h100-infiniband", combine=0, tries=0)
     assert cost.time is not None
     return cost.time.total_ns
 
 
 def test_the_best_and_the_worst_of_all_orders(tmp_path) -> None:
     times = {order: numbered(tmp_path, order) for order in permutations(SIZES)}
-    cost = shardc.cost(TEXT, machine="h100-infiniband", links="best", tries=0)
+    cost = shardc.cost(TEXT, machine="h100-infiniband", links="best", combine=0, tries=0)
     found = cost.placement
     assert found is not None and cost.time is not None
     assert found.best_ns == cost.time.total_ns == times[found.best] == min(times.values())
@@ -53,7 +53,7 @@ def test_the_best_and_the_worst_of_all_orders(tmp_path) -> None:
 def test_both_reports_say_it(tmp_path, capsys) -> None:
     path = tmp_path / "prog.shard"
     path.write_text(TEXT)
-    options = [str(path), "--machine", "h100-infiniband", "--links", "best"]
+    options = [str(path), "--machine", "h100-infiniband", "--links", "best", "--combine", "0"]
     for action in (["--cost", "--tries", "0"], ["--explain"]):
         assert main([*options, *action]) == 0
         assert "times as long" in capsys.readouterr().out
@@ -69,7 +69,9 @@ def test_one_link_has_one_order() -> None:
 def test_the_program_runs_in_that_order(tmp_path) -> None:
     path = tmp_path / "prog.shard"
     path.write_text(TEXT.replace("4096", "64").replace("2048", "32"))
-    assert main([str(path), "--machine", "h100-infiniband", "--links", "best", "--run"]) == 0
+    assert (
+        main([str(path), "--machine", "h100-infiniband", "--links", "best", "--combine", "0", "--run"]) == 0
+    )
 
 
 NUMBERED = """sdy.mesh @pod = <["x"=2, "y"=2], device_ids=[0, 2, 1, 3]>
