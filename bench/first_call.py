@@ -6,7 +6,8 @@ Each call has a process of its own, on as many emulated CPU devices as the mesh 
 of NumPy until the results are there: tracing, compiling by shardc where it is, compiling by XLA, running
 once, and the imports that it causes. The process is that with its start and all imports. CPU seconds are
 those of all threads. All modules have been compiled to bytecode before, as an installed package's are;
-nothing else is kept between processes. Programs are those of the suites, every N-th with --every N.
+nothing else is kept between processes, but in the last columns: there an earlier process has compiled the
+same program, and the user's cache folder has it. Programs are those of the suites, every N-th with --every N.
 """
 
 from __future__ import annotations
@@ -22,12 +23,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from bench.page import publish
 
 ROOT = Path(__file__).parents[1]
 RESULT = ROOT / "bench/results/first_call.md"
 COMPILERS = ("shardc", "jax")
+OFF = "off"
 
 
 @dataclass(frozen=True)
@@ -38,8 +41,8 @@ class Seconds:
     process: float
 
 
-Row = tuple[Seconds, Seconds]
-"""Of shardc.jit and of jax.jit."""
+Row = tuple[Seconds, Seconds, Seconds]
+"""Of shardc.jit, of jax.jit, and of shardc.jit where an earlier process compiled the same."""
 
 
 def names(every: int) -> list[str]:
@@ -51,16 +54,21 @@ def names(every: int) -> list[str]:
 
 
 def measure(name: str) -> Row:
-    """The seconds of both for one program."""
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", "SHARDC_CACHE": "off"}
+    """The seconds of all three for one program."""
+    ours, theirs = (_measured(compiler, name, OFF) for compiler in COMPILERS)
+    with TemporaryDirectory() as folder:
+        _measured("shardc", name, folder)
+        return ours, theirs, _measured("shardc", name, folder)
+
+
+def _measured(compiler: str, name: str, cache: str) -> Seconds:
+    """The seconds of one; `cache` is what the environment says of the cache folder."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "JAX_PLATFORMS": "cpu", "SHARDC_CACHE": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    found: list[Seconds] = []
-    for compiler in COMPILERS:
-        command = [sys.executable, "-W", "ignore", "-m", "bench.first_call", "--child", compiler, name]
-        before = _of_children()
-        done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
-        found.append(Seconds(float(done.stdout.split()[-1]), _of_children() - before))
-    return found[0], found[1]
+    command = [sys.executable, "-W", "ignore", "-m", "bench.first_call", "--child", compiler, name]
+    before = _of_children()
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=True, capture_output=True, text=True)
+    return Seconds(float(done.stdout.split()[-1]), _of_children() - before)
 
 
 def _of_children() -> float:
@@ -94,21 +102,32 @@ def call(compiler: str, name: str) -> float:
 def table(rows: Mapping[str, Row]) -> Iterator[str]:
     """The rows as Markdown, and what they say together."""
     ratios = {
-        name: (ours.process / theirs.process, ours.call / theirs.call)
-        for name, (ours, theirs) in rows.items()
+        name: (*_over(ours, theirs), *_over(kept, theirs)) for name, (ours, theirs, kept) in rows.items()
     }
-    process, call = (statistics.median(both) for both in zip(*ratios.values(), strict=True))
+    process, call, again, call_again = map(statistics.median, zip(*ratios.values(), strict=True))
     most, worst = max((ratio[0], name) for name, ratio in ratios.items())
     yield (
         f"shardc.jit over jax.jit, CPU seconds: median {process:.2f} of {len(rows)} processes, "
-        f"most {most:.2f} ({worst.partition(':')[2]}); median {call:.2f} of the calls alone."
+        f"most {most:.2f} ({worst.partition(':')[2]}); median {call:.2f} of the calls alone. "
+        f"Where an earlier process compiled the same: {again:.2f}, and {call_again:.2f}."
     )
     yield ""
-    yield "| program | jax.jit: process | call | shardc.jit: process | call | ratio: process | call |"
-    yield "| --- |" + " ---: |" * 6
-    for name, (ours, theirs) in rows.items():
-        numbers = (theirs.process, theirs.call, ours.process, ours.call, *ratios[name])
+    yield (
+        "| program | jax.jit: process | call | shardc.jit: process | call | ratio: process | call "
+        "| kept: process | call | ratio: process | call |"
+    )
+    yield "| --- |" + " ---: |" * 10
+    for name, (ours, theirs, kept) in rows.items():
+        numbers = (*_both(theirs), *_both(ours), *ratios[name][:2], *_both(kept), *ratios[name][2:])
         yield f"| {name.partition(':')[2]} | {' | '.join(f'{number:.2f}' for number in numbers)} |"
+
+
+def _both(seconds: Seconds) -> tuple[float, float]:
+    return seconds.process, seconds.call
+
+
+def _over(ours: Seconds, theirs: Seconds) -> tuple[float, float]:
+    return ours.process / theirs.process, ours.call / theirs.call
 
 
 def main() -> None:

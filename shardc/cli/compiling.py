@@ -2,31 +2,22 @@
 
 A program whose work is small is proved (shardc/proof/default.py), and standard error says so.
 
-What a text was compiled to is kept in the user's cache folder. The key is everything that it depends on: the
-text and what errors call it, the options, a machine's file, and the Python files that locations name, from
-which variables have their names. A program that imports others is compiled anew. Warnings are kept with it,
-and said again.
+What a text was compiled to is kept in the user's cache folder, under all that it depends on (outcome.py).
+Warnings are kept with it, and said again.
 """
 
 from __future__ import annotations
 
 import argparse
-import hashlib
 import json
 import os
-import re
 import sys
-from dataclasses import fields
-from pathlib import Path
 
-from shardc import cache
+from shardc import cache, outcome
 from shardc.cli import driver
 from shardc.diagnostics import Location, collecting, register_source, warn
 from shardc.options import Options
 from shardc.proof import VARIABLE
-
-_IMPORT = re.compile(r"^[\ufeff\s]*(?:import|from)\b", re.MULTILINE)
-_PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
 
 
 def compile(given: argparse.Namespace, options: Options) -> int:
@@ -38,7 +29,7 @@ def compile(given: argparse.Namespace, options: Options) -> int:
 
         return actions.compile(given, options, stage, proved)
     text = driver.read_text(given.program)
-    key = None if given.no_cache else _key(text, options, stage, proved)
+    key = None if given.no_cache else outcome.key(text, options, stage, f"proved={proved}")
     made, verdict = (_known(text, options, key) if key else None) or _made(text, options, stage, key, proved)
     driver.write_text(given.output, made)
     if verdict:
@@ -72,28 +63,3 @@ def _known(text: str, options: Options, key: tuple[str, ...]) -> tuple[str, str 
     for message, file, line, column, name, hint in kept["said"]:
         warn(message, Location(file, line, column, name), hint)
     return kept["made"], kept["verdict"]
-
-
-def _key(text: str, options: Options, stage: str, proved: bool) -> tuple[str, ...] | None:
-    """What the outcome depends on; None if that are other files too, or nothing is kept."""
-    if cache.folder() is None or _IMPORT.search(text):
-        return None
-    mentioned = sorted({*_PYTHON_FILE.findall(text)})
-    if any("\\" in file for file in mentioned):
-        return None
-    machine = [options.machine] if options.machine else []
-    tables = {
-        "defines": sorted((options.defines or {}).items()),
-        "links": options.links if isinstance(options.links, str) else sorted((options.links or {}).items()),
-    }
-    said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
-    files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
-    return ("compiled", stage, f"proved={proved}", text, *said, *files)
-
-
-def _digest(file: str) -> str:
-    """Of a file's content; empty if it cannot be read."""
-    try:
-        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
-    except (OSError, ValueError):
-        return ""

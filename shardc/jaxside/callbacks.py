@@ -19,7 +19,6 @@ from shardc.backend.python.names import identifier
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
 from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax
-from shardc.ops.custom_calls import HOST_CALL
 
 Function = Callable[..., Any]
 
@@ -40,6 +39,10 @@ class HostFunctions:
 
     def _rule(self, primitive: Any, said: Callable[..., _Said]) -> Any:
         def rule(context: Any, *operands: Any, **params: Any) -> Any:
+            from shardc.ops.custom_calls import (
+                HOST_CALL,
+            )  # with all operations, which not every function asks for
+
             _check(str(primitive), params, context.traceback)
             found = said(**params)
             told: dict[str, Any] = {**found.told, "name": self._name(found), "manual": _manual_axes(context)}

@@ -11,10 +11,12 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import CodeType, FunctionType
 from typing import Any
 
 from shardc.backend.python.names import identifier
 from shardc.frontend.jax import staged
+from shardc.jaxside.held import lifted
 from shardc.jaxside.placement import placed
 from shardc.jaxside.untyped import jax, jax_core
 
@@ -28,7 +30,8 @@ def with_captured(
 
     `traced` is the function's with jax.jit's `options` for these arguments.
     """
-    consts: Sequence[Any] = traced.jaxpr.consts
+    closed = lifted(traced.jaxpr)
+    consts: Sequence[Any] = closed.consts
     where = [i for i, const in enumerate(consts) if placed(const) is not None]
     if not where:
         return traced, ()
@@ -40,7 +43,7 @@ def with_captured(
             held[i] = value
         leaves = jax.tree.leaves((values[len(where) :], named))
         given = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
-        results = jax_core().jaxpr_as_fun(jax_core().ClosedJaxpr(traced.jaxpr.jaxpr, held))(*given)
+        results = jax_core().jaxpr_as_fun(jax_core().ClosedJaxpr(closed.jaxpr, held))(*given)
         return jax.tree.unflatten(jax.tree.structure(traced.out_info), results)
 
     function_of_all.__name__ = getattr(function, "__name__", "function")
@@ -74,9 +77,13 @@ def _shifted(options: Mapping[str, Any], count: int, positional: int) -> dict[st
 
 def _names(function: Any, captured: Captured, taken: Mapping[str, Any]) -> Iterator[str]:
     """Parameters for the arrays: called as the variables that the function has them in."""
-    known: dict[int, str] = {}
+    known, sought = dict[int, str](), {id(array) for array in captured}
     for name, array in _variables(function):
-        known.setdefault(id(array), name)
+        if id(array) in sought:
+            sought.remove(id(array))
+            known[id(array)] = name
+        if not sought:
+            break
     used = set(taken)
     for array in captured:
         wish = name = known.get(id(array), "captured")
@@ -92,19 +99,34 @@ def _variables(function: Any) -> Iterator[tuple[str, Any]]:
     """The arrays in the variables around a function and around those it calls, with names by their paths."""
     pending, seen = [function], set[int]()
     while pending:
-        plain = inspect.unwrap(pending.pop(0))
+        plain: Any = inspect.unwrap(pending.pop(0))
         if isinstance(plain, functools.partial):
             pending.append(plain.func)
         elif inspect.ismethod(plain):
-            pending.append(plain.__func__)
-            yield from _leaves("", getattr(plain.__self__, "__dict__", {}))
-        elif inspect.isfunction(plain) and id(plain) not in seen:
+            pending += [plain.__func__, plain.__self__]
+        elif id(plain) in seen or inspect.isclass(plain):
+            continue
+        elif inspect.isfunction(plain):
             seen.add(id(plain))
-            found = inspect.getclosurevars(plain)
-            for variable, value in (*found.nonlocals.items(), *found.globals.items()):
+            for variable, value in (*inspect.getclosurevars(plain).nonlocals.items(), *_globals(plain)):
                 for name, leaf in _leaves(variable, value):
                     yield name, leaf
                     pending += [leaf] if callable(leaf) else []
+        else:
+            seen.add(id(plain))
+            yield from _leaves("", getattr(plain, "__dict__", {}))
+            pending += [plain.__call__] if callable(plain) and inspect.ismethod(plain.__call__) else []
+
+
+def _globals(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The global variables that a function and those defined in it may read."""
+    codes, seen = [function.__code__], set[str]()
+    for code in codes:
+        codes += [const for const in code.co_consts if isinstance(const, CodeType)]
+        for name in code.co_names:
+            if name in function.__globals__ and name not in seen:
+                seen.add(name)
+                yield name, function.__globals__[name]
 
 
 def _leaves(variable: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -17,6 +17,7 @@ from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
 from shardc.frontend.jax_equations import equations
 from shardc.graph.trees import arguments_of
+from shardc.jaxside import kept
 from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.own_main import own_main
 from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
@@ -222,7 +223,7 @@ def lowered(
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    program = changed(api.compile(text, chosen, prove=prove), captured=captured)
+    program = changed(kept.compiled(text, chosen, prove), captured=captured)
     if host.functions:
         program.module.host_functions.update(host.functions)
     return Lowered(text, program, traced.out_info, chosen, found, own_rules)

@@ -16,6 +16,7 @@ PACKAGES = {"shardc": ROOT / "shardc", "shardc.dialects": ROOT / "dialects", "sh
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("diagnostics", "cache", "collector"),
     ("options",),
+    ("outcome",),
     ("layout",),
     ("graph",),
     ("semantics", "arrays"),

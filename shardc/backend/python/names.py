@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from shardc.graph import Location
+from shardc.diagnostics import Location
 
 _BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
 _MODULES = frozenset(

@@ -1,0 +1,46 @@
+"""What the outcome of a compilation depends on: the key under which the user's cache folder keeps it.
+
+That is the text and what errors call it, the options, a machine's file, and the Python files that locations
+name, from which variables have their names. A program that imports others is compiled anew.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import fields
+from pathlib import Path
+
+from shardc import cache
+from shardc.options import Options
+
+_IMPORT = re.compile(r"^[\ufeff\s]*(?:import|from)\b", re.MULTILINE)
+_PYTHON_FILE = re.compile(r'"([^"\n]+\.py)"')
+
+
+def key(text: str, options: Options, *more: str) -> tuple[str, ...] | None:
+    """The key; None if the outcome depends on files that it does not know, or nothing is kept.
+
+    more: what else is asked of the compilation.
+    """
+    if cache.folder() is None or _IMPORT.search(text):
+        return None
+    mentioned = sorted({*_PYTHON_FILE.findall(text)})
+    if any("\\" in file for file in mentioned):
+        return None
+    machine = [options.machine] if options.machine else []
+    tables = {
+        "defines": sorted((options.defines or {}).items()),
+        "links": options.links if isinstance(options.links, str) else sorted((options.links or {}).items()),
+    }
+    said = [f"{f.name}={tables.get(f.name, getattr(options, f.name))!r}" for f in fields(options)]
+    files = [f"{file} {_digest(file)}" for file in (*machine, *mentioned)]
+    return ("compiled", *more, text, *said, *files)
+
+
+def _digest(file: str) -> str:
+    """Of a file's content; empty if it cannot be read."""
+    try:
+        return hashlib.sha256(Path(file).read_bytes()).hexdigest()
+    except (OSError, ValueError):
+        return ""
