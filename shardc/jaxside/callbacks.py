@@ -39,9 +39,8 @@ class HostFunctions:
 
     def _rule(self, primitive: Any, said: Callable[..., _Said]) -> Any:
         def rule(context: Any, *operands: Any, **params: Any) -> Any:
-            from shardc.ops.custom_calls import (
-                HOST_CALL,
-            )  # with all operations, which not every function asks for
+            # brings all operations, which functions without callbacks need not
+            from shardc.ops.custom_calls import HOST_CALL
 
             _check(str(primitive), params, context.traceback)
             found = said(**params)
