@@ -1,7 +1,8 @@
 """HiGHS through its own package, with types; it is imported only when asked.
 
 One thread: the same program is solved alike on any machine, a process may fork afterwards, and what HiGHS
-would do at once takes no processor time of others.
+would do at once takes no processor time of others. No limit in seconds: of one, presolve takes a hundredth
+for dependent equations, and on a busy machine another of equally good solutions was found for it.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from numpy.typing import NDArray
 from shardc.planning.solvers import Vector
 
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
-SECONDS = 120.0  # only against a solver that hangs
 FEASIBLE = 2  # HiGHS's kSolutionStatusFeasible
 
 Numbers = NDArray[np.int32]
@@ -94,7 +94,6 @@ _OPTIONS = {
     "output_flag": False,
     "threads": 1,
     "mip_max_nodes": NODES,
-    "time_limit": SECONDS,
     "mip_rel_gap": 0.0,
 }
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import highspy
 import numpy as np
 
+from shardc.planning.program import solver
 from shardc.planning.program.highs import Rows, minimum
 from shardc.planning.program.solver import Sums, solve
 from shardc.planning.solvers import Vector
@@ -76,3 +77,9 @@ def test_a_program_on_standard_output_is_all_there_is() -> None:
         [sys.executable, *words, "--format", "json"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert done.stdout.startswith("{")
+
+
+def test_no_time_decides_what_is_found() -> None:
+    """Of a limit in seconds presolve takes a part for a step that it leaves out when that has passed."""
+    assert not any("time" in option for option in solver._OPTIONS)
+    assert highspy.Highs().getOptionValue("time_limit")[1] == np.inf
