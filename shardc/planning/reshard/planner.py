@@ -3,7 +3,8 @@
 The search (search.py) is over layouts of numbered atoms (atoms.py), so a problem that
 differs from another in the names of axes alone is solved once. It is run to the end where that takes a second
 or two on meshes of up to three axes, and half a second beyond. Then finer pieces of axes are tried, a while
-each, for fewer bytes than are known. A plan carries what has been proved.
+each, for fewer bytes than are known: those of one pair of axes that changes places, and those of several
+together where two of them gain by themselves. A plan carries what has been proved.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
 from shardc.layout.difference import split
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.planning.reshard.cost import ReshardCost
-from shardc.planning.reshard.search import Found, Taken, search
+from shardc.planning.reshard.search import Found, Taken, least_bytes, search
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE, ReshardStep
 
@@ -68,14 +69,22 @@ def plan(
     if source.mesh != target.mesh:
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
     source, target = source.layout(), target.layout()
+    sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
-    for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
+    whole = gains = 0
+    for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
             found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.axes) <= 3 else EFFORT)
+            whole = found.way.cost.bytes if found.way else 0
+        elif atoms is not sets.every:
+            found = search(space, memory_limit, FINER_EFFORT, below=whole)
+            gains += found.way is not None
+        elif sets.joined and gains < 2:
+            found = Found(None, least_bytes(space), False)
         else:
             found = search(space, memory_limit, FINER_EFFORT, below=best.cost.bytes)
-        if found.way is not None:
+        if found.way is not None and (best is None or found.way.cost < best.cost):
             best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False)
         if best is not None:
             bound = min(best.cost.bytes, found.bound)

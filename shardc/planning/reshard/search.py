@@ -56,6 +56,11 @@ class Found:
     exact: bool
 
 
+def least_bytes(space: Space) -> int:
+    """Bytes that no way from start to goal has fewer of, whatever pieces of axes it moves."""
+    return Estimate(space).left(SearchState(space.start)).bytes
+
+
 @lru_cache(maxsize=65536)
 def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
     """The cheapest way from start to goal with no more than `limit` bytes at once.
@@ -64,6 +69,8 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest. With
     `below`, only ways of fewer bytes than that are looked at.
     """
+    if below is not None and least_bytes(space) >= below:
+        return Found(None, below, not haste)
     frontier = _Frontier(space, limit, haste, below)
     if below is None:
         frontier.relax_all(_recipe(space))
