@@ -12,12 +12,9 @@ from itertools import accumulate, product
 from math import gcd, prod
 from operator import mul
 from typing import NamedTuple
-from typing import NamedTuple
 
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import pieces, split
-
-Atoms = tuple[Axis, ...]
 
 Atoms = tuple[Axis, ...]
 
@@ -25,8 +22,8 @@ MOST = 4  # with more atoms than this, axes that neither sharding names stay out
 
 
 class AtomSets(NamedTuple):
-    """The sets of atoms worth a search: `some`, which are pieces as the shardings cut them, and these with the
-    cuts of one pair that changes places, of each such pair; then pieces with `every` cut.
+    """The sets of atoms worth a search: `some`, which are pieces as the shardings cut them, and these with
+    the cuts of one pair that changes places, of each such pair; then pieces with `every` cut.
 
     `joined`: these cuts are those of several pairs together and no more.
     """

@@ -27,6 +27,8 @@ WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
 FINER_EFFORT = (
     3_000  # the same where pieces are finer, and only ways of fewer bytes than is known are looked at
 )
+FEW = 4  # pieces; with more, cuts must save more than this part of the bytes: else they are not worth it
+WORTH_CUTTING = 64
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
@@ -78,12 +80,13 @@ def plan(
             found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.axes) <= 3 else EFFORT)
             whole = found.way.cost.bytes if found.way else 0
         elif atoms is not sets.every:
-            found = search(space, memory_limit, FINER_EFFORT, below=whole)
+            found = search(space, memory_limit, FINER_EFFORT, below=_less_than(whole, atoms))
             gains += found.way is not None
         elif sets.joined and gains < 2:
             found = Found(None, least_bytes(space), False)
         else:
-            found = search(space, memory_limit, FINER_EFFORT, below=best.cost.bytes)
+            below = _less_than(best.cost.bytes, atoms)
+            found = search(space, memory_limit, FINER_EFFORT, below=below)
         if found.way is not None and (best is None or found.way.cost < best.cost):
             best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False)
         if best is not None:
@@ -127,6 +130,11 @@ def least_memory(
             peak = plan(type, source, target, peak - 1, manual=manual).cost.peak
         except TooLittleMemory:
             return peak
+
+
+def _less_than(bytes: int, atoms: Sequence[Axis]) -> int:
+    """The bytes that a way over finer pieces of axes must stay below, to replace one that sends so many."""
+    return bytes if len(atoms) <= FEW else bytes - bytes // WORTH_CUTTING
 
 
 def _bounded(space: Space, limit: int | None, effort: int) -> Found:

@@ -18,9 +18,9 @@ from shardc.planning.reshard.moves import (
     SearchState,
     all_gathers,
     all_reduces,
-    moves,
     replicated_to_unreduced,
 )
+from shardc.planning.reshard.next_moves import next_moves
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE
 
@@ -74,7 +74,7 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     frontier = _Frontier(space, limit, haste, below)
     if below is None:
         frontier.relax_all(_recipe(space))
-    goal, tried = SearchState(space.goal), 0
+    goal, tried, moves = SearchState(space.goal), 0, next_moves(space)
     while frontier.heap:
         guess, _, state = heappop(frontier.heap)
         if guess > frontier.guess(state):
@@ -82,7 +82,7 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
         done = state == goal or guess >= frontier.best.get(goal, (guess[0] + 1, 0, 0, 0))
         if done or tried > effort:
             break
-        for move in moves(space, state):
+        for move in moves(state):
             frontier.relax(state, move)
             tried += 1
     else:
