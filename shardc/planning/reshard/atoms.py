@@ -11,11 +11,26 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, product
 from math import gcd, prod
 from operator import mul
+from typing import NamedTuple
 
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import pieces, split
 
+Atoms = tuple[Axis, ...]
+
 MOST = 4  # with more atoms than this, axes that neither sharding names stay out beyond three axes
+
+
+class AtomSets(NamedTuple):
+    """The sets of atoms worth a search: `some`, which are pieces as the shardings cut them, and these with
+    the cuts of one pair that changes places, of each such pair; then pieces with `every` cut.
+
+    `joined`: these cuts are those of several pairs together and no more.
+    """
+
+    some: tuple[Atoms, ...]
+    every: Atoms
+    joined: bool
 
 
 def atoms_of(
@@ -24,9 +39,8 @@ def atoms_of(
     shape: Sequence[int],
     idle: bool = True,
     manual: frozenset[str] = frozenset(),
-) -> tuple[tuple[Axis, ...], ...]:
-    """The sets of atoms worth a search, coarse ones first: pieces as the shardings cut them, those with the
-    cuts of one pair that changes places, and those with all.
+) -> AtomSets:
+    """The sets of atoms for a change of layout of a tensor of that shape.
 
     A set has the axes that the shardings name, in mesh order, then if `idle` those that they don't: devices
     that hold copies can share the work, but along `manual` axes they hold different things. LayoutError if
@@ -39,9 +53,11 @@ def atoms_of(
     spare = [mesh.axis(name) for name, size in mesh.axes if size > 1 and name not in taken]
     if not idle or (len(mesh.axes) > 3 and len(coarse) + len(spare) > MOST):
         spare = []
-    fine = cut_to_fit(coarse, shape, source, target)
-    sets = dict.fromkeys((*atoms, *spare) for atoms in (coarse, *_cut_once(coarse, source, target), fine))
-    return tuple(sets)
+    coarser = dict.fromkeys((*atoms, *spare) for atoms in (coarse, *_cut_once(coarse, source, target)))
+    every = (*cut_to_fit(coarse, shape, source, target), *spare)
+    cuts = {(atom.name, atom.pre) for atoms in coarser for atom in atoms}
+    joined = every not in coarser and all((atom.name, atom.pre) in cuts for atom in every)
+    return AtomSets(tuple(atoms for atoms in coarser if atoms != every), every, joined)
 
 
 def _split(sharding: Sharding) -> list[Axis]:

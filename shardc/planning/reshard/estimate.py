@@ -6,6 +6,7 @@ device more than its bytes. Where the goal is partial over some axes, the device
 
 from __future__ import annotations
 
+from functools import lru_cache
 from math import prod
 from typing import NamedTuple
 
@@ -37,6 +38,16 @@ class _Entry(NamedTuple):
     misplaced: int
 
 
+_Entries = dict[tuple[int, Atoms, bool], _Entry]
+"""By dimension, the atoms in it, and whether partial results are of the goal's kind."""
+
+
+@lru_cache(maxsize=4096)
+def _entries(shape: tuple[int, ...], sizes: tuple[int, ...], goal: AtomLayout) -> _Entries:
+    """Those that are known; they do not depend on where a way starts."""
+    return {}
+
+
 class Estimate:
     """Lower bounds for the states of one space."""
 
@@ -48,22 +59,30 @@ class Estimate:
         self.least = min(self.target, space.local(space.start.dims))
         self.apart = space.parts(goal.partial)
         self.home = {a: (d, atoms[:i]) for d, atoms in enumerate(goal.dims) for i, a in enumerate(atoms)}
-        self.entries: dict[tuple[int, Atoms, bool], _Entry] = {}
+        self.whole, self.devices = space.itemsize * prod(space.shape), prod(space.sizes)
+        self.entries = _entries(space.shape, space.sizes, goal)
 
     def left(self, state: SearchState) -> Left:
         """What follows; what a collective under way still holds is taken to end up well."""
-        layout = state.layout
-        entries = [self._entry(d, atoms, layout.settled) for d, atoms in enumerate(layout.dims)]
-        terms = self._terms(layout)
-        wrong = sum(bool(entry.misplaced) for entry in entries)
-        gathers = any(entry.gathered for entry in entries)
+        layout, hand = state
+        settled, known = layout.settled, self.entries
+        wrong = placed = 0
+        gathers, even, kept, near = False, True, 1, 1
+        for dim, atoms in enumerate(layout.dims):
+            entry = known.get((dim, atoms, settled)) or self._entry(dim, atoms, settled)
+            wrong += entry.misplaced > 0
+            placed += entry.wanted
+            gathers = gathers or entry.gathered
+            even = even and entry.even
+            kept *= entry.kept
+            near *= entry.near
+        terms = self._terms(layout) if layout.partial else 1
         collectives = (terms > 1) + (2 if gathers and wrong > 1 else min(wrong, 1))
         moves = collectives
         if self.space.even:  # one local step for each atom that holds copies and should not
-            held = (*layout.partial, *(state.hand.atoms if state.hand else ()))
-            placed = sum(entry.wanted for entry in entries) + sum(a in self.wanted for a in held)
-            moves += len(self.wanted) - placed
-        return Left(self._missing(layout, entries, terms), collectives, moves)
+            held = layout.partial + hand.atoms if hand else layout.partial
+            moves += len(self.wanted) - placed - sum(a in self.wanted for a in held)
+        return Left(self._missing(settled, terms, even, kept, near), collectives, moves)
 
     def misplaced(self, state: SearchState) -> int:
         """A block's bytes for each atom that splits a dimension where the goal has others, or soon will."""
@@ -88,21 +107,19 @@ class Estimate:
         goal = self.space.goal.partial if layout.settled else ()
         return self.space.parts([a for a in layout.partial if a not in goal])
 
-    def _missing(self, layout: AtomLayout, entries: list[_Entry], terms: int) -> int:
-        """Bytes that some device must receive.
+    def _missing(self, settled: bool, terms: int, even: bool, kept: int, near: int) -> int:
+        """Bytes that some device must receive, where it holds 1/`kept` of its block, or if the blocks are not
+        `even` the first device `near` elements.
 
         To complete an element of a sum over n devices, n - 2 messages come before the first device has it,
         and one more for each device that needs it; a device receives its share of them all.
         """
-        space, devices = self.space, prod(self.space.sizes)
-        whole = space.itemsize * prod(space.shape)
-        if not layout.settled:
-            return whole * (terms - 1) // devices
-        if not all(entry.even for entry in entries):
-            return (self.target - space.itemsize * prod(entry.near for entry in entries)) // self.apart
+        if not settled:
+            return self.whole * (terms - 1) // self.devices
+        if not even:
+            return (self.target - self.space.itemsize * near) // self.apart
         if terms > 1:
-            return self.target // self.apart + whole * (terms - 2) // devices
-        kept = prod(entry.kept for entry in entries)
+            return self.target // self.apart + self.whole * (terms - 2) // self.devices
         return (self.target - (self.target // kept if kept else 0)) // self.apart
 
     def _entry(self, dim: int, now: Atoms, settled: bool) -> _Entry:

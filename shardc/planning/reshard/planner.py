@@ -3,7 +3,8 @@
 The search (search.py) is over layouts of numbered atoms (atoms.py), so a problem that
 differs from another in the names of axes alone is solved once. It is run to the end where that takes a second
 or two on meshes of up to three axes, and half a second beyond. Then finer pieces of axes are tried, a while
-each, for fewer bytes than are known. A plan carries what has been proved.
+each, for fewer bytes than are known: those of one pair of axes that changes places, and those of several
+together where two of them gain by themselves. A plan carries what has been proved.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
 from shardc.layout.difference import split
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.planning.reshard.cost import ReshardCost
-from shardc.planning.reshard.search import Found, Taken, search
+from shardc.planning.reshard.search import Found, Taken, least_bytes, search
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE, ReshardStep
 
@@ -26,6 +27,8 @@ WHOLE_EFFORT = 200_000  # the same for whole axes of a mesh of up to three
 FINER_EFFORT = (
     3_000  # the same where pieces are finer, and only ways of fewer bytes than is known are looked at
 )
+FEW = 4  # pieces; with more, cuts must save more than this part of the bytes: else they are not worth it
+WORTH_CUTTING = 64
 HASTE = (0.3, 1, 4)  # how a search that finds something good soon is hurried, one after the other
 HASTY_EFFORT = 4_000  # moves tried in such a search
 
@@ -68,14 +71,23 @@ def plan(
     if source.mesh != target.mesh:
         raise LayoutError(f"a tensor cannot move from mesh {source.mesh} to mesh {target.mesh}")
     source, target = source.layout(), target.layout()
+    sets = atoms_of(source, target, type.shape, idle_axes, manual)
     best: Reshard | None = None
-    for atoms in atoms_of(source, target, type.shape, idle_axes, manual):
+    whole = gains = 0
+    for atoms in (*sets.some, sets.every):
         space = _space(type, source, target, atoms)
         if best is None:
             found = _bounded(space, memory_limit, WHOLE_EFFORT if len(source.mesh.axes) <= 3 else EFFORT)
+            whole = found.way.cost.bytes if found.way else 0
+        elif atoms is not sets.every:
+            found = search(space, memory_limit, FINER_EFFORT, below=_less_than(whole, atoms))
+            gains += found.way is not None
+        elif sets.joined and gains < 2:
+            found = Found(None, least_bytes(space), False)
         else:
-            found = search(space, memory_limit, FINER_EFFORT, below=best.cost.bytes)
-        if found.way is not None:
+            below = _less_than(best.cost.bytes, atoms)
+            found = search(space, memory_limit, FINER_EFFORT, below=below)
+        if found.way is not None and (best is None or found.way.cost < best.cost):
             best = Reshard(_steps(found.way.path, source, target, atoms), found.way.cost, 0, False)
         if best is not None:
             bound = min(best.cost.bytes, found.bound)
@@ -118,6 +130,11 @@ def least_memory(
             peak = plan(type, source, target, peak - 1, manual=manual).cost.peak
         except TooLittleMemory:
             return peak
+
+
+def _less_than(bytes: int, atoms: Sequence[Axis]) -> int:
+    """The bytes that a way over finer pieces of axes must stay below, to replace one that sends so many."""
+    return bytes if len(atoms) <= FEW else bytes - bytes // WORTH_CUTTING
 
 
 def _bounded(space: Space, limit: int | None, effort: int) -> Found:

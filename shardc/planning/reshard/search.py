@@ -18,9 +18,9 @@ from shardc.planning.reshard.moves import (
     SearchState,
     all_gathers,
     all_reduces,
-    moves,
     replicated_to_unreduced,
 )
+from shardc.planning.reshard.next_moves import next_moves
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE
 
@@ -56,6 +56,11 @@ class Found:
     exact: bool
 
 
+def least_bytes(space: Space) -> int:
+    """Bytes that no way from start to goal has fewer of, whatever pieces of axes it moves."""
+    return Estimate(space).left(SearchState(space.start)).bytes
+
+
 @lru_cache(maxsize=65536)
 def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
     """The cheapest way from start to goal with no more than `limit` bytes at once.
@@ -64,10 +69,12 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest. With
     `below`, only ways of fewer bytes than that are looked at.
     """
+    if below is not None and least_bytes(space) >= below:
+        return Found(None, below, not haste)
     frontier = _Frontier(space, limit, haste, below)
     if below is None:
         frontier.relax_all(_recipe(space))
-    goal, tried = SearchState(space.goal), 0
+    goal, tried, moves = SearchState(space.goal), 0, next_moves(space)
     while frontier.heap:
         guess, _, state = heappop(frontier.heap)
         if guess > frontier.guess(state):
@@ -75,7 +82,7 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
         done = state == goal or guess >= frontier.best.get(goal, (guess[0] + 1, 0, 0, 0))
         if done or tried > effort:
             break
-        for move in moves(space, state):
+        for move in moves(state):
             frontier.relax(state, move)
             tried += 1
     else:

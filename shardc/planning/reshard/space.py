@@ -52,10 +52,7 @@ class Space:
 
     def parts(self, atoms: Sequence[int]) -> int:
         """Into how many parts the atoms split something."""
-        parts = 1
-        for atom in atoms:
-            parts *= self.sizes[atom]
-        return parts
+        return prod(map(self.sizes.__getitem__, atoms))
 
     def block(self, dim: int, atoms: Atoms) -> int:
         """The local size of a dimension."""

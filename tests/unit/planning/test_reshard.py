@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import pytest
 
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Mesh, Sharding, replicated
-from shardc.planning.reshard import plan
+from shardc.planning.reshard import plan, planner
 from shardc.planning.reshard.atoms import atoms_of
+from shardc.planning.reshard.moves import SearchState, moves
+from shardc.planning.reshard.next_moves import next_moves
+from shardc.planning.reshard.space import AtomLayout, Space
 
 MESH = Mesh("m", (("x", 4), ("y", 2)))
 
@@ -183,12 +188,67 @@ def test_six_axes():
 def test_pieces_are_cut_for_one_pair_that_changes_places_then_for_all():
     mesh = Mesh("m", (("x", 4), ("y", 8), ("z", 2)))
     sets = atoms_of(on(mesh, "xy", ""), on(mesh, "z", "x"), (64, 64))
-    assert [[f"{atom.name}{atom.size}" for atom in atoms] for atoms in sets] == [
+    assert [[f"{atom.name}{atom.size}" for atom in atoms] for atoms in (*sets.some, sets.every)] == [
         ["x4", "y8", "z2"],
         ["x2", "x2", "y8", "z2"],
         ["x4", "y2", "y2", "y2", "z2"],
         ["x2", "x2", "y2", "y2", "y2", "z2"],
     ]
+    assert sets.joined
+
+
+def test_pieces_are_also_cut_where_they_no_longer_divide():
+    mesh = Mesh("m", (("x", 6), ("y", 4), ("z", 2)))
+    sets = atoms_of(on(mesh, "yz", "x"), on(mesh, "x", "z"), (512, 4096))
+    assert len(sets.some) > 1
+    assert not sets.joined
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "pieces"),
+    [
+        (("xy", "z"), ("xz", "y"), [3, 5]),
+        (("xy", ""), ("", "z"), [3, 5, 5]),  # each pair alone gains nothing
+        (("xy", ""), ("z", "yx"), [3, 5, 5, 7]),  # two do
+    ],
+)
+def test_all_cuts_are_tried_only_where_two_pairs_gain(monkeypatch, source, target, pieces):
+    mesh = Mesh("m", (("x", 128), ("y", 16), ("z", 8)))
+    counts, search = [], planner.search
+
+    def counted(space, *args, **options):
+        counts.append(len(space.sizes))
+        return search(space, *args, **options)
+
+    monkeypatch.setattr(planner, "search", counted)
+    found = plan.__wrapped__(TensorType((8192, 16384), "f32"), on(mesh, *source), on(mesh, *target))
+    assert counts == pieces
+    assert found.bound <= found.cost.bytes
+
+
+def test_an_axis_is_not_cut_for_a_gain_of_less_than_a_64th():
+    """With data in pieces of 8, 2 and 8 a 2,000th less is sent, in one collective more."""
+    mesh = Mesh("m", (("x", 128), ("y", 16), ("z", 8)))
+    type = TensorType((8192, 16384), "f32")
+    found = plan(type, on(mesh, "z", "", partial="xy"), on(mesh, "xy", ""))
+    assert all(axis.size == mesh.sizes[axis.name] for step in found.steps for axis in step.result.axes())
+    assert found.bound <= found.cost.bytes <= 64 * found.bound / 63
+
+
+def test_moves_are_those_of_the_space():
+    """What is remembered of spaces with other starts and goals is what each has."""
+    sizes, shape = (2, 2, 3), (12, 8)
+    ends = [
+        AtomLayout(((0,), (1,))),
+        AtomLayout(((1, 2), ())),
+        AtomLayout(((2,), ()), (0,)),
+        AtomLayout(((), ()), (0, 1)),
+    ]
+    for start, goal in product(ends, ends):
+        space = Space(shape, 4, sizes, start, goal)
+        for layout in ends:
+            state = SearchState(layout)
+            assert next_moves(space)(state) == tuple(moves(space, state))
 
 
 def test_many_devices_whose_numbers_do_not_divide_each_other():
