@@ -149,7 +149,9 @@ class AllEqual(Lemmas):
         """Fresh values, one array for devices that hold the same."""
 
         def make() -> list[Array]:
-            dealt = {at: self._fresh(place, makes, number, like[at], at) for at in dict.fromkeys(alike)}
+            places = list(dict.fromkeys(alike))
+            fresh = self._fresh(place, makes, number, *(like[at] for at in places))
+            dealt = dict(zip(places, fresh, strict=True))
             return [dealt[at] for at in alike]
 
         return self._share(Later(make, len(alike)), alike)
