@@ -95,6 +95,11 @@ class AllEqual(Lemmas):
     cuts: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
     joined: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
 
+    def forget(self) -> None:
+        super(AllEqual, self).forget()
+        for held in (self.shared, self.cuts, self.joined):
+            held.clear()
+
     def cut(self, whole: Blocks, sharding: Sharding) -> Blocks | None:
         if id(whole) not in self.ids:
             return None

@@ -259,6 +259,12 @@ class Lemmas:
             lambda: dealt(self._rng(*rng), sharding, value[0]), sharding.mesh.size, Held(value, sharding)
         )
 
+    def forget(self) -> None:
+        """Let go of all layers' values, which hold what makes them, and so each other. What was made later of
+        them can be made yet.
+        """
+        self.runs.clear()
+
     def made(self) -> dict[int, tuple[Array, ...]]:
         """What the global program's first layer of every kind that was proved made."""
         return {
