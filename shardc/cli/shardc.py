@@ -124,7 +124,8 @@ def _act(given: argparse.Namespace, options: Options) -> int:
     if given.check:
         return actions.check(given, options)
     if given.prove is not None:
-        return actions.prove(given, options)
+        with no_garbage_collection():
+            return actions.prove(given, options)
     if given.explain is not None:
         return actions.explain(given, options)
     return actions.cost(given, options)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from shardc.proof import field
 from shardc.proof.field import Residues
 from shardc.proof.thresholds import FAR, Interval
-from shardc.proof.values import Floats, Order, is_literal, make, order, special
+from shardc.proof.values import Floats, Order, either, is_literal, make, order, special
 from shardc.semantics.arrays import Array
 
 _Numbers = NDArray[np.float32]
@@ -81,7 +81,7 @@ class AnyOrder(Order):
     def equal(self, left: Array, right: Array) -> NDArray[np.bool_]:
         return order(left, right) == 0
 
-    def chosen(self, left: Array, right: Array, wanted: int) -> Array:
+    def chosen(self, left: Array, right: Array, wanted: int, how: NDArray[np.int8] | None = None) -> Array:
         a, b = np.broadcast_arrays(left, right)
         numbers = [is_literal(each) for each in (a, b)]
         masks = [
@@ -91,8 +91,8 @@ class AnyOrder(Order):
         plain |= np.logical_or(*masks) | np.logical_and(*numbers)
         if not plain.any():
             return self._joined(a, b, wanted)
-        real = Order.chosen(self, a, b, wanted)
-        return real if plain.all() else np.where(plain, real, self._joined(a, b, wanted))
+        real = Order.chosen(self, a, b, wanted, how)
+        return real if plain.all() else either(plain, real, self._joined(a, b, wanted))
 
     def _joined(self, left: Array, right: Array, wanted: int) -> Array:
         """(a + c) (b + c) - c, where literals have factors of their own, of which the greatest is one; the

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,12 +29,18 @@ from shardc.semantics.arrays import Array
 Binary = Callable[[Array, Array], Array]
 
 
-def _with_specials(result: Array, ufunc: Any, *operands: Array) -> Array:
-    """The result, with what IEEE 754 makes of infinities and NaN where there are some."""
+def _combined(
+    residues: Callable[..., Residues], shadows: np.ufunc, infinite: Callable[..., Array], *operands: Array
+) -> Array:
+    """What functions make of the residues and of both shadows; where there are infinities or NaN what
+    `infinite`, which has IEEE 754's, makes of the elements.
+    """
     if not any_special(*operands):
-        return result
+        return make(residues(*(x["residue"] for x in operands)), *_shadows(shadows, *operands))
+    finite = (np.where(special(x), np.uint64(0), x["residue"]) for x in operands)
+    result = make(residues(*finite), *_shadows(shadows, *operands))
     places = np.logical_or.reduce(np.broadcast_arrays(*map(special, operands)))
-    values = ufunc(*[np.broadcast_to(operand, places.shape)[places] for operand in operands])
+    values = infinite(*[np.broadcast_to(operand, places.shape)[places] for operand in operands])
     result = np.array(np.broadcast_to(result, places.shape))
     result[places] = values
     return result
@@ -45,12 +50,6 @@ def _ieee(ufunc: np.ufunc) -> Callable[..., Array]:
     return lambda *arrays: whole(ufunc(*map(representative, arrays)))
 
 
-def _finite(array: Array) -> Residues:
-    """The residues, 0 for elements that are not finite."""
-    residue = array["residue"]
-    return np.where(special(array), np.uint64(0), residue) if any_special(array) else residue
-
-
 def _shadows(function: Callable[..., Floats], *operands: Array) -> tuple[Floats, Floats]:
     """A function of both shadows."""
     return function(*(x["shadow"] for x in operands)), function(*(x["other"] for x in operands))
@@ -58,9 +57,7 @@ def _shadows(function: Callable[..., Floats], *operands: Array) -> tuple[Floats,
 
 def add(left: Array, right: Array) -> Array:
     """left + right."""
-    left, right = exact(left), exact(right)
-    result = make(field.add(_finite(left), _finite(right)), *_shadows(np.add, left, right))
-    return _with_specials(result, _infinite_sum, left, right)
+    return _combined(field.add, np.add, _infinite_sum, exact(left), exact(right))
 
 
 def _infinite_sum(left: Array, right: Array) -> Array:
@@ -71,8 +68,7 @@ def _infinite_sum(left: Array, right: Array) -> Array:
 
 def negate(operand: Array) -> Array:
     """-x."""
-    result = make(field.negate(_finite(operand)), *_shadows(np.negative, operand))
-    return _with_specials(result, _opposite, operand)
+    return _combined(field.negate, np.negative, _opposite, operand)
 
 
 def _opposite(operand: Array) -> Array:
@@ -86,9 +82,7 @@ def subtract(left: Array, right: Array) -> Array:
 
 def multiply(left: Array, right: Array) -> Array:
     """left * right."""
-    left, right = exact(left), exact(right)
-    result = make(field.multiply(_finite(left), _finite(right)), *_shadows(np.multiply, left, right))
-    return _with_specials(result, _ieee(np.multiply), left, right)
+    return _combined(field.multiply, np.multiply, _ieee(np.multiply), exact(left), exact(right))
 
 
 def divide(left: Array, right: Array) -> Array:
@@ -106,10 +100,11 @@ def divide(left: Array, right: Array) -> Array:
         result[zero] = whole(signs(left[zero]) / 0.0)
         result[~zero] = divide(left[~zero], right[~zero])
         return result
-    infinite = special(right)
-    divisor = field.inverse(np.where(infinite, np.uint64(1), right["residue"]))
-    result = make(field.multiply(_finite(left), divisor), *_shadows(np.divide, left, right))
-    return _with_specials(result, _ieee(np.divide), left, right)
+    return _combined(_quotient, np.divide, _ieee(np.divide), left, right)
+
+
+def _quotient(left: Residues, right: Residues) -> Residues:
+    return field.multiply(left, field.inverse(right))
 
 
 def maximum(left: Array, right: Array) -> Array:

@@ -95,6 +95,11 @@ class AllEqual(Lemmas):
     cuts: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
     joined: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
 
+    def forget(self) -> None:
+        super(AllEqual, self).forget()
+        for held in (self.shared, self.cuts, self.joined):
+            held.clear()
+
     def cut(self, whole: Blocks, sharding: Sharding) -> Blocks | None:
         if id(whole) not in self.ids:
             return None
@@ -149,7 +154,9 @@ class AllEqual(Lemmas):
         """Fresh values, one array for devices that hold the same."""
 
         def make() -> list[Array]:
-            dealt = {at: self._fresh(place, makes, number, like[at], at) for at in dict.fromkeys(alike)}
+            places = list(dict.fromkeys(alike))
+            fresh = self._fresh(place, makes, number, *(like[at] for at in places))
+            dealt = dict(zip(places, fresh, strict=True))
             return [dealt[at] for at in alike]
 
         return self._share(Later(make, len(alike)), alike)

@@ -23,13 +23,12 @@ Write = Callable[[str], None]
 
 @dataclass(slots=True)
 class Judged:
-    """The local program, what --emit local prints of it, and the emitted text where that was read back.
+    """The local program, and the emitted text where that was read back.
 
     fails: whether it is not to be used.
     """
 
     local: Graph
-    printed: str
     text: str | None = None
     fails: bool = False
 
@@ -43,18 +42,19 @@ def prove_module(
     (readers.READ) it is proved too, and has a line of its own. `write` gets the certificate, which holds for
     the texts that --emit ir (of the global program) and --emit local print, and for the emitted text.
     """
-    reference = module.clone() if against is None else against
-    first = print_module(reference)
+    reference = module if against is None else against
     whole = snapshot(reference).graph
+    first = print_module(reference) if write else ""
     local = lower(module, options)
-    judged = Judged(local, print_module(module))
-    proofs = [(prove(whole, local), (first, judged.printed), LOCAL)]
+    printed = print_module(module) if write else ""
+    judged = Judged(local)
+    proofs = [(prove(whole, local), (first, printed), LOCAL)]
     print("\n".join(lines(proofs[0][0])), flush=True)
     if options.target in READ:
         text = judged.text = emit(local, options.target, options.process_data, options.comments)
         by = local if proofs[0][0].verdict is Verdict.PROVED else None
         proof = prove_text(whole, text, options.target, by)
-        proofs.append((proof, (judged.printed if proof.as_local else first, text), options.target))
+        proofs.append((proof, (printed if proof.as_local else first, text), options.target))
         print("\n".join([f"the emitted {READ[options.target]} text, read back:", *lines(proofs[1][0])]))
     proved = [each for each in proofs if each[0].verdict is Verdict.PROVED]
     if write is not None and proved:

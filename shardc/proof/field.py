@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from hashlib import blake2b
+from math import frexp, ldexp
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ class _Modulus:
     """What residues are taken modulo: 2^bits - 1."""
 
     def __init__(self, bits: int) -> None:
-        self.bits, self.number = bits, _U((1 << bits) - 1)
+        self.bits, self.at, self.number = bits, _U(bits), _U((1 << bits) - 1)
         self.middle, self.low = _U(bits - 31), _U((1 << (bits - 31)) - 1)
 
 
@@ -47,30 +48,28 @@ def modulo(bits: int) -> Generator[None]:
         _now = before
 
 
-@np.errstate(over="ignore")
 def fold(wide: Residues) -> Residues:
     """Any uint64 modulo p."""
-    return _below((wide & _now.number) + (wide >> _U(_now.bits)))
+    return _below((wide & _now.number) + (wide >> _now.at))
 
 
 def _below(residues: Residues) -> Residues:
-    """Numbers below 2p modulo p: what is less than p becomes greater by wrapping around."""
-    return np.minimum(residues, residues - _now.number)
+    """Numbers below 2p modulo p: what is less than p becomes greater by wrapping around, of which functions
+    say nothing, while operators warn where there is one element.
+    """
+    return np.minimum(residues, np.subtract(residues, _now.number))
 
 
-@np.errstate(over="ignore")
 def add(a: Residues, b: Residues) -> Residues:
     """a + b."""
     return _below(a + b)
 
 
-@np.errstate(over="ignore")
 def negate(a: Residues) -> Residues:
     """-a."""
     return _below(_now.number - a)
 
 
-@np.errstate(over="ignore")
 def subtract(a: Residues, b: Residues) -> Residues:
     """a - b."""
     return _below(a + (_now.number - b))
@@ -117,15 +116,16 @@ def inverse(a: Residues) -> Residues:
     "Speeding the Pollard and elliptic curve methods of factorization", 1987).
     """
     if a.size and bool((a == a.reshape(-1)[0]).all()):
-        return np.full_like(a, pow(int(a.reshape(-1)[0]), PRIME - 2, PRIME))
+        one = int(a.reshape(-1)[0])
+        return np.full_like(a, pow(one, -1, PRIME) if one else 0)
     zero = a == 0
     elements, levels = np.where(zero, _U(1), a).reshape(-1), list[Residues]()
-    while elements.size > _FERMAT:
+    while elements.size > _FEW:
         if elements.size % 2:
             elements = np.append(elements, _U(1))
         levels.append(elements)
         elements = multiply(elements[0::2], elements[1::2])
-    found = _fermat(elements)
+    found = np.array([pow(element, -1, PRIME) for element in elements.tolist()], np.uint64)
     for level in reversed(levels):
         pairs = np.empty_like(level)
         pairs[0::2] = multiply(found[: level.size // 2], level[1::2])
@@ -134,31 +134,14 @@ def inverse(a: Residues) -> Residues:
     return np.where(zero, _U(0), found[: zero.size].reshape(zero.shape))
 
 
-_FERMAT = 32
+_FEW = 32
 """So few elements are inverted one by one."""
-
-
-def _fermat(a: Residues) -> Residues:
-    """a^(p-2)."""
-    ones, count, parts = a, 1, {1: a}  # a^(2^count - 1)
-    while count < 32:
-        ones, count = multiply(_squared(ones, count), ones), 2 * count
-        parts[count] = ones
-    for more in (16, 8, 2, 1):  # 32 + 16 + 8 + 2 + 1 = 59 ones
-        ones = multiply(_squared(ones, more), parts[more])
-    return multiply(_squared(ones, 2), a)  # p - 2 is 59 ones, then 01
-
-
-def _squared(a: Residues, times: int) -> Residues:
-    for _ in range(times):
-        a = multiply(a, a)
-    return a
 
 
 def total(a: Residues, axes: Sequence[int]) -> Residues:
     """The sum over the axes, of at most 2^31 elements."""
-    low = np.asarray(np.sum(a & _LOW32, axis=tuple(axes), dtype=np.uint64))
-    high = np.asarray(np.sum(a >> _U(32), axis=tuple(axes), dtype=np.uint64))
+    low = np.add.reduce(a & _LOW32, axis=tuple(axes), dtype=np.uint64)
+    high = np.add.reduce(a >> _U(32), axis=tuple(axes), dtype=np.uint64)
     return add(fold(low), rotate(fold(high), 32))
 
 
@@ -176,6 +159,12 @@ def of_floats(values: NDArray[np.float64]) -> Residues:
     mantissa, exponent = np.frexp(values)
     whole = np.ldexp(mantissa, 53).astype(np.int64)
     return rotate(of_integers(whole), exponent.astype(np.int64) - 53)
+
+
+def of_float(value: float) -> np.uint64:
+    """One finite float, as of_floats has it."""
+    mantissa, exponent = frexp(value)
+    return _U(int(ldexp(mantissa, 53)) * (1 << (exponent - 53) % _now.bits) % int(_now.number))
 
 
 def limbs(a: Residues, bits: int) -> list[NDArray[np.float64]]:
@@ -206,13 +195,17 @@ def hashed(key: int, arguments: Sequence[Residues]) -> Residues:
     """
     state = np.asarray(key, np.uint64)
     for argument in arguments:
-        state = _mixed(_mixed(state ^ argument) + _U(key | 1))
+        state = _mixed(np.add(_mixed(state ^ argument), _U(key | 1)))
     return fold(np.asarray(state) >> _U(3))
 
 
-@np.errstate(over="ignore")
 def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    state = state + _U(0x9E3779B97F4A7C15)
-    state = (state ^ (state >> _U(30))) * _U(0xBF58476D1CE4E5B9)
-    state = (state ^ (state >> _U(27))) * _U(0x94D049BB133111EB)
-    return state ^ (state >> _U(31))
+    """Functions, since what wraps around is no matter of warnings."""
+    state = np.add(state, _GOLDEN)
+    state = np.multiply(state ^ (state >> _30), _FIRST)
+    state = np.multiply(state ^ (state >> _27), _SECOND)
+    return state ^ (state >> _31)
+
+
+_GOLDEN, _FIRST, _SECOND = map(_U, (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB))
+_27, _30, _31 = map(_U, (27, 30, 31))

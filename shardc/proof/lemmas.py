@@ -128,7 +128,7 @@ class Lemmas:
     def _first(self, machine: Lockstep, node: Node, place: tuple[int, int], taken: list[Blocks]) -> Run:
         kind, fixed = place[0], self.layers.fixed[0][place[0]]
         fresh = [
-            blocks if number in fixed else [self._fresh(place, False, number, blocks[0])]
+            blocks if number in fixed else self._fresh(place, False, number, blocks[0])
             for number, blocks in enumerate(taken)
         ]
         made = machine.run(body_of(machine.graph, node), fresh, {})
@@ -163,17 +163,20 @@ class Lemmas:
                 makes, other = same[number]
                 made.append(made[other] if makes else taken[other])
             else:
-                made.append(Later(lambda n=number, a=like[0]: [self._fresh(place, True, n, a)], 1))
+                made.append(Later(lambda n=number, a=like[0]: self._fresh(place, True, n, a), 1))
         return made
 
-    def _fresh(self, place: tuple[int, int], makes: bool, number: int, like: Array, device: int = 0) -> Array:
-        """Values as those before, other ones for every device."""
-        rng = self._rng("global", place, makes, number, device)
-        if like.dtype == np.bool_:
-            return rng.integers(0, 2, like.shape).astype(np.bool_)
-        if not values.is_exact(like):
+    def _fresh(self, place: tuple[int, int], makes: bool, number: int, *like: Array) -> list[Array]:
+        """Values as those before, other ones for each of them, which are of one shape."""
+        rng, shape = self._rng("global", place, makes, number), (len(like), *like[0].shape)
+        if like[0].dtype == np.bool_:
+            found = rng.integers(0, 2, shape).astype(np.bool_)
+        elif values.is_exact(like[0]):
+            shadows = np.array([each["shadow"] for each in like])
+            found = self.draw.like(rng, shape, shadows.reshape(-1))
+        else:
             raise NoLemma(place[0])
-        return self.draw.like(rng, like.shape, like["shadow"].reshape(-1))
+        return [found[at, ...] for at in range(len(like))]
 
     def _rng(self, *place: object) -> np.random.Generator:
         return np.random.default_rng(self.draw.key("layer", *place))
@@ -255,6 +258,12 @@ class Lemmas:
         return Later(
             lambda: dealt(self._rng(*rng), sharding, value[0]), sharding.mesh.size, Held(value, sharding)
         )
+
+    def forget(self) -> None:
+        """Let go of all layers' values, which hold what makes them, and so each other. What was made later of
+        them can be made yet.
+        """
+        self.runs.clear()
 
     def made(self) -> dict[int, tuple[Array, ...]]:
         """What the global program's first layer of every kind that was proved made."""

@@ -20,6 +20,8 @@ from shardc.proof.values import (
     NAN,
     Beyond,
     DrawAgain,
+    chosen,
+    either,
     is_exact,
     is_literal,
     order,
@@ -125,10 +127,15 @@ def logistic(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list
 
 @exact(hlo.maximum, hlo.minimum)
 def extreme(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
+    return furthest(draw, arrays, 1 if op.name == hlo.maximum.name else -1)
+
+
+def furthest(draw: Draw, arrays: Sequence[Array], wanted: int) -> list[Array]:
+    """The greater of two arrays, where 1 is wanted, the lesser where -1 is, which is a decision."""
     left, right = map(as_exact, arrays)
-    draw.decided(order(left, right) > 0)
-    function = arithmetic.maximum if op.name == hlo.maximum.name else arithmetic.minimum
-    return [function(left, right)]
+    how = order(left, right)
+    draw.decided(how > 0)
+    return [chosen(left, right, wanted, how)]
 
 
 @exact(hlo.compare)
@@ -153,7 +160,7 @@ def clamp(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Ar
 @exact_complex(hlo.select)
 @exact(hlo.select)
 def select(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    return [np.where(arrays[0], as_exact(arrays[1]), as_exact(arrays[2]))]
+    return [either(arrays[0], as_exact(arrays[1]), as_exact(arrays[2]))]
 
 
 @exact_complex(hlo.map_)
@@ -166,7 +173,7 @@ def map_(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Arr
 def absolute(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     below = signs(arrays[0]) < 0
     draw.decided(below)
-    return [np.where(below, arithmetic.negate(arrays[0]), arrays[0])]
+    return [either(below, arithmetic.negate(arrays[0]), arrays[0])]
 
 
 @exact(hlo.sign)

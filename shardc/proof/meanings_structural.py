@@ -15,6 +15,7 @@ from shardc.ops import chlo, find, hlo, sdy
 from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
 from shardc.proof.field import Residues
+from shardc.proof.meanings_elementwise import furthest
 from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import (
     EXACT,
@@ -77,7 +78,13 @@ def reduce(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
     dimensions = cast("tuple[int, ...]", tuple(cast(Any, op.attrs["dimensions"])))
     if op.combiner == "sum" and count == 1:
         return [arithmetic.add(arithmetic.total(as_exact(arrays[0]), dimensions), as_exact(arrays[1]))]
-    return ops.reduce_with(arrays[:count], arrays[count:], bodies[0], dimensions=dimensions)
+    wanted = _WANTED.get(op.combiner or "") if count == 1 else None
+    body: Body = bodies[0] if wanted is None else lambda *pair: furthest(draw, pair, wanted)
+    return ops.reduce_with(arrays[:count], arrays[count:], body, dimensions=dimensions)
+
+
+_WANTED = {"max": 1, "min": -1}
+"""What `furthest` is asked for, by the name of what a reduction does."""
 
 
 _WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
@@ -191,13 +198,11 @@ _AT_ONCE = 1 << 20
 def _matrix_product(op: Op, left: Array, right: Array, bits: int) -> Array:
     """dot_general of stacks of matrices: all digits of one by all of the other."""
     a, b = contraction.matrices(left, right, cast(DotDims, op.attrs["dot_dimension_numbers"]))
-    first, second = (np.stack(field.limbs(side["residue"], bits)) for side in (a, b))
-    pairs = np.matmul(first[:, None], second[None])
-    count = len(first)
-    places = [range(max(0, place - count + 1), min(place, count - 1) + 1) for place in range(2 * count - 1)]
-    sums = np.stack([sum(pairs[i, place - i] for i in found) for place, found in enumerate(places)])
-    at = bits * np.arange(len(places)).reshape(-1, 1, 1, 1)
-    residue = field.total(field.rotate(field.fold(sums.astype(np.uint64)), at), [0])
+    first, second = (np.array(field.limbs(side["residue"], bits)) for side in (a, b))
+    pairs = np.matmul(first[:, None], second[None]).astype(np.uint64)
+    places = np.arange(len(first))
+    at = bits * (places[:, None] + places).reshape((*pairs.shape[:2], *[1] * (pairs.ndim - 2)))
+    residue = field.total(field.rotate(field.fold(pairs), at), [0, 1])
     shadows = (np.matmul(a[which], b[which]) for which in ("shadow", "other"))
     return make(residue, *shadows).reshape(op.results[0].shape)
 

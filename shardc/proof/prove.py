@@ -243,6 +243,8 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     run.loops.append(tuple(loops.proved))
     run.layers_made.append({} if lemmas is None else lemmas.made())
     run.known = run.known or ({} if lemmas is None else lemmas.proved)
+    if lemmas is not None:
+        lemmas.forget()
     return None
 
 

@@ -14,8 +14,9 @@ program, the distance of two runs only with its condition.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping
+from collections.abc import Generator, Hashable, Mapping, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,12 @@ EXACT = np.dtype([("residue", np.uint64), ("shadow", np.float64), ("other", np.f
 
 COMPLEX = np.dtype([("re", EXACT), ("im", EXACT)])
 
+_BYTES = {each: np.dtype((np.void, each.itemsize)) for each in (EXACT, COMPLEX)}
+"""What records are as bytes: NumPy takes several times as long to choose among records, and to stack them."""
+
 INF, NEGATIVE_INF, NAN = (np.uint64(PRIME + code) for code in (1, 2, 3))
+
+_ZERO = np.uint64(0)
 
 OFF = 2.0**-36
 """How far, as a part of itself, an input of the second shadow is from that of the first."""
@@ -85,6 +91,22 @@ def make(residue: Residues, shadow: Floats, other: Floats) -> Array:
     return result
 
 
+def either(condition: NDArray[np.bool_], left: Array, right: Array) -> Array:
+    """np.where of arrays of one type."""
+    if left.dtype not in _BYTES:
+        return np.where(condition, left, right)
+    plain = _BYTES[left.dtype]
+    return np.where(condition, left.view(plain), right.view(plain)).view(left.dtype)
+
+
+def stack(arrays: Sequence[Array]) -> Array:
+    """np.stack of arrays of one type and shape, along a first dimension."""
+    dtype = arrays[0].dtype
+    if dtype not in _BYTES:
+        return np.array(arrays)
+    return np.array([array.view(_BYTES[dtype]) for array in arrays]).view(dtype)
+
+
 @quiet
 def error(array: Array) -> Floats:
     """How far the real value may be from the shadow; without bound where that is no number."""
@@ -105,13 +127,13 @@ class Order:
         a, b = np.broadcast_arrays(left["residue"], right["residue"])
         return (a == b) & (a != NAN)
 
-    def chosen(self, left: Array, right: Array, wanted: int) -> Array:
+    def chosen(self, left: Array, right: Array, wanted: int, how: NDArray[np.int8] | None = None) -> Array:
         """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins. Of two at one place that
-        with the larger residue.
+        with the larger residue. how: their order, where that is known.
         """
-        how = order(left, right)
+        how = order(left, right) if how is None else how
         how = np.where((how == 0) & (left["residue"] >= right["residue"]), wanted, how)
-        return np.where((how == wanted) | (left["residue"] == NAN), left, right)
+        return either((how == wanted) | (left["residue"] == NAN), left, right)
 
 
 class _Now:
@@ -140,9 +162,9 @@ def equal(left: Array, right: Array) -> NDArray[np.bool_]:
     return _Now.order.equal(left, right)
 
 
-def chosen(left: Array, right: Array, wanted: int) -> Array:
-    """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins."""
-    return _Now.order.chosen(left, right, wanted)
+def chosen(left: Array, right: Array, wanted: int, how: NDArray[np.int8] | None = None) -> Array:
+    """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins. how: as `order` has it."""
+    return _Now.order.chosen(left, right, wanted, how)
 
 
 def is_literal(array: Array) -> NDArray[np.bool_]:
@@ -160,6 +182,8 @@ def whole(values: Array) -> Array:
     wide = np.asarray(values, np.float64)
     if values.dtype.kind in "iub":
         return make(field.of_integers(values), wide, wide)
+    if wide.size == 1 and isfinite(one := wide.item()):
+        return make(np.full(wide.shape, field.of_float(one)), wide, wide)
     result = make(field.of_floats(np.where(np.isfinite(wide), wide, 0.0)), wide, wide)
     for code, where in ((INF, wide == np.inf), (NEGATIVE_INF, wide == -np.inf), (NAN, np.isnan(wide))):
         result["residue"][where] = code
@@ -177,7 +201,7 @@ def special(array: Array) -> NDArray[np.bool_]:
 
 
 def any_special(*arrays: Array) -> bool:
-    return any(array.size > 0 and bool(array["residue"].max() > PRIME) for array in arrays)
+    return any(np.maximum.reduce(array["residue"], axis=None, initial=_ZERO) > PRIME for array in arrays)
 
 
 def has_special(array: Array) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shardc.graph import DotDims, GatherDims, identity, is_integer
-from shardc.graph.types import DTYPES, TensorType, is_inexact
+from shardc.graph.types import DTYPES, TensorType, is_complex, is_inexact
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof.reading.fourier_names import FourierNames
 from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of, short
@@ -25,10 +25,16 @@ UNARY: dict[str, OpDef] = {
     "sqrt": hlo.sqrt, "square": chlo.square, "tan": hlo.tan, "tanh": hlo.tanh,
     "real": hlo.real, "imag": hlo.imag, "conj": chlo.conj,
     "sinh": chlo.sinh, "cosh": chlo.cosh, "arcsinh": chlo.asinh, "arctan": chlo.atan,
+    "arccos": chlo.acos, "arccosh": chlo.acosh, "arcsin": chlo.asin, "arctanh": chlo.atanh,
 }  # fmt: skip
 """Functions of one array that mean one operation."""
 
-BINARY: dict[str, OpDef] = {"maximum": hlo.maximum, "minimum": hlo.minimum, "arctan2": hlo.atan2}
+BINARY: dict[str, OpDef] = {
+    "maximum": hlo.maximum, "minimum": hlo.minimum, "arctan2": hlo.atan2, "nextafter": chlo.next_after,
+}  # fmt: skip
+
+RUNNING = {"maximum": "max", "minimum": "min"}
+"""Functions that have an `accumulate`, and what that combines."""
 
 
 MOST_WRITTEN = 1 << 26
@@ -47,6 +53,21 @@ class DType:
         return self.recorder.constant(value, self.name)
 
 
+class Function:
+    """np.maximum, say: an operation of arrays; `accumulate` is of all elements up to each along an axis."""
+
+    def __init__(self, names: NumpyNames, name: str) -> None:
+        self._names, self._name = names, name
+
+    def __call__(self, *arrays: object) -> Recorded:
+        return self._names.recorder.elementwise((UNARY | BINARY)[self._name], *arrays)
+
+    def accumulate(self, array: Recorded, axis: int) -> Recorded:
+        if self._name not in RUNNING:
+            raise Beyond(f"np.{self._name}.accumulate in an emitted text")
+        return self._names.running(RUNNING[self._name], array, axis)
+
+
 class NumpyNames:
     """`np`. A name that is not here raises Beyond."""
 
@@ -61,12 +82,16 @@ class NumpyNames:
 
     def __getattr__(self, name: str) -> Callable[..., Recorded]:
         if name in UNARY or name in BINARY:
-            definition = (UNARY | BINARY)[name]
-            return lambda *arrays: self.recorder.elementwise(definition, *arrays)
+            return Function(self, name)
         raise Beyond(f"the name np.{name} in an emitted text")
 
     def dtype(self, dtype: DType) -> DType:
         return dtype
+
+    def isnan(self, array: Recorded) -> Recorded:
+        if is_complex(array.type.dtype):
+            raise Beyond("np.isnan of complex numbers in an emitted text")
+        return array != array
 
     def where(self, mask: Recorded, then: object, other: object) -> Recorded:
         operands = self.recorder.alike(then, other)
@@ -175,10 +200,10 @@ class NumpyNames:
         return extreme(self.recorder, array, dim_of(axis, array.type.rank), "LT")
 
     def cumsum(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
-        return self._running("sum", self._summed(array, dtype), axis)
+        return self.running("sum", self._summed(array, dtype), axis)
 
     def cumprod(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
-        return self._running("prod", self._summed(array, dtype), axis)
+        return self.running("prod", self._summed(array, dtype), axis)
 
     def _summed(self, array: Recorded, dtype: DType | None) -> Recorded:
         """NumPy sums integers in wide ones unless it is told a dtype."""
@@ -199,7 +224,7 @@ class NumpyNames:
         kept = tuple(1 if dim in dims else size for dim, size in enumerate(array.shape))
         return self.recorder.reshaped(result, kept) if keepdims else result
 
-    def _running(self, kind: str, array: Recorded, axis: int) -> Recorded:
+    def running(self, kind: str, array: Recorded, axis: int) -> Recorded:
         axis = dim_of(axis, array.type.rank)
         ones, size = (1,) * array.type.rank, array.shape[axis]
         return self.recorder.one(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,6 +50,19 @@ def test_floats_are_the_fractions_that_they_are(value: float) -> None:
     exact = Fraction(value)
     wanted = exact.numerator * pow(exact.denominator, -1, PRIME) % PRIME
     assert int(field.of_floats(np.array([value]))[0]) == wanted
+    assert int(field.of_float(value)) == wanted
+    with field.modulo(60):
+        assert field.of_float(value) == field.of_floats(np.array([value]))[0]
+
+
+@pytest.mark.filterwarnings("error")
+@given(residues, residues)
+def test_single_elements_wrap_around_without_warnings(a: int, b: int) -> None:
+    left, right = np.asarray(a, np.uint64), np.asarray(b, np.uint64)
+    assert int(field.add(left, right)) == (a + b) % PRIME
+    assert int(field.subtract(left, right)) == (a - b) % PRIME
+    assert int(field.negate(left)) == -a % PRIME
+    assert int(field.hashed(3, [left])) == int(field.hashed(3, [left.reshape(1)])[0])
 
 
 @given(st.integers(-(2**63), 2**63 - 1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,6 +12,7 @@ from random import Random
 import numpy as np
 import pytest
 
+from shardc.collector import no_garbage_collection
 from shardc.compilation import lower
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
@@ -24,6 +26,7 @@ from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.draws import LONGEST, PEAKS, Draw
 from shardc.proof.flat import copy_of, devices_region, inlined, with_region
+from shardc.proof.lemmas import Lemmas
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
 from tests.unit.proof.planted import faults
@@ -109,6 +112,16 @@ def test_the_chance_of_a_miss_does_not_grow_with_the_layers() -> None:
     few, many = (prove(*_compiled(_stack(count))) for count in (6, 12))
     assert few.layers and many.layers
     assert few.chance == many.chance
+
+
+def test_layers_of_draws_that_were_made_hold_nothing() -> None:
+    """They hold each other, and the command looks for no garbage."""
+    with no_garbage_collection():
+        before = {id(each) for each in gc.get_objects() if isinstance(each, Lemmas)}
+        proof = prove(*_compiled(_stack(8)))
+        found = [each for each in gc.get_objects() if isinstance(each, Lemmas) and id(each) not in before]
+    assert proof.layers and not any(each.runs for each in found)
+    assert all(array.size for result in proof.results for array in result())  # which are made yet
 
 
 def test_few_layers_are_not_looked_for() -> None:
