@@ -231,8 +231,13 @@ def enclosing_mesh(op: Operation) -> Mesh | None:
 
 def own_mesh(op: Operation, meshes: Meshes) -> Mesh | None:
     """The mesh that the properties of an operation name; one with axes, where `<[]>` stands beside it."""
-    named = [sharding_of(ref, meshes).mesh for ref in sharding_refs(op)]
-    return next((mesh for mesh in named if mesh.axes), named[0] if named else None)
+    first: Mesh | None = None
+    for ref in sharding_refs(op):
+        mesh = sharding_of(ref, meshes).mesh
+        if mesh.axes:
+            return mesh
+        first = first or mesh
+    return first
 
 
 def sharding_refs(op: Operation) -> list[ShardingRef]:

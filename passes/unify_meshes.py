@@ -77,7 +77,8 @@ class UnifyMeshes(GraphPass):
 
 def _used(module: ModuleOp) -> list[str]:
     """The meshes that shardings name, in program order."""
-    refs = (ref for op in module.walk() for attr in _attributes(op).values() for ref in _refs(attr))
+    attrs = {id(attr): attr for op in module.walk() for attr in _attributes(op).values()}
+    refs = (ref for attr in attrs.values() for ref in _refs(attr))
     return list(dict.fromkeys(ref.mesh for ref in refs if isinstance(ref.mesh, str)))
 
 

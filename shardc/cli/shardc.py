@@ -33,19 +33,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = [*(sys.argv[1:] if argv is None else argv)]
     if words and words[0] in COMMANDS:
         return import_module(COMMANDS[words[0]]).main(words[1:])
-    code = run_to_end("shardc", lambda: _reported(*_arguments(words)))
-    if argv is None:
-        gc.freeze()  # the process ends: to look for garbage once more is a tenth of a small compilation
+    ends = argv is None
+    code = run_to_end("shardc", lambda: _reported(*_arguments(words), ends))
+    if ends:
+        gc.freeze()  # to look for garbage once more is a tenth of a small compilation
     return code
 
 
-def _reported(given: argparse.Namespace, options: Options) -> int:
-    """Run the action, then print what it had to say."""
+def _reported(given: argparse.Namespace, options: Options, ends: bool) -> int:
+    """Run the action, then print what it had to say. ends: nothing follows it in this process."""
     problem: Diagnostic | None = None
     code = 0
     with collecting() as warnings:
         try:
-            code = _act(given, options)
+            code = _act(given, options, ends)
         except ShardcError as error:
             problem, code = error.diagnostic, 1
     for diagnostic in warnings:
@@ -107,14 +108,14 @@ def _options(given: argparse.Namespace) -> Options:
     return Options(**named)
 
 
-def _act(given: argparse.Namespace, options: Options) -> int:
+def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
     from shardc.cli import driver
 
     options = replace(options, **driver.source_of(given.program))
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling
 
-        with no_garbage_collection():
+        with no_garbage_collection(kept=ends):
             return compiling.compile(given, options)
     with no_garbage_collection():
         from shardc.cli import actions

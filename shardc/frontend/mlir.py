@@ -59,12 +59,16 @@ def read(
             read_approximate(module)
         if MHLO_SHARDING in text:
             read_gspmd(module)
-        name_values(module)
+        if PYTHON in text:
+            name_values(module)
         name_carried(module)
         verify(module, dynamic)
     _check_meshes(module)
     return module
 
+
+PYTHON = ".py"
+"""What is in a text with locations in Python files, whose lines name values."""
 
 _TOP = "meshes stand in the module, beside its functions"
 

@@ -65,8 +65,10 @@ class Alike:
             tuple([inside[v] if v in inside else (number(v),) for v in op.operands]),
             tuple([self.number(result.type) for result in op.results]),
             self._pairs(op.properties),
-            self._pairs({k: attr for k, attr in op.attributes.items() if not self.ignored(k)}),
-            tuple([self._region(region, number, inside) for region in op.regions]),
+            self._pairs({k: attr for k, attr in op.attributes.items() if not self.ignored(k)})
+            if op.attributes
+            else None,
+            tuple([self._region(region, number, inside) for region in op.regions]) if op.regions else (),
         )
 
     def _pairs(self, attrs: Mapping[str, Attribute]) -> Hashable:

@@ -4,6 +4,7 @@ import pytest
 from xdsl.ir import Operation
 
 from shardc.diagnostics import ShardcError
+from shardc.dialects import verify
 from shardc.frontend.mlir import read
 
 MAIN = """sdy.mesh @pod = <["x"=4, "y"=2]>
@@ -149,3 +150,26 @@ def test_of_equal_operations_with_bodies_one_is_verified(monkeypatch):
     ]
     read(f"func.func @main(%a: tensor<8xf32>, %z: tensor<f32>) {{\n{''.join(lines)}  return\n}}\n", "a.mlir")
     assert verified.count("stablehlo.reduce") == verified.count("stablehlo.return") == 1
+
+
+def test_the_mesh_of_per_device_code_is_that_of_its_first_sharding(monkeypatch: pytest.MonkeyPatch):
+    """Code with a thousand arguments has a thousand shardings, and each operation in it asks for the mesh."""
+    module = read(
+        """sdy.mesh @pod = <["x"=4, "y"=2]>
+func.func @main(%a: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%a, %b) in_shardings=[<@pod, [{"x"}]>, <@pod, [{"x"}]>]
+      out_shardings=[<@pod, [{"x"}]>] manual_axes={"x"} (%c: tensor<2xf32>, %d: tensor<2xf32>) {
+    %1 = stablehlo.add %c, %d : tensor<2xf32>
+    sdy.return %1 : tensor<2xf32>
+  } : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}"""
+    )
+    asked: list[object] = []
+    resolve = verify.sharding_of
+    monkeypatch.setattr(verify, "sharding_of", lambda ref, meshes: asked.append(ref) or resolve(ref, meshes))
+    code = next(op for op in module.walk() if op.name == "sdy.manual_computation")
+    mesh = verify.own_mesh(code, verify.module_meshes(module))
+    assert mesh is not None
+    assert mesh.name == "pod"
+    assert len(asked) == 1

@@ -6,6 +6,7 @@ import pytest
 
 import shardc
 from shardc.dialects.locations import location_of
+from shardc.frontend import mlir
 from shardc.frontend.mlir import read
 
 PYTHON = """\
@@ -120,3 +121,13 @@ def main(x: f32[8@data, 4]):
     source = shardc.compile(text).source
     assert "vals, ids = lax.top_k(x, 2)" in source
     assert "f32[4, 2] of f32[8@data, 2], i32[4, 2] of i32[8@data, 2]" in source
+
+
+def test_no_operation_is_asked_for_its_line_where_no_python_file_is_named(monkeypatch: pytest.MonkeyPatch):
+    asked: list[object] = []
+    monkeypatch.setattr(mlir, "name_values", asked.append)
+    lines = [dot("end", "x", "w", at(2, 12))]
+    read(module("model.jl", lines))
+    assert not asked
+    read(module("model.py", lines))
+    assert len(asked) == 1

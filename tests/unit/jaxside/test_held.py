@@ -83,10 +83,14 @@ def test_arrays_that_inner_functions_hold_stay_split(pod, draw, form):
 def test_an_array_held_by_many_is_one_argument(pod, draw):
     w = pod.put(draw(8, 8), "data")
     f, x = jax.jit(lambda y: jnp.sin(y @ w)), draw(8, 8)
-    compiled = shardc.jit(lambda x: f(f(x)) @ w + lax.scan(lambda c, _: (f(c) + w, None), x, length=3)[0])
+
+    def function(x):
+        return f(f(x)) @ w + lax.scan(lambda c, _: (f(c) + w, None), x, length=3)[0]
+
+    compiled = shardc.jit(function)
     source = compiled.lower(x).source
     assert "def device_main(w, x):" in source
-    same(compiled(x), jax.jit(compiled.__wrapped__)(x))
+    same(compiled(x), jax.jit(function)(x))
 
 
 def test_in_per_device_code(pod, draw):

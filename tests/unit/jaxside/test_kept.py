@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 import warnings
+from typing import Any
 
 import numpy as np
 import pytest
@@ -56,7 +57,14 @@ def test_the_same_function_is_compiled_once(pod, draw, compilations):
 
 def test_what_is_asked_differs(pod, draw, compilations):
     x = pod.put(draw(8, 16), "data")
-    for options in ({}, {"machine": "tpu-v5e"}, {"prove": False}, {"prove": True}, {"combine": 0}):
+    asked: list[dict[str, Any]] = [
+        {},
+        {"machine": "tpu-v5e"},
+        {"prove": False},
+        {"prove": True},
+        {"combine": 0},
+    ]
+    for options in asked:
         before = len(compilations)
         for _ in range(2):
             shardc.jit(lambda x: x.sum(0), **options).lower(x)
