@@ -96,6 +96,11 @@ Options = Mapping[str, Mapping[str, Any]]
 """Pass name -> its options."""
 
 
+def saying(options: Options, name: str, **more: object) -> Options:
+    """The options, and more that they say to a pass."""
+    return {**options, name: {**options.get(name, {}), **more}}
+
+
 def run_to(
     context: Context,
     module: ModuleOp,

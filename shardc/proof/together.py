@@ -55,11 +55,7 @@ def _on_stacks(op: Op, rows: Sequence[Sequence[Array]]) -> Op | None:
         return _wide(op, count, dot_dimension_numbers=_on_each(dims))
     if op.name == hlo.reduce.name:
         start = rows[0][-1]
-        if (
-            len(rows[0]) > 2
-            or op.combiner not in ("sum", "max", "min")
-            or any(r[-1] is not start for r in rows)
-        ):
+        if len(rows[0]) > 2 or op.combiner not in _KINDS or any(r[-1] is not start for r in rows):
             return None
         dimensions = cast("tuple[int, ...]", op.attrs["dimensions"])
         return _wide(op, count, dimensions=_moved(dimensions))

@@ -9,8 +9,7 @@ again. Of the three plans that is taken with which the whole program is quickest
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -19,7 +18,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.passes.pipeline import Options as ByPass
-from shardc.passes.pipeline import run_to
+from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Combined, Machine, combined
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
@@ -37,19 +36,13 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
     if many < 2:
         return options
     found.clear()
-    ring = _saying(options, PLANS, ring=True)
+    ring = saying(options, PLANS, ring=True)
     taken = {own: options, _took(start.clone(), machine, ring, found.append)[0]: ring}
     shares = combined(found)
     if shares:
-        shared = _saying(options, PLANS, shares=shares)
+        shared = saying(options, PLANS, shares=shares)
         taken[_took(start, machine, shared, found.append)[0]] = shared
     return options if min(taken) == own else taken[min(taken)]
-
-
-def _saying(options: ByPass, name: str, **more: object) -> ByPass:
-    """The options, and more that they say to a pass."""
-    given: dict[str, Mapping[str, Any]] = dict(options)
-    return {**given, name: {**given.get(name, {}), **more}}
 
 
 def _took(
@@ -66,7 +59,7 @@ def _took(
         told(each)
 
     with collecting():
-        run_to(make_context(), module, "local", "sharded", _saying(options, COMBINES, told=both))
+        run_to(make_context(), module, "local", "sharded", saying(options, COMBINES, told=both))
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
     return took, sum(each.before for each in counts)

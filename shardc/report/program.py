@@ -13,7 +13,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.layout import LayoutError
-from shardc.passes.pipeline import FOLDING, PASSES, STAGES, run_to
+from shardc.passes.pipeline import FOLDING, PASSES, STAGES, run_to, saying
 from shardc.passes.pipeline import Options as ByPass
 from shardc.planning.effort import counting
 from shardc.planning.machines import Machine
@@ -44,7 +44,12 @@ def cost_module(
     """
     start, plans = module.clone(), list[Plan]()
     with counting() as effort:
-        run_to(make_context(), module, "local", options=_telling(options, plans.append))
+        run_to(
+            make_context(),
+            module,
+            "local",
+            options=saying(options or {}, "insert-reshards", told=plans.append),
+        )
     graph = snapshot(module).graph
     cost = replace(cost_of(graph, peak(graph), machine), placement=placement)
     if plans:
@@ -55,12 +60,6 @@ def cost_module(
     if not allowed.more():
         return cost
     return _with_removals(start, cost, peak, options, allowed, tell)
-
-
-def _telling(options: ByPass | None, told: Callable[[Plan], None]) -> ByPass:
-    """The options, and who is given the plan."""
-    given = dict(options or {})
-    return {**given, "insert-reshards": {**given.get("insert-reshards", {}), "told": told}}
 
 
 def _with_removals(

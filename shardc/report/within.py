@@ -29,7 +29,7 @@ from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph
 from shardc.passes.pipeline import Options as ByPass
-from shardc.passes.pipeline import run_to
+from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Machine
 from shardc.report.cost import Cost, cost_of
 from shardc.report.show import amount
@@ -57,7 +57,7 @@ class Measures:
         """The options of passes with which a program is compiled so."""
         options: dict[str, Mapping[str, Any]] = dict(given)
         if self.split:
-            options["insert-reshards"] = {**options.get("insert-reshards", {}), "split_results": True}
+            options.update(saying(given, "insert-reshards", split_results=True))
         if self.lean:
             options["reshards-to-collectives"] = {"lean": True}
         if self.regather:
