@@ -14,6 +14,7 @@ import os
 import sys
 import tempfile
 from collections.abc import Iterator
+from contextvars import ContextVar
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -22,6 +23,10 @@ LIMIT = 128 * 2**20
 """Bytes of all entries together; beyond, those that were not used for longest go."""
 
 VARIABLE = "SHARDC_CACHE"
+
+ANEW = ContextVar("anew", default=False)
+"""Whether programs and plans that earlier compilations found are not to be used."""
+
 _ROOT = Path(__file__).parent
 _LIBRARIES = ("numpy", "scipy", "highspy", "xdsl", "lark", "ml_dtypes")
 _SUFFIXES = (".py", ".lark", ".toml")

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from importlib import import_module
 from typing import Any
 
+from shardc import cache
 from shardc.cli.ending import run_to_end
 from shardc.cli.parser import parser as arguments
 from shardc.collector import no_garbage_collection
@@ -111,6 +112,7 @@ def _options(given: argparse.Namespace) -> Options:
 def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
     from shardc.cli import driver
 
+    cache.ANEW.set(given.no_cache)
     options = replace(options, **driver.source_of(given.program))
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling

@@ -169,7 +169,7 @@ def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name:
         return (*problem.own_cost(variable, choice), -float(choice.parts))
 
     for choice in (variable.choice, *choices):
-        if choice is not variable.choice and not problem.admits(variable, choice):
+        if choice != variable.choice and not problem.admits(variable, choice):
             continue
         if name is not None and not _alike(choice, variable.choice, name):
             continue

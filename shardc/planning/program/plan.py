@@ -19,7 +19,7 @@ from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program.gap import proof
-from shardc.planning.program.improve import improve
+from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import Rates
@@ -173,7 +173,7 @@ def plan_program(
     problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if ring else rates)
     if split_results:
         split_as_arguments(problem)
-    improve(problem)
+    improved(problem, f"{function and function.name} {mesh} {split_results}")
     if ring:
         problem = replace(problem, rates=rates, proof=None, refused=None)
     return Plan(problem, ring)

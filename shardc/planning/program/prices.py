@@ -75,6 +75,16 @@ class Prices:
                 ticks[where], count[where] = self.known[key]
         return ticks, count
 
+    def found(self) -> list[tuple[Key, Price]]:
+        """All prices that were found exactly, those of equal tensors together."""
+        return [(key, self.known[key]) for keys in self.settled.values() for key in keys]
+
+    def take(self, key: Key, price: Price) -> None:
+        """Know a price that was found exactly before."""
+        self.exact.add(key)
+        self.known[key] = price
+        self.settled.setdefault((key[0], key[3]), []).append(key)
+
     def settle(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
     ) -> bool:
@@ -82,11 +92,9 @@ class Prices:
         key = (type, source, target, manual)
         if key in self.exact:
             return False
-        self.exact.add(key)
         before, steps = self(type, source, target, manual)
         ticks, collectives, _ = self.rates.copies(type, source, (target,), manual)
-        self.known[key] = (float(ticks), collectives)
-        self.settled.setdefault((type, manual), []).append(key)
+        self.take(key, (float(ticks), collectives))
         self.direct.pop((type, manual), None)
         changed = abs(before - ticks) > 1e-6 * ticks or steps != collectives
         self.changes += changed

@@ -11,6 +11,7 @@ import pytest
 from shardc import cache
 from shardc.cli import actions
 from shardc.cli.shardc import main
+from shardc.planning.program import known
 
 PROGRAM = """mesh ring[r=4]
 
@@ -56,6 +57,25 @@ def test_the_second_time_nothing_is_compiled(program, capsys, compilations):
     assert first == second == run(capsys, program, "--no-cache")
     assert "2 of 12 places are padding" in first[1]
     assert compilations == ["jax", "jax"]
+
+
+def test_a_plan_is_looked_for_once(program, capsys, monkeypatch):
+    searches, improve = [], known.improve
+
+    def counted(problem):
+        searches.append(problem)
+        improve(problem)
+
+    monkeypatch.setattr(known, "improve", counted)
+    monkeypatch.setattr(known, "WORTH", 0)
+    explained = run(capsys, program, "--explain")
+    assert len(searches) == 1
+    for words in ((), ("--target", "numpy"), ("--explain",)):
+        found = run(capsys, program, *words)
+    assert found == explained
+    assert len(searches) == 1
+    assert run(capsys, program, "--explain", "--no-cache") == explained
+    assert len(searches) == 2
 
 
 @pytest.mark.parametrize(

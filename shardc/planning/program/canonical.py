@@ -1,0 +1,91 @@
+"""A program as planning sees it, as text: two of one text have the same plan.
+
+    function (0, 1) [2]
+    0 = 0 () (3)
+    …
+
+What does not matter is left out: names and places of values, and of splat float constants which number they
+are, as long as that is none with a meaning of its own (0, 1, -1, the infinities, NaN, the largest and the
+least). That two of them are equal still shows.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import cast
+
+import numpy as np
+
+from shardc.graph import Dense, Graph, Node, Region
+from shardc.layout import Sharding
+from shardc.ops import hlo, sdy
+
+_CONSTANTS = (hlo.constant.name, sdy.constant.name)
+
+
+def lines_of(graph: Graph) -> Iterator[str]:
+    """The text, line by line; a line names every distinct operation and sharding once, in full."""
+    yield f"{sorted(graph.meshes.items())}"
+    writer = _Writer(graph)
+    for name, function in graph.functions.items():
+        yield f"{name == graph.main.name} {[writer.sharding(s) for s in function.result_shardings]}"
+        yield from writer.region(function.body)
+    yield from writer.named
+
+
+class _Writer:
+    """Writes operations and shardings as numbers, and remembers what the numbers mean."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.named: list[str] = []
+        self.shardings: dict[Sharding | None, int] = {}
+        self.operations: dict[tuple[object, ...], int] = {}
+        self.literals: dict[tuple[object, ...], int] = {}
+
+    def sharding(self, value: Sharding | None) -> int:
+        if value not in self.shardings:
+            self.named.append(f"sharding {value!r}")
+            self.shardings[value] = len(self.shardings)
+        return self.shardings[value]
+
+    def region(self, region: Region) -> Iterator[str]:
+        yield f"region {self._values(region.args)}"
+        for node in region.nodes:
+            yield f"{self._operation(node)} {node.operands} {self._values(node.results)}"
+            for inner in node.regions:
+                yield from self.region(inner)
+
+    def _values(self, values: tuple[int, ...]) -> str:
+        of = self.graph.values
+        return " ".join(f"{v}:{self.sharding(of[v].sharding)}" for v in values)
+
+    def _operation(self, node: Node) -> int:
+        """The number of what an operation is: its name, types and attributes."""
+        types = self.graph.types
+        attrs = tuple((key, self._attribute(node, value)) for key, value in sorted(node.attrs.items()))
+        key = (node.name, types(node.operands), types(node.results), attrs, len(node.regions))
+        if key not in self.operations:
+            self.named.append(f"operation {key!r}")
+            self.operations[key] = len(self.operations)
+        return self.operations[key]
+
+    def _attribute(self, node: Node, value: object) -> object:
+        """A stand-in for an attribute whose repr says all that matters of it."""
+        if not isinstance(value, Dense):
+            return value
+        kind = (value.shape, value.data.dtype.str, value.data.dtype.name)
+        if node.name in _CONSTANTS and value.is_splat and _is_any(value.data):
+            bits = (*kind, value.data.tobytes())
+            return (*kind, "any", self.literals.setdefault(bits, len(self.literals)))
+        return (*kind, hashlib.sha256(value.data.tobytes()).hexdigest())
+
+
+def _is_any(number: np.ndarray[tuple[int, ...], np.dtype[np.generic]]) -> bool:
+    """Whether it is a float that nothing is special about."""
+    if number.dtype.kind != "f":
+        return False
+    limits = np.finfo(cast("np.dtype[np.floating]", number.dtype))
+    told = (0, 1, -1, float(limits.max), float(limits.min))
+    return bool(np.isfinite(number)) and float(number) not in told

@@ -1,0 +1,144 @@
+"""Plans that earlier compilations found, from the user's cache folder.
+
+    improved(problem)    # as improve(problem), or what that found for the same program before
+
+The key is the program as planning sees it (canonical.py), so a plan is found again after an edit that changes
+no operation, shape or annotation: of a constant, a name, a comment. An entry is JSON: each distinct layout
+and choice once, who has chosen which, and the exact prices that were found, from which lower bounds start.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Hashable
+from fractions import Fraction
+from typing import Any, TypeVar, cast
+
+from shardc import cache
+from shardc.forms.choice import Choice
+from shardc.graph import TensorType
+from shardc.layout import Axis, Dim, Mesh, Sharding, shared
+from shardc.planning.program.canonical import lines_of
+from shardc.planning.program.improve import improve
+from shardc.planning.program.prices import Prices
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.variables import Proof
+
+T = TypeVar("T", bound=Hashable)
+
+_Priced = tuple[list[int], str, list[str], int, int, tuple[float, int]]
+"""A tensor's shape and dtype, manual axes, the numbers of two layouts, and what it takes between them."""
+
+WORTH = 50
+"""Operations: fewer are planned about as quickly as a plan is looked up."""
+
+
+def improved(problem: Problem, *said: str) -> None:
+    """Change the problem's choices for cheaper ones. said: what the search is told beside the problem."""
+    if len(problem.variables) < WORTH or cache.ANEW.get() or cache.folder() is None:
+        improve(problem)
+        return
+    rates = problem.rates
+    key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
+    kept = cache.get(*key)
+    if kept is not None:
+        _read(problem, json.loads(kept))
+        return
+    improve(problem)
+    cache.put(json.dumps(_written(problem), separators=(",", ":")).encode(), *key)
+
+
+def _number(numbers: dict[T, int], thing: T) -> int:
+    """The number of a thing, which is a new one where it has none."""
+    return numbers.setdefault(thing, len(numbers))
+
+
+def _written(problem: Problem) -> dict[str, Any]:
+    """All that improve changes."""
+    layouts: dict[Sharding, int] = {}
+    choices: dict[Choice, int] = {}
+    chosen = [_number(choices, variable.choice) for variable in problem.variables]
+    arguments = [[v, _number(layouts, layout), trips] for v, (layout, trips) in problem.arguments.items()]
+    prices = [[_axes(atoms), _prices(known, layouts)] for atoms, known in problem.priced.items()]
+    return {
+        "chosen": chosen,
+        "arguments": arguments,
+        "choices": [_choice(choice, layouts) for choice in choices],
+        "layouts": [_layout(layout) for layout in layouts],
+        "prices": prices,
+        "free": sorted(problem.free),
+        "refused": problem.refused,
+        "modest": problem.modest,
+        "proof": None if problem.proof is None else [problem.proof.ticks, problem.proof.method],
+    }
+
+
+def _read(problem: Problem, kept: dict[str, Any]) -> None:
+    layouts: list[Sharding] = [shared(_sharding(problem.mesh, *parts)) for parts in kept["layouts"]]
+    choices = [_chosen(layouts, *parts) for parts in kept["choices"]]
+    for variable, number in zip(problem.variables, kept["chosen"], strict=True):
+        if variable.choice != choices[number]:
+            variable.choice = choices[number]
+    problem.arguments = {value: (layouts[layout], trips) for value, layout, trips in kept["arguments"]}
+    for atoms, prices in kept["prices"]:
+        known = problem.prices(_as_axes(atoms))
+        for shape, dtype, manual, source, target, price in cast("list[_Priced]", prices):
+            type, names = TensorType(tuple(shape), dtype), frozenset(manual)
+            known.take((type, layouts[source], layouts[target], names), (price[0], price[1]))
+    problem.free = set(kept["free"])
+    problem.refused = None if kept["refused"] is None else tuple(kept["refused"])
+    problem.modest = None if kept["modest"] is None else tuple(kept["modest"])
+    problem.proof = None if kept["proof"] is None else Proof(*kept["proof"])
+
+
+def _choice(choice: Choice, layouts: dict[Sharding, int]) -> list[Any]:
+    parts = Fraction(choice.parts)
+    return [
+        [_number(layouts, layout) for layout in choice.operands],
+        [_number(layouts, layout) for layout in choice.results],
+        choice.form,
+        [parts.numerator, parts.denominator] if isinstance(choice.parts, Fraction) else choice.parts,
+        choice.moved,
+        choice.collectives,
+    ]
+
+
+def _chosen(
+    layouts: list[Sharding],
+    operands: list[int],
+    results: list[int],
+    form: str,
+    parts: int | list[int],
+    moved: int,
+    collectives: int,
+) -> Choice:
+    divided = Fraction(*parts) if isinstance(parts, list) else parts
+    needs, made = (tuple(layouts[number] for number in numbers) for numbers in (operands, results))
+    return Choice(needs, made, form, divided, moved, collectives)
+
+
+def _prices(prices: Prices, layouts: dict[Sharding, int]) -> list[Any]:
+    return [
+        [type.shape, type.dtype, sorted(manual), _number(layouts, source), _number(layouts, target), price]
+        for (type, source, target, manual), price in prices.found()
+    ]
+
+
+def _axes(axes: tuple[Axis, ...]) -> list[Any]:
+    return [[axis.name, axis.size, axis.pre] for axis in axes]
+
+
+def _as_axes(parts: list[Any]) -> tuple[Axis, ...]:
+    return tuple(Axis(*part) for part in parts)
+
+
+def _layout(layout: Sharding) -> list[Any]:
+    dims = [[_axes(dim.axes), dim.open, dim.priority] for dim in layout.dims]
+    return [dims, _axes(layout.replicated), _axes(layout.unreduced), layout.kind]
+
+
+def _sharding(
+    mesh: Mesh, dims: list[Any], replicated: list[Any], unreduced: list[Any], kind: str
+) -> Sharding:
+    each = tuple(Dim(_as_axes(parts), is_open, priority) for parts, is_open, priority in dims)
+    return Sharding(mesh, each, _as_axes(replicated), _as_axes(unreduced), kind)

@@ -1,0 +1,172 @@
+"""Plans that earlier compilations found: the same plan, after edits that planning does not see."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from shardc import cache
+from shardc.compilation import by_pass, emit
+from shardc.diagnostics import collecting
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.read import read
+from shardc.graph import Graph
+from shardc.options import Options
+from shardc.passes.pipeline import run_to
+from shardc.planning.machines import load
+from shardc.planning.program import Plan, known, plan_program
+from shardc.planning.program.canonical import lines_of
+from tests.golden.programs import written
+
+PROGRAM = """mesh m [x=2, y=4]
+
+def main(h: f32[8@x, 16], w1: f32[16, 64@y], w2: f32[64@y, 16]) -> f32[8@x, 16]:
+    a = tanh(h @ w1) * 0.25  # scaled
+    b = a @ w2
+    return b + maximum(h, 0.0)
+"""
+
+LARGE = [name for name, text in written().items() if len(text()[0]) > 1_500]
+
+
+def propagated(text: str) -> Graph:
+    """The graph that planning sees."""
+    with collecting():
+        module = read(text, Options())
+        run_to(make_context(), module, "sharded", options=by_pass(Options()))
+    return snapshot(module).graph
+
+
+def seen(text: str) -> list[str]:
+    return list(lines_of(propagated(text)))
+
+
+def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(problem: object) -> None:
+        raise AssertionError("the plan was looked for")
+
+    monkeypatch.setattr(known, "improve", fail)
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
+def every_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(known, "WORTH", 0)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.25", "0.75"),
+        ("  # scaled", ""),
+        ("    a = ", "\n    a = "),
+        ("b = a @ w2\n    return b", "c = a @ w2\n    return c"),
+        ("h: f32", "x: f32"),
+    ],
+)
+def test_what_planning_does_not_see(old: str, new: str) -> None:
+    assert old in PROGRAM
+    edited = PROGRAM.replace(old, new)
+    edited = edited.replace("(h @", "(x @").replace("maximum(h", "maximum(x") if "x: f32" in new else edited
+    assert seen(edited) == seen(PROGRAM)
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("0.25", "0.0"),
+        ("0.25", "1.0"),
+        ("tanh", "exp"),
+        ("maximum", "minimum"),
+        ("f32[8@x, 16]:", "f32[8@x, 16@y]:"),
+        ("64@y, 16]", "64, 16@y]"),
+        ("y=4", "y=8"),
+        ("h @ w1", "(h + 0.25) @ w1"),
+        ("h, 0.0", "h, 0.25"),
+    ],
+)
+def test_what_it_sees(old: str, new: str) -> None:
+    assert old in PROGRAM
+    assert seen(PROGRAM.replace(old, new)) != seen(PROGRAM)
+
+
+def test_equal_constants_still_show() -> None:
+    apart = PROGRAM.replace("b + maximum(h, 0.0)", "b * 0.5 + maximum(h, 0.75)")
+    assert seen(apart) != seen(apart.replace("0.5", "0.75"))
+    assert seen(apart) == seen(apart.replace("0.5", "0.625"))
+
+
+def state(plan: Plan) -> list[object]:
+    problem = plan.problem
+    return [
+        [variable.choice for variable in problem.variables],
+        problem.arguments,
+        problem.total(),
+        problem.proof,
+        problem.refused,
+        problem.free,
+        list(plan.copies()),
+        plan.proof(),
+    ]
+
+
+@pytest.mark.parametrize("name", LARGE)
+@pytest.mark.usefixtures("folder", "every_size")
+def test_the_same_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = propagated(written()[name]()[0])
+    found = [state(plan_program(graph)) for _ in range(2)]
+    without_search(monkeypatch)
+    assert state(plan_program(graph)) == found[0] == found[1]
+
+
+@pytest.mark.usefixtures("every_size")
+def test_the_same_text_after_an_edit(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def text(program: str) -> str:
+        module = read(program, Options())
+        run_to(make_context(), module, "local", options=by_pass(Options()))
+        return emit(snapshot(module).graph, "jax")
+
+    edited = PROGRAM.replace("0.25", "0.75").replace("a = ", "\n    a = ")
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    anew = text(edited)
+    monkeypatch.setenv(cache.VARIABLE, str(folder))
+    text(PROGRAM)
+    without_search(monkeypatch)
+    assert text(edited) == anew != text(PROGRAM)
+
+
+@pytest.mark.usefixtures("folder", "every_size")
+def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = propagated(PROGRAM)
+    plan_program(graph)
+    plan_program(graph, machine=load("h100-infiniband"))
+    without_search(monkeypatch)
+    other = load("h100-infiniband")
+    with pytest.raises(AssertionError, match="looked for"):
+        plan_program(graph, machine=load("bytes"))
+    with pytest.raises(AssertionError, match="looked for"):
+        plan_program(graph, split_results=True)
+    with pytest.raises(AssertionError, match="looked for"):
+        plan_program(graph, machine=other, ring=True)
+    plan_program(graph, machine=load("h100-infiniband"))
+
+
+@pytest.mark.usefixtures("every_size")
+def test_a_damaged_entry_is_none(folder: Path) -> None:
+    graph = propagated(PROGRAM)
+    first = state(plan_program(graph))
+    (entry,) = folder.iterdir()
+    entry.write_bytes(entry.read_bytes()[:-9])
+    assert state(plan_program(graph)) == first
+
+
+def test_small_programs_are_planned(folder: Path) -> None:
+    plan_program(propagated(PROGRAM))
+    assert not list(folder.iterdir())
