@@ -133,7 +133,7 @@ def _distinct(choices: Iterable[Choice | None]) -> list[Choice]:
 def _others(problem: Problem, variable: Variable, choices: Iterable[Choice]) -> list[Choice]:
     """The choices that may be taken, without the current one."""
     now = variable.choice
-    return [choice for choice in choices if choice != now and problem.admits(variable, choice)]
+    return [choice for choice in choices if choice is not now and problem.admits(variable, choice)]
 
 
 def forced_candidates(problem: Problem, variable: Variable) -> list[Choice]:
