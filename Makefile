@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test newest check coverage sweep bench fuzz clean
+.PHONY: demo test newest check coverage sweep processors bench fuzz clean
 
 demo: .venv/.demo        ## compile examples/digits and run it on eight emulated devices
 	$(BIN)/python examples/digits/demo.py
@@ -38,6 +38,16 @@ coverage: .venv/.dev     ## the tests of `make test`, and the lines that they do
 
 sweep: .venv/.dev        ## the slow tests: random programs against oracles, all golden texts
 	SHARDC_RANDOM=1 $(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m slow
+
+ORDER := --random-order --random-order-seed
+
+processors: .venv/.dev   ## the tests in other orders, with the products of other processors, one thread and eight
+	OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_max_isa=SSE4_2 --xla_cpu_multi_thread_eigen=false" \
+		$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(ORDER)=1 $(TESTS)
+	OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=8 XLA_FLAGS=--xla_cpu_max_isa=AVX2 \
+		$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(ORDER)=2 $(TESTS)
+	OPENBLAS_CORETYPE=SkylakeX OPENBLAS_NUM_THREADS=8 \
+		$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(ORDER)=3 $(TESTS)
 
 bench: .venv/.dev        ## bytes and FLOPs of the sample programs, against theory and XLA's partitioner; wrong programs found
 	$(BIN)/python -m bench.results --shardc $(BIN)/shardc
