@@ -42,7 +42,7 @@ sweep: .venv/.dev        ## the slow tests: random programs against oracles, all
 ORDER := --random-order --random-order-seed
 
 processors: .venv/.dev   ## the tests in other orders, with the products of other processors, one thread and eight
-	OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_max_isa=SSE4_2 --xla_cpu_multi_thread_eigen=false" \
+	OPENBLAS_CORETYPE=Nehalem OPENBLAS_NUM_THREADS=1 XLA_FLAGS="--xla_cpu_max_isa=AVX --xla_cpu_multi_thread_eigen=false" \
 		$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(ORDER)=1 $(TESTS)
 	OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=8 XLA_FLAGS=--xla_cpu_max_isa=AVX2 \
 		$(BIN)/python -m pytest -q -n auto --maxprocesses 8 -m "not slow" $(ORDER)=2 $(TESTS)

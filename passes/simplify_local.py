@@ -28,9 +28,11 @@ from shardc.dialects.dense import DenseAttr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import identity, is_integer
-from shardc.ops import hlo, spmd
+from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed
+
+REASON = "shardc.reason"
 
 
 class SimplifyLocal(GraphPass):
@@ -41,6 +43,8 @@ class SimplifyLocal(GraphPass):
     def rewrite(self, shared: SharedGraph) -> bool:
         module, builder = shared.module, IRBuilder(shared.module)
         for op in list(module.walk()):
+            if not has(op.name, Trait.COLLECTIVE):
+                op.attributes.pop(REASON, None)  # nobody asks, and equal operations would not be equal
             simplify = IDENTITIES.get(op.name)
             replacement = simplify(op) if simplify else None
             if replacement is None:

@@ -20,6 +20,9 @@ from shardc.graph.builder import Builder
 from shardc.layout import Axis, size_of
 from shardc.ops import hlo, spmd
 
+MASKED = "shardc.masked"
+"""On a permute: nobody looks at the zeros of devices that nothing is sent to."""
+
 
 @dataclass(frozen=True)
 class DeviceLine:
@@ -152,21 +155,36 @@ class _Part:
 def _assemble(
     line: DeviceLine, sources: Sequence[Any], window: Window, crossing: Sequence[Round], home: Sequence[Round]
 ) -> Any:
-    parts = [_part(line, sources, round, True) for round in crossing]
-    parts += [_part(line, sources, round, False) for round in home]
     type = line.builder.type_of(sources[0])
-    if not parts:
+    if not crossing and not home:
         return line.filled(type, window.width)
-    places = [{piece.at for piece in part.pieces.values()} for part in parts]
-    if all(len(place) == 1 for place in places):
-        order = sorted(zip((place.pop() for place in places), parts, strict=True), key=lambda pair: pair[0])
-        if all(at + part.size <= after for (at, part), (after, _) in pairwise(order)):
-            return _side_by_side(line, window, type, order)
+    aside = _are_aside([*crossing, *home])
+    parts = [_part(line, sources, round, True, masked=not aside) for round in crossing]
+    parts += [_part(line, sources, round, False) for round in home]
+    if aside:
+        firsts = [round[0].at for round in (*crossing, *home)]
+        order = sorted(zip(firsts, parts, strict=True), key=lambda pair: pair[0])
+        return _side_by_side(line, window, type, order)
     return _one_over_another(line, window, type, parts)
 
 
-def _part(line: DeviceLine, sources: Sequence[Any], round: Round, crosses: bool) -> _Part:
-    """Cut the pieces out of the senders' blocks and send them."""
+def _are_aside(rounds: Sequence[Round]) -> bool:
+    """Whether each round has one place in the window, and none reaches into the next."""
+    ends = sorted((round[0].at, round[0].at + _size(round)) for round in rounds)
+    fixed = all(piece.at == round[0].at for round in rounds for piece in round)
+    return fixed and all(end <= at for (_, end), (at, _) in pairwise(ends))
+
+
+def _size(round: Round) -> int:
+    """How many places of the window a round's longest piece takes."""
+    return (max(piece.count for piece in round) - 1) * round[0].gap + 1
+
+
+def _part(
+    line: DeviceLine, sources: Sequence[Any], round: Round, crosses: bool, masked: bool = False
+) -> _Part:
+    """Cut the pieces out of the senders' blocks and send them. masked: nobody looks at what a device has that
+    gets none."""
     b, count = line.builder, max(piece.count for piece in round)
     held = {p.source: next(i for i, x in enumerate(sources) if x is sources[p.source]) for p in round}
     used = sorted(set(held.values()))
@@ -177,10 +195,10 @@ def _part(line: DeviceLine, sources: Sequence[Any], round: Round, crosses: bool)
         value = b.one(hlo.select.name, _holds(line, theirs), other, value)
     if crosses:
         pairs = tuple(sorted((p.sender, p.receiver) for p in round))
-        value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=pairs)
-    gap = round[0].gap
-    value = line.pad(value, 0, 0, gap - 1)
-    return _Part(value, {p.receiver: p for p in round}, (count - 1) * gap + 1, crosses)
+        note = {MASKED: True} if masked else {}
+        value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=pairs, **note)
+    value = line.pad(value, 0, 0, round[0].gap - 1)
+    return _Part(value, {p.receiver: p for p in round}, _size(round), crosses)
 
 
 def _cut(line: DeviceLine, block: Any, round: Sequence[Piece], count: int) -> Any:
@@ -239,19 +257,29 @@ def _one_over_another(line: DeviceLine, window: Window, type: TensorType, parts:
     for part in parts:
         at = line.lookup({device: piece.at for device, piece in part.pieces.items()})
         inner = replace(line, fill=None)
-        around = inner.pad(part.value, width, width)
         if isinstance(at, int):
-            laid = line.slice(around, width - at, 2 * width - at)
+            laid = inner.pad(
+                line.slice(part.value, 0, min(part.size, width - at)), at, max(0, width - at - part.size)
+            )
         else:
             back = b.one(hlo.subtract.name, scalar(b, width, INDEX), at)
-            laid = line.dynamic_slice(around, back, width)
+            laid = line.dynamic_slice(inner.pad(part.value, width, width), back, width)
         ends = {device: (p.at, p.stop) for device, p in part.pieces.items()}
         both = [ends.get(device, (0, 0)) for device in range(line.devices)]
         low, high = (line.lookup(dict(enumerate(side))) for side in zip(*both, strict=True))
-        below, inside = _before(line, type, low), _before(line, type, high)
-        valid = b.one(hlo.and_.name, b.one(hlo.not_.name, below), inside)
-        result = b.one(hlo.select.name, valid, laid, result)
+        valid = [] if _is(low, 0) else [b.one(hlo.not_.name, _before(line, type, low))]
+        valid += [] if _is(high, width) else [_before(line, type, high)]
+        if not valid:
+            result = laid
+            continue
+        there = valid[0] if len(valid) == 1 else b.one(hlo.and_.name, *valid)
+        result = b.one(hlo.select.name, there, laid, result)
     return result
+
+
+def _is(value: Any, number: int) -> bool:
+    """Whether what a table says for all devices is a number."""
+    return isinstance(value, int) and value == number
 
 
 def _before(line: DeviceLine, type: TensorType, limit: Any) -> Any:

@@ -50,3 +50,40 @@ func.func @different(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// Masked permutes of one value that no device sends or receives twice in are one; the third would send %a from 0 again.
+// CHECK-LABEL: @masked
+// CHECK: [[GOT:%.*]] = "spmd.collective_permute"({{.*}}pairs = dense<{{\[\[}}0, 1], [1, 0]]>{{.*}}shardc.reason = "one; two"
+// CHECK: [[OTHER:%.*]] = "spmd.collective_permute"({{.*}}pairs = dense<{{\[\[}}0, 2]]>
+// CHECK: stablehlo.add [[GOT]], [[GOT]]
+// CHECK: stablehlo.add {{.*}}, [[OTHER]]
+sdy.mesh @ring = <["x"=4]>
+func.func @masked(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x"}]>] out_shardings=[<@ring, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    %1 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[0, 1]]> : tensor<1x2xi64>, shardc.masked = true, shardc.reason = "one"} : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[1, 0]]> : tensor<1x2xi64>, shardc.masked = true, shardc.reason = "two"} : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[0, 2]]> : tensor<1x2xi64>, shardc.masked = true, shardc.reason = "three"} : (tensor<2xf32>) -> tensor<2xf32>
+    %4 = stablehlo.add %1, %2 : tensor<2xf32>
+    %5 = stablehlo.add %4, %3 : tensor<2xf32>
+    sdy.return %5 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
+
+// -----
+
+// Zeros that somebody may look at stay zeros.
+// CHECK-LABEL: @not_masked
+// CHECK-COUNT-2: spmd.collective_permute
+sdy.mesh @ring = <["x"=4]>
+func.func @not_masked(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x) in_shardings=[<@ring, [{"x"}]>] out_shardings=[<@ring, [{"x"}]>] manual_axes={"x"} (%a: tensor<2xf32>) {
+    %1 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[0, 1]]> : tensor<1x2xi64>, shardc.masked = true, shardc.reason = "one"} : (tensor<2xf32>) -> tensor<2xf32>
+    %2 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[1, 0]]> : tensor<1x2xi64>, shardc.reason = "two"} : (tensor<2xf32>) -> tensor<2xf32>
+    %3 = stablehlo.add %1, %2 : tensor<2xf32>
+    sdy.return %3 : tensor<2xf32>
+  } : (tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}
