@@ -195,7 +195,7 @@ def _part(
         value = b.one(hlo.select.name, _holds(line, theirs), other, value)
     if crosses:
         pairs = tuple(sorted((p.sender, p.receiver) for p in round))
-        note = {MASKED: True} if masked else {}
+        note: dict[str, Any] = {MASKED: True} if masked else {}
         value = b.one(spmd.collective_permute.name, value, axes=line.axes, pairs=pairs, **note)
     value = line.pad(value, 0, 0, round[0].gap - 1)
     return _Part(value, {p.receiver: p for p in round}, _size(round), crosses)
