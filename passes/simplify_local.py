@@ -9,7 +9,8 @@ becomes
 
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
-Identities go, constant scalars are computed, equal operations are done once, unused ones not at all.
+Identities go, constant scalars are computed, what is summed is not placed into zeros before (placed_sums.py),
+equal operations are done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -24,13 +25,13 @@ from xdsl.transforms.dead_code_elimination import region_dce
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
-from shardc.dialects.dense import DenseAttr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
 from shardc.graph import identity, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.constants import computed
+from shardc.rewrite.constants import computed, is_splat
+from shardc.rewrite.placed_sums import sum_of_placed
 
 REASON = "shardc.reason"
 
@@ -48,7 +49,7 @@ class SimplifyLocal(GraphPass):
             simplify = IDENTITIES.get(op.name)
             replacement = simplify(op) if simplify else None
             if replacement is None:
-                replacement = computed(op, builder)
+                replacement = computed(op, builder) or sum_of_placed(op, builder)
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
@@ -59,7 +60,7 @@ class SimplifyLocal(GraphPass):
 def _chosen(op: Operation) -> SSAValue | None:
     """What a constant predicate chooses."""
     choice, first, second = op.operands
-    return first if _is_splat(choice, True) else second if _is_splat(choice, False) else None
+    return first if is_splat(choice, True) else second if is_splat(choice, False) else None
 
 
 def _compared_with_truth(op: Operation) -> SSAValue | None:
@@ -68,7 +69,7 @@ def _compared_with_truth(op: Operation) -> SSAValue | None:
     if type_of(value.type).dtype != "bool":
         return None
     direction = python_of(_attribute(op, "comparison_direction"))
-    return value if _is_splat(truth, {"NE": False, "EQ": True}.get(str(direction))) else None
+    return value if is_splat(truth, {"NE": False, "EQ": True}.get(str(direction))) else None
 
 
 def _same_type(op: Operation) -> SSAValue | None:
@@ -89,7 +90,7 @@ def _unpadded(op: Operation) -> SSAValue | None:
 
 def _times_one(op: Operation) -> SSAValue | None:
     left, right = op.operands
-    return left if _is_splat(right, 1) else right if _is_splat(left, 1) else None
+    return left if is_splat(right, 1) else right if is_splat(left, 1) else None
 
 
 def _plus_zero(op: Operation) -> SSAValue | None:
@@ -97,14 +98,14 @@ def _plus_zero(op: Operation) -> SSAValue | None:
     if not is_integer(type_of(op.results[0].type).dtype):
         return None
     left, right = op.operands
-    return left if _is_splat(right, 0) else right if _is_splat(left, 0) else None
+    return left if is_splat(right, 0) else right if is_splat(left, 0) else None
 
 
 def _identity_partial(op: Operation) -> SSAValue | None:
     """A constant that is the identity of the combination is partial as it is."""
     kind = cast(str, python_of(_attribute(op, "kind")))
     dtype = type_of(op.results[0].type).dtype
-    return op.operands[0] if _is_splat(op.operands[0], identity(kind, dtype)) else None
+    return op.operands[0] if is_splat(op.operands[0], identity(kind, dtype)) else None
 
 
 def _over_nothing(op: Operation) -> SSAValue | None:
@@ -118,7 +119,7 @@ def _over_nothing(op: Operation) -> SSAValue | None:
     kind = (_COMBINES | _OF_BOOLS if dtype == "bool" else _COMBINES).get(combine.name)
     if kind is None or set(combine.operands) != set(body.args) or [*end.operands] != [*combine.results]:
         return None
-    return value if _is_splat(start, identity(kind, dtype)) else None
+    return value if is_splat(start, identity(kind, dtype)) else None
 
 
 _COMBINES = {hlo.add.name: "sum", hlo.multiply.name: "prod", hlo.maximum.name: "max", hlo.minimum.name: "min"}
@@ -128,19 +129,6 @@ _OF_BOOLS = {hlo.or_.name: "max", hlo.and_.name: "min"}
 def _attribute(op: Operation, name: str) -> Attribute:
     return op.properties[name] if name in op.properties else op.attributes[name]
 
-
-def _is_splat(value: SSAValue, element: object) -> bool:
-    owner = value.owner
-    while isinstance(owner, Operation) and owner.name in _REPEATED:
-        owner = owner.operands[0].owner
-    if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
-        return False
-    held = _attribute(owner, "value")
-    return isinstance(held, DenseAttr) and held.data.value.is_splat and held.data.value.data[()] == element
-
-
-_REPEATED = {hlo.broadcast_in_dim.name, hlo.reshape.name}
-"""What has one element everywhere if its operand has."""
 
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     spmd.to_partial.name: _identity_partial,

@@ -96,3 +96,16 @@ def constant_of(value: SSAValue) -> Dense | None:
         return None
     held = owner.properties.get("value", owner.attributes.get("value"))
     return held.data.value if isinstance(held, DenseAttr) and held.data.value.is_splat else None
+
+
+def is_splat(value: SSAValue, element: object) -> bool:
+    """Whether a value is one constant everywhere."""
+    owner = value.owner
+    while isinstance(owner, Operation) and owner.name in _REPEATED:
+        owner = owner.operands[0].owner
+    held = constant_of(owner.results[0]) if isinstance(owner, Operation) and owner.results else None
+    return held is not None and bool(held.data[()] == element)
+
+
+_REPEATED = {hlo.broadcast_in_dim.name, hlo.reshape.name}
+"""What has one element everywhere if its operand has."""
