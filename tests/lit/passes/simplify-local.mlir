@@ -79,15 +79,13 @@ func.func @partial_zeros(%x: tensor<8xf32>) -> tensor<2xf32> {
   return %0 : tensor<2xf32>
 }
 
-// -----
-
 // What is summed need not be placed into zeros before; where a dimension stays, it does.
 // CHECK-LABEL: @placed
-// CHECK-NOT: dynamic_update_slice
+// CHECK: [[PLACED:%.*]] = stablehlo.dynamic_update_slice
 // CHECK: [[BLOCK:%.*]] = stablehlo.reduce(%block init: {{.*}}) applies stablehlo.add across dimensions = [0, 1]
 // CHECK: [[OTHER:%.*]] = stablehlo.reduce(%other init: {{.*}}) applies stablehlo.add across dimensions = [0, 1]
 // CHECK: stablehlo.subtract [[BLOCK]], [[OTHER]]
-// CHECK: stablehlo.dynamic_update_slice
+// CHECK: stablehlo.reduce([[PLACED]] init: {{.*}}) applies stablehlo.add across dimensions = [1]
 func.func @placed(%block: tensor<2x3xf32>, %other: tensor<8x3xf32>, %at: tensor<i32>) -> (tensor<f32>, tensor<8xf32>) {
   %zero = stablehlo.constant dense<0.0> : tensor<f32>
   %first = stablehlo.constant dense<0> : tensor<i32>
