@@ -1,4 +1,4 @@
-"""Every function that the printers of NumPy texts write is one that the reader of such texts knows."""
+"""Every function that printers of NumPy and JAX texts write is one that the readers of such texts know."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from shardc.backend.numpy import emit
 from shardc.graph import walk
 from shardc.ops import definitions
 from shardc.proof.prove import Verdict
+from shardc.proof.reading.jax_text import namespace
 from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_names import NumpyNames
 from shardc.proof.reading.numpy_text import read_back
@@ -21,6 +22,20 @@ from tests.unit.proof.programs import emitted
 BESIDE = {"ndarray", "random.default_rng"}
 """In signatures, and in what a text does when it is run as a program."""
 
+OF_JAX = {"jax.numpy", "jax.lax", "jax.lax.linalg", "jax.sharding", "jax.Array", "jax.experimental",
+          "jax.extend.backend", "jax.extend.random", "jnp.int", "np.dtype", "np.generic"}  # fmt: skip
+"""Modules, which texts import by name, types in signatures, and the beginnings of names."""
+
+OF_PROCESSES = {
+    "jax.make_array_from_process_local_data",
+    "jax.process_index",
+    "jax.tree.leaves",
+    "np.random.default_rng",
+}
+OF_HOSTS = {"jax.debug.callback", "jax.ffi.ffi_call", "jax.pure_callback"}
+"""What a text does when it is run as a program, and what no reader can know."""
+
+_NAMES_OF_JAX = re.compile(r"\b((?:jnp|lax|jax|np)\.[a-zA-Z_0-9.]*[a-zA-Z_0-9])")
 _NAMES = re.compile(r"(?:\bnp|xp\})\.([a-z_0-9.]*[a-z_0-9])")
 
 
@@ -39,6 +54,21 @@ def test_functions_of_numpy() -> None:
     for name in sorted(names):
         found: object = NumpyNames(Recorder())
         for part in name.split("."):
+            found = getattr(found, part)
+
+
+def test_functions_of_jax() -> None:
+    pytest.importorskip("jax")
+    texts = [text for each in definitions() if (text := each.spelling.jax) is not None]
+    root = Path(__file__).parents[3] / "shardc" / "backend" / "jax"
+    for path in root.rglob("*.py"):
+        texts += re.findall(r'"[^"\n]*"', path.read_text(encoding="utf-8"))
+    names = {name for text in texts for name in _NAMES_OF_JAX.findall(text)}
+    assert {"jnp.tanh", "lax.ppermute", "jax.nn.softmax", "jax.debug.callback"} <= names
+    for name in sorted(names - OF_JAX - OF_PROCESSES - OF_HOSTS):
+        first, *rest = name.split(".")
+        found = namespace()[first]
+        for part in rest:
             found = getattr(found, part)
 
 
