@@ -6,12 +6,14 @@ def cell(carry, x):                 # line 11 of model.py
 (h, c), hs = lax.scan(cell, …)      # line 15
 
 ->  func.func public @main(…) attributes {shardc.loops =
-        [["model.py", 15, 14, ["h", "h", 8, 4], ["c", "c", 8, 4], ["hs", "hs", 9, 8, 4]]]}
+        [["model.py", 15, 14, 0, ["h", "h", 8, 4], ["c", "c", 8, 4], ["hs", "hs", 9, 8, 4]]]}
 
-A loop is known by its place and the shapes of what it carries last; each entry has the name inside the loop
-and the name after it, which are empty where Python has none. Names inside are those that the body unpacks
-its parameters to, else its parameters' with the path in their trees; names after it are those that are
-assigned.
+A loop is known by its place, by whether it is of the backward pass, and by the shapes of what it carries
+last; each entry has the name inside the loop and the name after it, which are empty where Python has none.
+Names inside are those that the body unpacks its parameters to, else its parameters' with the path in their
+trees; names after it are those that are assigned. Where a function is differentiated JAX forgets the paths;
+of a carry that is not unpacked further they are known all the same. The backward pass carries derivatives of
+what the forward pass takes, with `d_` before its name.
 """
 
 from __future__ import annotations
@@ -21,8 +23,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any
 
-from shardc.frontend.jax_equations import equations
-from shardc.frontend.python_unpacking import assigned_from, unpacked_in
+from shardc.frontend.backward import is_backward
+from shardc.frontend.python_unpacking import assigned_from, parameters_of, unpacked_in
 
 LOOPS = "shardc.loops"
 """The attribute's name, on the entry of a module."""
@@ -32,6 +34,11 @@ _STACKED = "ys"
 
 Carry = tuple[str, str, tuple[int, ...]]
 """The name inside, the name after, and the shape."""
+
+Taken = tuple[str, tuple[int, ...]]
+"""The name and the shape of something that has a derivative."""
+
+_FLOATS = ("float", "bfloat", "complex")
 
 
 def say_loops(module: Any, traced: Any) -> None:
@@ -61,18 +68,69 @@ def _entry(carry: Carry) -> list[str | int]:
 
 
 def _has_names(loop: list[Any]) -> bool:
-    return any(inside or after for inside, after, *_ in loop[3:])
+    return any(inside or after for inside, after, *_ in loop[4:])
 
 
-def _loops(jaxpr: Any) -> Iterator[tuple[tuple[str, int, int], Sequence[Carry]]]:
+def _loops(jaxpr: Any, backward: bool = False) -> Iterator[tuple[tuple[str, int, int, int], Sequence[Carry]]]:
     """The loops of a traced function, by their places in Python, and what each carries last."""
     frame_of: Any = import_module("jax._src.source_info_util").user_frame
-    for equation in equations(jaxpr):
+    leaves: Any = import_module("jax").tree.leaves
+    inner = getattr(jaxpr, "jaxpr", jaxpr)
+    taken: dict[tuple[str, int, int], list[Taken]] = {}
+    for equation in inner.eqns:
+        own = is_backward(f"{equation.source_info.name_stack}/", backward)
         carries = _CARRIES.get(str(equation.primitive.name))
         frame = frame_of(equation.source_info.traceback) if carries else None
         if carries is not None and frame is not None:
             place = frame.file_name, frame.start_line, frame.start_column + 1
-            yield place, carries(equation, assigned_from(frame.file_name, (place[1], frame.start_column)))
+            if own and place in taken:
+                yield (*place, 1), _derivatives(equation, taken[place])
+            elif not own:
+                found = carries(equation, assigned_from(frame.file_name, (place[1], frame.start_column)))
+                taken[place] = _taken(inner, equation, found)
+                yield (*place, 0), found
+        for value in leaves(list(equation.params.values())):
+            if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
+                yield from _loops(value, own)
+
+
+def _taken(jaxpr: Any, equation: Any, carries: Sequence[Carry]) -> list[Taken]:
+    """What a scan takes, in order: constants and stacks, called as the arguments that they are; carries."""
+    if equation.primitive.name != "scan":
+        return []
+    first, count = _counts(equation.params)
+    paths = _paths(jaxpr.debug_info.arg_names, len(jaxpr.invars))
+    arguments = {id(v): _word(path) for v, path in zip(jaxpr.invars, paths, strict=True)}
+    made = {id(e.outvars[0]): e.invars[0] for e in jaxpr.eqns if e.primitive.name == "convert_element_type"}
+    names = [arguments.get(id(made.get(id(v), v)), "") for v in equation.invars]
+    names[first : first + count] = [inside or after for inside, after, _ in carries[:count]]
+    taken = zip(names, equation.invars, strict=True)
+    return [(name, _shape(v)) for name, v in taken if str(v.aval.dtype).startswith(_FLOATS)]
+
+
+def _derivatives(equation: Any, taken: Sequence[Taken]) -> list[Carry]:
+    """What the scan of a backward pass carries last: derivatives of what the forward one takes, in order.
+
+    Not of all: where their shapes leave open of which, there are no names.
+    """
+    shapes = [_shape(variable) for variable in equation.outvars]
+    first = _places(shapes, [shape for _, shape in taken])
+    last = _places(shapes[::-1], [shape for _, shape in reversed(taken)])
+    known = bool(first) and first == [len(taken) - 1 - i for i in reversed(last)]
+    names = [f"d_{taken[i][0]}" if known and taken[i][0] else "" for i in first] or [""] * len(shapes)
+    return [(name, name, shape) for name, shape in zip(names, shapes, strict=True)]
+
+
+def _places(shapes: Sequence[tuple[int, ...]], among: Sequence[tuple[int, ...]]) -> list[int]:
+    """Where these shapes stand in order among others, as early as possible; empty if they don't."""
+    found: list[int] = []
+    for shape in shapes:
+        start = found[-1] + 1 if found else 0
+        place = next((i for i in range(start, len(among)) if among[i] == shape), None)
+        if place is None:
+            return []
+        found.append(place)
+    return found
 
 
 def _of_scan(equation: Any, after: Mapping[str, str]) -> list[Carry]:
@@ -80,6 +138,8 @@ def _of_scan(equation: Any, after: Mapping[str, str]) -> list[Carry]:
     body = equation.params["jaxpr"].jaxpr
     first, count = _counts(equation.params)
     inside = _inside(body, range(first, first + count))
+    if body.debug_info.result_paths is None:
+        return _of_differentiated(equation, after, count)
     results = _paths(body.debug_info.result_paths, len(body.outvars))
     if body.debug_info.traced_for == "fori_loop":  # which carries the number of the turn first
         results = [path.replace("result[0][1]", "result", 1) for path in results]
@@ -92,6 +152,25 @@ def _of_scan(equation: Any, after: Mapping[str, str]) -> list[Carry]:
         (inner, name, _shape(variable))
         for inner, name, variable in zip([*inside, *stacked], names, equation.outvars, strict=True)
     ]
+
+
+def _of_differentiated(equation: Any, after: Mapping[str, str], count: int) -> list[Carry]:
+    """The same of a scan whose paths JAX has forgotten: `count` values carried, and stacks without names."""
+    info = equation.params["jaxpr"].jaxpr.debug_info
+    where = info.func_filename or "", info.func_lineno or 0, info.func_name
+    turns = int(info.traced_for == "fori_loop")  # which carries the number of the turn first
+    parameters = [*parameters_of(*where), "", ""]
+    carry = parameters[turns]
+    parts = {path: name for path, name in unpacked_in(*where).items() if path.startswith(f"{carry}[")}
+    if count - turns == 1 != len(parts):
+        parts = {carry: carry}
+    begin = "result" if turns else "result[0]"
+    pairs = [(name, _renamed(begin + path[len(carry) :], after)) for path, name in parts.items()]
+    if not carry or len(pairs) != count - turns:
+        pairs = [("", "")] * (count - turns)
+    pairs = [(parameters[0], "")] * turns + pairs
+    pairs += [("", "")] * (len(equation.outvars) - count)
+    return [(*pair, _shape(variable)) for pair, variable in zip(pairs, equation.outvars, strict=True)]
 
 
 def _counts(params: Any) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, IntegerAttr, ModuleOp, StringAttr
@@ -12,14 +12,17 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from shardc.dialects.locations import location_of
 from shardc.dialects.types import type_of
 from shardc.frontend.jax_loops import LOOPS, Carry
-from shardc.frontend.python_names import frames, is_backward
+from shardc.frontend.python_names import frames
 from shardc.ops import hlo
 
-_Place = tuple[str, int, int]
+_Place = tuple[str, int, int, bool]
 
 
-def name_carried(module: ModuleOp) -> None:
-    """Give what loops carry the names that are stated, in place; the attribute goes."""
+def name_carried(module: ModuleOp, backward: Container[Operation] = ()) -> None:
+    """Give what loops carry the names that are stated, in place; the attribute goes.
+
+    `backward` are the operations of the backward pass.
+    """
     known: dict[_Place, list[Sequence[Carry]]] = {}
     for function in module.body.block.ops:
         if isinstance(function, FuncOp):
@@ -28,9 +31,9 @@ def name_carried(module: ModuleOp) -> None:
     if not known:
         return
     for op in module.walk():
-        if op.name == hlo.while_.name and not is_backward(op):
+        if op.name == hlo.while_.name:
             place = next(frames(op.location), location_of(op.location))
-            found = known.get((place.file or "", place.line, place.col), ())
+            found = known.get((place.file or "", place.line, place.col, op in backward), ())
             fitting = next((carries for carries in found if _fits(op, carries)), None)
             if fitting is not None:
                 _name(op, fitting)
@@ -40,11 +43,19 @@ def _stated(attr: Attribute | None) -> Iterator[tuple[_Place, Sequence[Carry]]]:
     """Places and what loops there carry. An attribute of another form says nothing."""
     for loop in cast("ArrayAttr[Attribute]", attr).data if isinstance(attr, ArrayAttr) else ():
         match loop:
-            case ArrayAttr(data=(StringAttr(data=file), IntegerAttr() as line, IntegerAttr() as col, *rest)):
+            case ArrayAttr(
+                data=(
+                    StringAttr(data=file),
+                    IntegerAttr() as line,
+                    IntegerAttr() as col,
+                    IntegerAttr() as backward,
+                    *rest,
+                )
+            ):
                 carries = [_carry(item) for item in rest]
                 found = [carry for carry in carries if carry is not None]
                 if len(found) == len(carries):
-                    yield (file, line.value.data, col.value.data), found
+                    yield (file, line.value.data, col.value.data, bool(backward.value.data)), found
             case _:
                 pass
 

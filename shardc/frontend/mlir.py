@@ -32,6 +32,7 @@ from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
+from shardc.frontend.backward import BACKWARD, backward_pass
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
 from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
@@ -39,6 +40,7 @@ from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.python_names import name_values
+from shardc.frontend.saved_names import name_saved
 from shardc.layout import LayoutError
 from shardc.layout.mesh import IN_NAMES, NAME
 
@@ -59,9 +61,11 @@ def read(
             read_approximate(module)
         if MHLO_SHARDING in text:
             read_gspmd(module)
+        backward = backward_pass(module) if BACKWARD in text else set[Operation]()
+        named = name_values(module, backward) if PYTHON in text else {}
+        name_carried(module, backward)
         if PYTHON in text:
-            name_values(module)
-        name_carried(module)
+            name_saved(module, backward, named)
         verify(module, dynamic)
     _check_meshes(module)
     return module

@@ -9,13 +9,13 @@ h = jnp.tanh(x @ w)     # line 12 of model.py
 
 A statement makes a run of operations; of their values that something outside the run reads, the last is the
 one that is assigned, unless what comes next is in a function that the statement calls. The backward pass has
-the places of the forward one, and no names.
+the places of the forward one, and no names; what it computes anew has those of the forward pass.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
 
 from xdsl.dialects.builtin import CallSiteLoc, ModuleOp, NameLoc, NoneAttr
@@ -28,18 +28,23 @@ from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location
 from shardc.ops import hlo
 
-_BACKWARD = "transpose("
-"""In the names that JAX gives operations of a backward pass."""
+_STACKS = "dynamic_update_index_in_dim"
+"""JAX's function that puts a turn's value on the stack of a scan."""
 
 
-def name_values(module: ModuleOp) -> None:
-    """Give values the names that the lines of their Python files assign, in place."""
-    callers = _callers(module)
+def name_values(module: ModuleOp, backward: Container[Operation] = ()) -> dict[SSAValue, str]:
+    """Give values the names that the lines of their Python files assign, in place; the names.
+
+    `backward` are the operations of the backward pass.
+    """
+    callers = _callers(module, backward)
+    named: dict[SSAValue, str] = {}
     for function in module.body.block.ops:
         if isinstance(function, FuncOp):
-            known = callers[function.sym_name.data]
+            naming = _Naming(callers[function.sym_name.data], backward, named)
             for block in _blocks(function):
-                _name_block(block, known)
+                naming.block(block)
+    return named
 
 
 def _blocks(op: Operation) -> Iterator[Block]:
@@ -50,7 +55,7 @@ def _blocks(op: Operation) -> Iterator[Block]:
                 yield from _blocks(inner)
 
 
-def _callers(module: ModuleOp) -> dict[str, set[Statement]]:
+def _callers(module: ModuleOp, backward: Container[Operation]) -> dict[str, set[Statement]]:
     """Function -> the statements that call it.
 
     What has their places inside the function is JAX's own, and the places are those of its first call.
@@ -58,28 +63,27 @@ def _callers(module: ModuleOp) -> dict[str, set[Statement]]:
     found: dict[str, set[Statement]] = defaultdict(set)
     for op in module.walk():
         if isinstance(op, CallOp):
-            statement = _statement(op)
+            statement = None if op in backward else statement_of(op)
             if statement is not None:
                 found[op.callee.string_value()].add(statement)
     return found
 
 
-def _statement(op: Operation) -> Statement | None:
-    """The statement that assigns what an operation computes, perhaps by way of a function that returns it."""
-    if is_backward(op):
-        return None
+def statement_of(op: Operation, within: Operation | None = None) -> Statement | None:
+    """The statement that assigns what an operation computes, perhaps by way of a function that returns it.
+
+    If it is `within` another, only a statement that this one does.
+    """
     inner: Statement | None = None
+    around = [] if within is None else [loc.named(None) for loc in frames(within.location)]
     for loc in frames(op.location):
+        if loc.named(None) in around:
+            return None
         found = statement_at(loc.file, (loc.line, loc.col - 1)) if loc.file else None
         if found is None or found.targets:
             return None if found is None or (inner and len(found.targets) > 1) else found
         inner = found
     return None
-
-
-def is_backward(op: Operation) -> bool:
-    """Whether it is an operation of a backward pass."""
-    return _BACKWARD in (location_of(op.location).name or "")
 
 
 def frames(loc: Attribute) -> Iterator[Location]:
@@ -106,37 +110,76 @@ def _stack(loc: Attribute, function: str) -> Iterator[tuple[str, Location]]:
         yield function, location_of(loc)
 
 
-def _name_block(block: Block, callers: set[Statement]) -> None:
-    run: list[Operation] = []
-    current: Statement | None = None
-    for op in block.ops:
-        if op.name == hlo.constant.name:
-            continue  # JAX places constants where it was asked to lower
-        statement = None if op.has_trait(IsTerminator) else _statement(op)
-        if statement is not current:
-            if not _goes_on(op, current):
-                _name_runs(run, current, callers)
-            run, current = [], statement
-        run.append(op)
-    _name_runs(run, current, callers)
+class _Naming:
+    """Names the values of one function: not what the statements `callers`, which call it, have assigned."""
+
+    def __init__(
+        self, callers: set[Statement], backward: Container[Operation], named: dict[SSAValue, str]
+    ) -> None:
+        self._callers = callers
+        self._backward = backward
+        self._named = named
+
+    def block(self, block: Block) -> None:
+        run: list[Operation] = []
+        current: Statement | None = None
+        for op in block.ops:
+            if op.name == hlo.constant.name:
+                continue  # JAX places constants where it was asked to lower
+            last = op.has_trait(IsTerminator) or op in self._backward
+            statement = None if last else statement_of(op)
+            if statement is not current:
+                if not self._goes_on(op, current):
+                    self._runs(run, current)
+                run, current = [], statement
+            run.append(op)
+        self._runs(run, current)
+
+    def _goes_on(self, op: Operation, statement: Statement | None) -> bool:
+        """Whether an operation is another statement's in a function that this one calls: its value is to
+        come.
+
+        y = outer(tanh(inner(x))): what tanh gives has no name.
+        """
+        if statement is None or op in self._backward:
+            return False
+        places = ((loc.file, (loc.line, loc.col - 1)) for loc in frames(op.location))
+        return any(file and statement_at(file, place) is statement for file, place in places)
+
+    def _runs(self, run: Sequence[Operation], statement: Statement | None) -> None:
+        if statement is None or statement in self._callers:
+            return
+        for part in _repeats(run):
+            inside = set(part)
+            outside = [(result, self._readers(result, op, inside)) for op in part for result in op.results]
+            read = [result for result, readers in outside if readers]
+            computed = [result for result, readers in outside if not all(map(_hands_on, readers))]
+            self._named |= _name_results(read, computed, statement)
+
+    def _readers(self, result: SSAValue, op: Operation, run: set[Operation]) -> list[Operation]:
+        """The operations outside the run that read a result of it, without those of the backward pass."""
+        return [
+            reader
+            for use in result.uses
+            if use.operation not in self._backward
+            for reader in (_beside(use.operation, op),)
+            if reader not in run
+        ]
 
 
-def _goes_on(op: Operation, statement: Statement | None) -> bool:
-    """Whether an operation is another statement's in a function that this one calls: its value is to come.
-
-    y = outer(tanh(inner(x))): what tanh gives has no name.
-    """
-    if statement is None or is_backward(op):
-        return False
-    places = ((loc.file, (loc.line, loc.col - 1)) for loc in frames(op.location))
-    return any(file and statement_at(file, place) is statement for file, place in places)
+def _beside(user: Operation, op: Operation) -> Operation:
+    """The operation in whose regions `user` is that stands in the block of `op`."""
+    while user.parent_block() is not op.parent_block():
+        parent = user.parent_op()
+        assert parent is not None, "a value is used below the block that it is in"
+        user = parent
+    return user
 
 
-def _name_runs(run: Sequence[Operation], statement: Statement | None, callers: set[Statement]) -> None:
-    if statement is None or statement in callers:
-        return
-    for part in _repeats(run):
-        _name_results(_read_outside(part), statement)
+def _hands_on(op: Operation) -> bool:
+    """Whether an operation only returns a value or puts it on a stack, as is done for the backward pass."""
+    stacks = isinstance(op, CallOp) and op.callee.string_value().startswith(_STACKS)
+    return stacks or op.has_trait(IsTerminator) or op.name == hlo.dynamic_update_slice.name
 
 
 def _repeats(run: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
@@ -151,36 +194,22 @@ def _repeats(run: Sequence[Operation]) -> Iterator[Sequence[Operation]]:
         yield run[start : start + period]
 
 
-def _read_outside(run: Sequence[Operation]) -> list[SSAValue]:
-    """The results that an operation outside the run reads, other than one of the backward pass."""
-    inside = set(run)
-    return [
-        result
-        for op in run
-        for result in op.results
-        if any(_reads(use.operation, op, inside) for use in result.uses)
-    ]
-
-
-def _reads(user: Operation, op: Operation, inside: set[Operation]) -> bool:
-    if is_backward(user):
-        return False
-    while user.parent_block() is not op.parent_block():
-        parent = user.parent_op()
-        assert parent is not None, "a value is used below the block that it is in"
-        user = parent
-    return user not in inside
-
-
-def _name_results(results: list[SSAValue], statement: Statement) -> None:
+def _name_results(
+    read: Sequence[SSAValue], computed: Sequence[SSAValue], statement: Statement
+) -> dict[SSAValue, str]:
+    """Of the values that are read, one target names the last of those with which something is computed."""
     targets = statement.targets
     if len(targets) == 1:
-        results = results[-1:]
-    if len(results) != len(targets):
-        return
-    for result, name in zip(results, targets, strict=True):
-        if name is not None and isinstance(result.owner, Operation):
+        read = (computed or read)[-1:]
+    elif len(read) != len(targets):
+        read = computed
+    if len(read) != len(targets):
+        return {}
+    named = {result: name for result, name in zip(read, targets, strict=True) if name is not None}
+    for result, name in named.items():
+        if isinstance(result.owner, Operation):
             _name(result, result.owner, name)
+    return named
 
 
 def _name(result: SSAValue, op: Operation, name: str) -> None:

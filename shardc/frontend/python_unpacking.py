@@ -28,6 +28,26 @@ def unpacked_in(file: str, line: int, function: str) -> Mapping[str, str]:
     return {}
 
 
+@lru_cache(maxsize=256)
+def parameters_of(file: str, line: int, function: str) -> tuple[str, ...]:
+    """The parameters by position of the function at a line, or of its one lambda; `self` is left out."""
+    found = [
+        node.args
+        for node in _nodes(file)
+        if isinstance(node, ast.FunctionDef | ast.Lambda) and _is_at(node, line, function)
+    ]
+    if len(found) != 1:
+        return ()
+    names = [argument.arg for argument in (*found[0].posonlyargs, *found[0].args)]
+    return tuple(names[1:] if names[:1] in (["self"], ["cls"]) else names)
+
+
+def _is_at(node: ast.FunctionDef | ast.Lambda, line: int, function: str) -> bool:
+    if isinstance(node, ast.Lambda):
+        return function == "<lambda>" and node.lineno == line
+    return node.name == function and _first_line(node) == line
+
+
 def _unpacked(node: ast.FunctionDef) -> Mapping[str, str]:
     every = (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
     parameters = {argument.arg for argument in every}

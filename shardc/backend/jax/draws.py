@@ -46,11 +46,22 @@ def drawn(scope: Scope, node: Node) -> Term:
     if kind == "fold_in":
         constant = [str(node.attrs["data"])] if "data" in node.attrs else []
         made = call("jax.random.fold_in", *(scope.expr(value) for value in node.operands), *constant)
+    elif kind == "permutation":
+        made = _permutation(scope, node)
     elif any(_split(node)):
         made = _own(scope, node, kind)
     else:
         made = _whole(scope, node, kind)
     return Term(made, scope.type(node.results[0]).shape)
+
+
+def _permutation(scope: Scope, node: Node) -> Expr:
+    """jax.random.permutation(key, x, axis=1, independent=True)"""
+    key, x = node.operands
+    axis = str(node.attrs["dimension"]) if node.attrs["dimension"] else None
+    independent = "True" if scope.type(x).rank > 1 else None
+    made = scope.expr(key), scope.expr(x)
+    return call("jax.random.permutation", *made, axis=axis, independent=independent)
 
 
 def is_own(node: Node) -> bool:

@@ -25,7 +25,7 @@ _MODULES = frozenset(
 RESERVED = frozenset(keyword.kwlist) | _BUILTINS | _MODULES
 _JAX_PRIMITIVES = frozenset(
     """
-    abs acos acosh add all_gather all_to_all and argmax argmin argsort asin asinh atan atan2 atanh
+    abs acos acosh add add_any all_gather all_to_all and argmax argmin argsort asin asinh atan atan2 atanh
     axis_index bitcast_convert_type broadcast_in_dim cbrt ceil clamp closed_call clz complex
     concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cummax cummin
     cumprod cumsum custom_jvp_call custom_vjp_call digamma div dot_general dynamic_slice
@@ -33,7 +33,7 @@ _JAX_PRIMITIVES = frozenset(
     iota is_finite jit le lgamma log log1p logistic lt max min mul ne neg nextafter not
     optimization_barrier or pad pjit population_count pow ppermute psum pvary pmax pmin ragged_all_to_all real
     reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
-    reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat reshape rev round
+    reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat remat2 reshape rev round
     rsqrt scan scatter scatter_add scatter-add select_and_scatter_add select_n shard_map shift_left
     shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze
     stop_gradient sub tan tanh top_k transpose while xor

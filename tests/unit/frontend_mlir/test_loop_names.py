@@ -139,9 +139,9 @@ def test_parts_of_trees(tmp_path: Path) -> None:
     [
         "1 : i64",
         '["model.py"]',
-        '[["model.py", 1, 2, ["h"]]]',
-        '[["model.py", 1, 2, ["h", "h", "8"]]]',
-        '[["model.py", 1 : i64, 2 : i64, ["not a name!", "", 4 : i64]]]',
+        '[["model.py", 1, 2, 0, ["h"]]]',
+        '[["model.py", 1, 2, 0, ["h", "h", "8"]]]',
+        '[["model.py", 1 : i64, 2 : i64, 0 : i64, ["not a name!", "", 4 : i64]]]',
     ],
 )
 def test_what_is_stated_otherwise_names_nothing(stated: str) -> None:

@@ -183,3 +183,82 @@ def test_typed_keys(pod):
     assert_near(found, want)
     np.testing.assert_array_equal(random.key_data(rest), random.key_data(other))
     assert rest.dtype == key.dtype
+
+
+@pytest.mark.parametrize("spec", [(), ("model",), (("data", "model"),)])
+def test_random_orders(pod, key, spec):
+    def function(k):
+        return random.permutation(k, 24), random.choice(k, 48, (16,), replace=False)
+
+    text = drawn(function, pod, key, out=pod.way(*spec))
+    for size in (24, 48):
+        assert f"jax.random.permutation(k, jnp.arange({size}, dtype=jnp.int32))" in text
+    assert "lax.sort" not in text and "def shuffle" not in text
+
+
+@pytest.mark.parametrize("size", [1, 2, 1624, 1628, 4096])
+def test_random_orders_of_many(pod, key, size):
+    """More than one sort from 1,626 elements on."""
+
+    def function(k):
+        each = jax.shard_map(
+            lambda k: random.permutation(k, size),
+            mesh=pod.mesh,
+            in_specs=jax.P(),
+            out_specs=jax.P(),
+        )
+        return each(k)
+
+    text = drawn(function, pod, key, out=pod.way())
+    assert text.count("jax.random.permutation(k, ") == (size > 1)
+    assert "lax.sort" not in text
+
+
+@pytest.mark.parametrize("spec", [(), ("data",), (None, "model"), ("model", "data")])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_arrays_in_a_random_order(pod, key, draw, spec, axis):
+    def function(k, x):
+        rows = random.permutation(k, x, axis=axis)
+        return rows, random.permutation(k, x, axis=axis, independent=True), random.permutation(k, x[0])
+
+    way, whole = pod.way(*spec), pod.way()
+    text = drawn(function, pod, key, draw(8, 16), in_shardings=(whole, way), out=(way, way, whole))
+    assert f"jax.random.permutation(k, jnp.arange({(8, 16)[axis]}, dtype=jnp.int32))" in text
+    if not any(spec):
+        assert ", x, independent=True)" in text or ", x, axis=1, independent=True)" in text
+        assert "lax.sort" not in text
+
+
+def test_random_orders_of_split_arrays_stay_split(pod, key, draw):
+    """Each device has other columns, whose bits it draws itself."""
+
+    def function(k, x):
+        return random.permutation(k, x, independent=True)
+
+    way = pod.way(None, "model")
+    text = drawn(function, pod, key, draw(8, 16), in_shardings=(pod.way(), way), out=way)
+    assert "own_bits(" in text and "lax.sort(" in text
+    assert "all_gather" not in text
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_random_orders_of_integers(pod, key, dtype):
+    with jax.enable_x64(True):
+        text = drawn(lambda k: random.permutation(k, jnp.arange(24, dtype=dtype)), pod, key, out=pod.way())
+        assert f"jax.random.permutation(k, jnp.arange(24, dtype=jnp.{dtype}))" in text
+
+
+def test_random_orders_of_several_keys(pod, key):
+    def function(k):
+        return jax.vmap(lambda own: random.permutation(own, 24))(random.split(k, 4))
+
+    drawn(function, pod, key, out=pod.way("model"))
+
+
+def test_a_sort_by_other_bits_stays_as_it_is(pod, key):
+    def shuffle(k, x):
+        own = random.split(k)[0]  # not the other half
+        return jax.lax.sort_key_val(random.bits(own, x.shape), x)[1]
+
+    text = drawn(lambda k: jax.jit(shuffle)(k, jnp.arange(24)), pod, key, out=pod.way())
+    assert "jax.random.permutation" not in text

@@ -59,10 +59,15 @@ class Evaluation:
 
     def region(self, region: Region, args: Sequence[Array], around: Known) -> list[Array]:
         """What a region gives; `around` are the values around it."""
+        known = self.inside(region, args, around)
+        return [known[value] for value in region.results]
+
+    def inside(self, region: Region, args: Sequence[Array], around: Known) -> Known:
+        """All values in a region."""
         known: Known = {**around, **dict(zip(region.args, args, strict=True))}
         for node in region.nodes[:-1]:
             self._define(node, known)
-        return [known[value] for value in region.results]
+        return known
 
     def element_of(self, node: Node, known: Known) -> Array:
         """The elements of a node's one result."""

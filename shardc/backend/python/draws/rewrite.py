@@ -23,6 +23,7 @@ from shardc.backend.python.draws.elements import Affine, Applied, Element
 from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unknown
 from shardc.backend.python.draws.kinds import Bound, kinds
 from shardc.backend.python.draws.places import Block, block_of
+from shardc.backend.python.draws.shuffles import shuffled
 from shardc.graph import Graph, Node, Region, TensorType, is_float
 from shardc.ops import Trait, func, has, hlo
 
@@ -83,12 +84,26 @@ class _Rewriting:
         self.graph, self.is_own = graph, is_own
         self.evaluation = Evaluation(graph, mesh, self._called)
         self.ciphers: dict[str, bool] = {}
+        self.shuffles: dict[str, int | None] = {}
 
     def is_cipher(self, name: str) -> bool:
         if name not in self.ciphers:
             self.ciphers[name] = False  # while it is looked at: a function is not in itself
             self.ciphers[name] = forms.is_cipher(self.evaluation, name)
         return self.ciphers[name]
+
+    def _shuffled(self, node: Node) -> _Found | None:
+        """An array in a random order."""
+        if node.name != func.call.name:
+            return None
+        name = str(node.attrs["callee"])
+        if name not in self.shuffles:
+            self.shuffles[name] = shuffled(self.evaluation, name)
+        dim, type = self.shuffles[name], self.graph.type(node.results[0])
+        if dim is None:
+            return None
+        placed = {"kind": "permutation", "shape": type.shape, "split": ((),) * type.rank, "dtype": type.dtype}
+        return node.operands, {**placed, "dimension": dim}
 
     def _called(self, evaluation: Evaluation, name: str, args: Sequence[Array]) -> Sequence[Array] | None:
         return forms.enciphered(evaluation.elements, args) if self.is_cipher(name) else None
@@ -134,19 +149,22 @@ class _Rewriting:
 
     def _found(self, node: Node, scope: _Scope) -> Node | None:
         """The node that draws what a node gives, if that is all that it is."""
-        if node.name == func.call.name:
-            args = [scope.known[value] for value in node.operands]
-            (array,) = self.evaluation.function(str(node.attrs["callee"]), args)
-        else:
-            array = self.evaluation.element_of(node, scope.known)
         try:
-            found = self._drawn(node, array, scope)
+            found = self._shuffled(node) or self._drawn(node, self._array(node, scope), scope)
         except Unknown:
             return None
         if found is None:
             return None
         made = Node(node.id, idiom.drawn.name, tuple(found[0]), node.results, found[1], (), node.loc)
         return made if not is_split(made) or self.is_own(made) else None
+
+    def _array(self, node: Node, scope: _Scope) -> Array:
+        """The elements of what a node gives."""
+        if node.name != func.call.name:
+            return self.evaluation.element_of(node, scope.known)
+        args = [scope.known[value] for value in node.operands]
+        (array,) = self.evaluation.function(str(node.attrs["callee"]), args)
+        return array
 
     def _drawn(self, node: Node, array: Array, scope: _Scope) -> _Found | None:
         type = self.graph.type(node.results[0])

@@ -1,0 +1,125 @@
+"""What a scan saves for its backward pass, and what that carries, is called after what it is of."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import shardc
+
+jax = pytest.importorskip("jax")
+
+PYTHON = """\
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+def layer(h, p):
+    u = h @ p["w1"]
+    probs = jax.nn.softmax(u)
+    return h + probs @ p["w2"], None
+
+
+def loss(params, x):
+    h, _ = lax.scan(layer, x, params)
+    return jnp.sum(h * h)
+
+
+def rematted(params, x):
+    return jnp.sum(lax.scan(jax.checkpoint(layer), x, params)[0] ** 2)
+
+
+def lstm(params, h, c):
+    def cell(carry, w):
+        h, c = carry
+        c = jnp.tanh(c + h * w)
+        return (h * c, c), None
+    (last, _), _ = lax.scan(cell, (h, c), params)
+    return jnp.sum(last)
+
+
+def counted(params, x):
+    return jnp.sum(lax.fori_loop(0, 3, lambda i, state: jnp.sin(state * i * params), x))
+
+
+class Model:
+    def cell(self, acc, w):
+        return jnp.tanh(acc @ w), None
+
+    def __call__(self, params, x):
+        return jnp.sum(lax.scan(self.cell, x, params)[0])
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Any:
+    file = tmp_path / "model.py"
+    file.write_text(PYTHON)
+    spec = importlib.util.spec_from_file_location("model", file)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def source(function: Any, params: Any, *shapes: tuple[int, ...]) -> str:
+    rest = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    return shardc.from_jax(jax.grad(function), params, *rest).source
+
+
+def two(n: int, m: int) -> dict[str, Any]:
+    return {
+        "w1": jax.ShapeDtypeStruct((3, n, m), "float32"),
+        "w2": jax.ShapeDtypeStruct((3, m, n), "float32"),
+    }
+
+
+def test_the_stack_of_a_value_is_called_after_it(model: Any) -> None:
+    text = source(model.loss, two(4, 6), (5, 4))
+    assert "            saved_h.at[i].set(h),\n" in text
+    assert "            saved_probs.at[i].set(probs),\n" in text
+    assert "            saved_probs_exp.at[i].set(" in text
+    assert "carry0" not in text and "carry_" not in text.replace("carry_1 = ", "")
+
+
+def test_the_backward_pass_carries_derivatives(model: Any) -> None:
+    text = source(model.loss, two(4, 6), (5, 4))
+    assert "        d_h, d_params_w1, d_params_w2 = carry\n" in text
+    assert "    d_h, d_params_w1, d_params_w2 = lax.fori_loop(" in text
+
+
+def test_derivatives_of_equal_shapes_are_not_told_apart_where_some_are_missing(model: Any) -> None:
+    square = two(4, 4)
+    text = shardc.from_jax(
+        jax.grad(lambda w1, w2, x: model.loss({"w1": w1, "w2": w2}, x)),
+        square["w1"],
+        square["w2"],
+        jax.ShapeDtypeStruct((5, 4), "float32"),
+    ).source
+    assert "d_w1" not in text and "d_w2" not in text
+
+
+def test_what_is_computed_again_has_the_names_of_the_forward_pass(model: Any) -> None:
+    text = source(model.rematted, two(4, 6), (5, 4))
+    assert "        h, params_w1, params_w2, d_h = lax.optimization_barrier(\n" in text
+    assert "            (saved_h[t], " in text and text.count(" u = ") == 2
+
+
+def test_parts_of_what_is_carried_keep_their_names(model: Any) -> None:
+    text = source(model.lstm, jax.ShapeDtypeStruct((3, 4), "float32"), (4,), (4,))
+    assert "        h, c, saved_" in text
+    assert "        d_h, d_c, d_params = carry\n" in text
+
+
+def test_a_fori_loop_of_which_a_derivative_is_taken(model: Any) -> None:
+    text = source(model.counted, jax.ShapeDtypeStruct((4,), "float32"), (4,))
+    assert "saved_cos.at[i].set(jnp.cos(" in text
+
+
+def test_the_body_may_be_a_method(model: Any) -> None:
+    text = source(model.Model(), jax.ShapeDtypeStruct((3, 4, 4), "float32"), (5, 4))
+    assert "        acc, saved_acc, saved_" in text and "saved_lowered" not in text
