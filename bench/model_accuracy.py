@@ -9,6 +9,10 @@ is to say which is quicker. Beside the fit and beside each program the same prod
 longer than beside the fit, the machine as a whole is slower by so much, and measured times are divided by
 that. Writes results/model_accuracy.md, or with `--mpi`, for programs in NumPy on
 processes of MPI, results/model_accuracy_mpi.md. Figures need a machine that does nothing else.
+
+With `--keep FOLDER` what is measured stays there, with what each device runs of every plan. The same command
+then only models anew: after a change of the model, or of the machine file there. To fit that again, for the
+same plans and times, delete `machine.toml` in the folder.
 """
 
 from __future__ import annotations
@@ -16,13 +20,14 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import pickle
 import statistics
 import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import import_module
 from itertools import combinations, repeat
 from multiprocessing import get_context
@@ -54,18 +59,20 @@ MACHINES = ("bytes", "balanced", "h100-infiniband", "tpu-v5e")
 
 @dataclass
 class Planned:
-    """A plan of a program: for which machines it was made, modelled seconds, and measured ones.
+    """A plan of a program: for which machines it was made, and what a device runs; measured and modelled
+    seconds.
 
     `slower`: how many times as long as beside the fit the reference took; `seconds` are divided by it.
     """
 
     program: str
     machines: list[str]
-    sends: float
-    products: float
-    rest: float
+    graph: Graph
     seconds: float = 0.0
     slower: float = 1.0
+    sends: float = 0.0
+    products: float = 0.0
+    rest: float = 0.0
 
     @property
     def modelled(self) -> float:
@@ -87,22 +94,16 @@ def plans(number: int, count: int, folder: Path, target: str) -> list[Planned]:
     suite, name, sizes = SCALED[number]
     kept, fitted = folder / f"{name}.plans", str(folder / MACHINE)
     if kept.exists():
-        return [Planned(**each) for each in json.loads(kept.read_text(encoding="utf-8"))]
-    program = text(import_module(suite), name, sizes, count)
-    machine, found = load(fitted), dict[str, Planned]()
+        return pickle.loads(kept.read_bytes())
+    program, found = text(import_module(suite), name, sizes, count), dict[str, Planned]()
     for chosen in (fitted, *MACHINES, OWN):
         graph = local(program, chosen)
-        source, label = (
-            emit(graph, target, process_data=target == "jax"),
-            "measured" if chosen == fitted else chosen,
-        )
-        if source in found:
-            found[source].machines.append(label)
-        else:
-            found[source] = Planned(name, [label], *modelled(graph, machine))
+        label = "measured" if chosen == fitted else chosen
+        source = emit(graph, target, process_data=target == "jax")
+        found.setdefault(source, Planned(name, [], graph)).machines.append(label)
     for index, source in enumerate(found):
         (folder / f"{name}-{index}.py").write_text(source, encoding="utf-8")
-    kept.write_text(json.dumps([asdict(planned) for planned in found.values()]), encoding="utf-8")
+    kept.write_bytes(pickle.dumps([*found.values()]))
     print(f"{name}: {len(found)} plans", flush=True)
     return [*found.values()]
 
@@ -136,12 +137,14 @@ def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Plan
         for each in pool.map(plans, chosen, repeat(count), repeat(folder), repeat("mpi" if mpi else "jax")):
             found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
     started(*reference, *found)
+    machine = load(str(folder / MACHINE))
     at_fit = json.loads((folder / AT_FIT).read_text(encoding="utf-8"))
     seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     for name, planned in found.items():
         own, beside = seconds[name]
         planned.slower = beside / at_fit
         planned.seconds = own / planned.slower
+        planned.sends, planned.products, planned.rest = modelled(planned.graph, machine)
     return [*found.values()]
 
 
@@ -210,7 +213,6 @@ def main() -> None:
         folder = given.keep or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         found = measured(folder.resolve(), given.count, given.programs, given.mpi)
-        (folder / "plans.json").write_text(json.dumps([asdict(planned) for planned in found], indent=1))
         written = page(found, given.count, given.mpi, (folder / MACHINE).read_text(encoding="utf-8"))
     output = given.output or RESULTS / f"model_accuracy{'_mpi' if given.mpi else ''}.md"
     output.write_text(written, encoding="utf-8")

@@ -15,7 +15,7 @@ from math import isqrt
 import numpy as np
 
 from shardc.launch.solving import Clock, nearest, quickest
-from shardc.launch.working import Device, Timed, rate
+from shardc.launch.working import TURNED_BYTES, Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
 from shardc.planning.machines import Own
@@ -24,7 +24,12 @@ SIZES = tuple(1 << power for power in range(12, 25, 2))
 """Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
 
 
-_ERRORS: dict[str, str] = {Rate.OTHER: "other work", Rate.SERIAL: "serial work", Rate.SORT: "sorts"}
+_ERRORS: dict[str, str] = {
+    Rate.OTHER: "other work",
+    Rate.SERIAL: "serial work",
+    Rate.SORT: "sorts",
+    TURNED_BYTES: "what is turned",
+}
 """What the file calls rates of what is no product."""
 
 
@@ -141,6 +146,7 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
         "[device]",
         f"memory = {memory:.4g}     # bytes: this machine's, over the devices",
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
+        f"turned = {device.turned:.4g}  # bytes/s more, of what is read across the order in which it lies",
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",
         *(

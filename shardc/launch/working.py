@@ -42,7 +42,17 @@ class Product:
     def counted(self) -> tuple[int, int]:
         """Operations, and bytes read and written."""
         m, k, n = self.sizes
-        return 2 * m * k * n, np.dtype(DTYPES[self.dtype][1]).itemsize * (m * k + k * n + m * n)
+        return 2 * m * k * n, self._itemsize * (m * k + k * n + m * n)
+
+    @property
+    def across(self) -> int:
+        """Bytes of factors that are read across their order (ops/contraction/dot_general.py)."""
+        m, k, _ = self.sizes
+        return self._itemsize * m * k if self.turned[0] else 0
+
+    @property
+    def _itemsize(self) -> int:
+        return np.dtype(DTYPES[self.dtype][1]).itemsize
 
     def __str__(self) -> str:
         names = (f"{rows}x{columns}" for rows, columns in self.shapes)
@@ -55,6 +65,9 @@ class Product:
         left, right = self.turned
         return (a.T if left else a) @ (b.T if right else b)
 
+
+TURNED_BYTES = "turned"
+"""What errors call the fit of what is read across its order."""
 
 TURNED = ((False, False), (True, False), (False, True))
 """Of a product, and of the gradients of both its factors."""
@@ -70,13 +83,15 @@ ORDERED_SIDES = SIDES[:2]
 class Function:
     """A function of two square blocks with the names of `xp`.
 
-    For each of their elements: operations at a rate (of sorts for each halving), elements read and written.
+    For each of their elements: operations at a rate (of sorts for each halving), elements read and written,
+    and those of them that are read across their order.
     """
 
     run: Callable[[Any, Any, Any], Any]
     operations: int
     moved: int
     rate: Rate = Rate.OTHER
+    across: int = 0
 
     def counted(self, side: int) -> float:
         """The operations of blocks of so many rows."""
@@ -108,6 +123,13 @@ ORDERED = (
 )
 """Functions whose elements wait for each other."""
 
+ACROSS = (
+    Function(lambda xp, x, y: 2.0 * x.T, 1, 2, across=1),
+    Function(lambda xp, x, y: y - 0.1 * x.T, 2, 3, across=1),
+    Function(lambda xp, x, y: xp.sum(x.T * y, axis=1), 2, 2, across=1),
+)
+"""Functions that read an operand across its order, as programs do that transpose gradients."""
+
 
 @cache
 def blocks(side: int) -> tuple[Any, Any]:
@@ -121,22 +143,25 @@ def blocks(side: int) -> tuple[Any, Any]:
 class Device:
     """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
 
-    `shapes`: by dtype, which products were the slowest and the quickest, and their operations/s.
+    `turned`: bytes/s more of what is read across its order. `shapes`: by dtype, which products were the
+    slowest and the quickest, and their operations/s.
     """
 
     rates: Mapping[str, float]
     bandwidth: float
+    turned: float
     errors: Mapping[str, float]
     shapes: Mapping[str, str]
 
 
 @dataclass(frozen=True)
 class Timed:
-    """So many operations and bytes took `seconds`."""
+    """So many operations and bytes, of which some are read across their order, took `seconds`."""
 
     operations: float
     bytes: float
     seconds: float
+    across: float = 0
 
 
 def measured(
@@ -153,23 +178,47 @@ def measured(
     products = [Product(dtype, sizes, turned) for dtype in dtypes for sizes in PRODUCTS for turned in TURNED]
     functions = [(f, side) for f in WORK for side in SIDES]
     functions += [(f, side) for f in ORDERED for side in ORDERED_SIDES]
+    functions += [(f, side) for f in ACROSS for side in SIDES]
     times = iter(quickest([*map(product, products), *(function(f, side) for f, side in functions)], clock))
     samples: dict[str, list[Timed]] = {}
     for one in products:
-        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times)))
+        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times), one.across))
     shapes = {
         dtype: _range({str(one): timed for one, timed in zip(of, samples[dtype], strict=True)})
         for dtype in dtypes
         for of in [[one for one in products if one.dtype == dtype]]
     }
     for f, side in functions:
-        samples.setdefault(f.rate, []).append(Timed(f.counted(side), 4 * f.moved * side**2, next(times)))
-    other, bandwidth, error = fitted(samples.pop(Rate.OTHER))
-    fits = {name: rate(found, bandwidth) for name, found in samples.items()}
-    most = max(fits[dtype][0] for dtype in dtypes)
+        counted = f.counted(side), 4 * f.moved * side**2, next(times), 4 * f.across * side**2
+        samples.setdefault(f.rate, []).append(Timed(*counted))
+    return _device(samples, dtypes, shapes)
+
+
+def _device(
+    samples: Mapping[str, Sequence[Timed]], dtypes: Sequence[str], shapes: Mapping[str, str]
+) -> Device:
+    """Rates of what reads in order first, then, beside them, that of what does not."""
+    straight = {name: [one for one in found if not one.across] for name, found in samples.items()}
+    other, bandwidth, error = fitted(straight.pop(Rate.OTHER))
+    fits = {name: rate(found, bandwidth) for name, found in straight.items()}
     rates = {name: found for name, (found, _) in fits.items()}
-    errors = {name: off for name, (_, off) in fits.items()}
-    return Device({**rates, Rate.OTHER: min(other, most)}, bandwidth, {**errors, Rate.OTHER: error}, shapes)
+    rates[Rate.OTHER] = min(other, max(rates[dtype] for dtype in dtypes))
+    turned, off = _turned([(rates[name], one) for name, found in samples.items() for one in found], bandwidth)
+    errors = {name: each for name, (_, each) in fits.items()} | {Rate.OTHER: error, TURNED_BYTES: off}
+    return Device(rates, bandwidth, turned, errors, shapes)
+
+
+def _turned(samples: Sequence[tuple[float, Timed]], bandwidth: float) -> tuple[float, float]:
+    """Bytes/s of what is read across its order, beside all else, and the median relative error. Samples come
+    with their operations/s."""
+    rows = [
+        (one.across, one.operations / rate + one.bytes / bandwidth, one.seconds)
+        for rate, one in samples
+        if one.across
+    ]
+    across, known, seconds = np.array(rows, np.float64).T
+    (each,), error = nearest(across[:, None], seconds, known)
+    return float(1 / each), error
 
 
 def _range(found: Mapping[str, Timed]) -> str:

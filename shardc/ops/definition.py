@@ -83,18 +83,30 @@ class Rate(StrEnum):
     """Comparisons of elements that are sorted."""
 
 
+Lying = tuple[int, ...]
+"""Of each operand, then of each result, the dimension along which its neighbours in memory lie."""
+
+
+def as_written(op: Op) -> Lying:
+    """Every tensor lies row after row: neighbours are along the last dimension with several elements."""
+    types = (*op.operands, *op.results)
+    return tuple(max((d for d, n in enumerate(type.shape) if n > 1), default=0) for type in types)
+
+
 @dataclass(frozen=True, slots=True)
 class Work:
     """What running an operation once takes on one device.
 
     `operations` counts arithmetic on elements. `moved` are the bytes read of each operand and written of each
     result, where that is not all of them (a gather reads only the rows that it takes), by their types. `rate`
-    says how quickly they are done, for what is no product.
+    says how quickly they are done, for what is no product. `turned` are bytes that are read across the order
+    in which they lie: neighbours in memory are not used together.
     """
 
     operations: Callable[[Op], int]
     moved: Callable[[Op], Moved] | None = None
     rate: Callable[[Op], Rate] = lambda op: Rate.OTHER
+    turned: Callable[[Op, Lying], int] = lambda op, lying: 0
 
 
 def per_result(op: Op) -> int:

@@ -75,7 +75,7 @@ def estimate(
         for run, work in done
         if has(run.node.name, Trait.PRODUCT)
     )
-    working = sum(run.times * machine.work(work.operations, work.rate, work.bytes()) for run, work in done)
+    working = sum(run.times * work.seconds(machine) for run, work in done)
     kinds = dict.fromkeys(link.kind for link in machine.links)
     work_ns = round(BILLION * working)
     return Estimate(

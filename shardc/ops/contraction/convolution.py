@@ -10,7 +10,7 @@ from typing import cast
 
 from shardc.graph import ConvDims, Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, Work, of
+from shardc.ops.definition import Lying, OpDef, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -131,6 +131,13 @@ def _multiply_adds(op: Op) -> int:
     return 2 * op.results[0].size * taps
 
 
+def _turned(op: Op, lying: Lying) -> int:
+    """The images, where features, which are summed, are no neighbours, as in the gradient of a kernel."""
+    dims = cast(ConvDims, op.attrs["dimension_numbers"])
+    images = op.operands[0]
+    return 0 if dims.input_feature == lying[0] else images.nbytes
+
+
 _ATTRS = {
     "window_strides": "ints?",
     "padding": "pairs?",
@@ -149,7 +156,7 @@ convolution = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.convolution, *_ATTRS, dtype=True),
-        work=Work(_multiply_adds),
+        work=Work(_multiply_adds, turned=_turned),
         traits=frozenset((Trait.PRODUCT,)),
         syntax=Syntax(
             ("lhs", "rhs"),

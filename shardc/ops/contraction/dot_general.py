@@ -7,7 +7,7 @@ from typing import cast
 
 from shardc.graph import DotDims, Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Spelling, Syntax, Trait, Work, of
+from shardc.ops.definition import Lying, OpDef, Spelling, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -79,6 +79,20 @@ def _multiply_adds(op: Op) -> int:
     return 2 * op.results[0].size * prod(lhs[d] for d in dims.lhs_contracting)
 
 
+def _turned(op: Op, lying: Lying) -> int:
+    """The factor whose free dimension is the result's outer one, where its neighbours are not summed; and
+    then the other too if its neighbours are. Products with a vector read in any order."""
+    dims = cast(DotDims, op.attrs["dot_dimension_numbers"])
+    lhs, rhs = op.operands
+    if _multiply_adds(op) in (2 * lhs.size, 2 * rhs.size):
+        return 0
+    factors = [(lhs, lying[0] in dims.lhs_contracting), (rhs, lying[1] in dims.rhs_contracting)]
+    if lying[2] < op.results[0].rank - rhs.rank + len(dims.rhs_batching) + len(dims.rhs_contracting):
+        factors.reverse()
+    (outer, outer_summed), (inner, inner_summed) = factors
+    return 0 if outer_summed else outer.nbytes + (inner.nbytes if inner_summed else 0)
+
+
 dot_general = define(
     OpDef(
         name="stablehlo.dot_general",
@@ -86,7 +100,7 @@ dot_general = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.dot_general, "dot_dimension_numbers", dtype=True),
-        work=Work(_multiply_adds),
+        work=Work(_multiply_adds, turned=_turned),
         traits=frozenset(
             (
                 Trait.PRODUCT,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Syntax, Trait, of
+from shardc.ops.definition import Lying, OpDef, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -29,6 +29,11 @@ def _rule(op: Op) -> FactorRule:
     return builder.build(linear=[[0]], monotone=[[0]])
 
 
+def _turned(op: Op, lying: Lying) -> int:
+    """All of it, unless neighbours stay neighbours."""
+    return 0 if ints(op, "permutation")[lying[1]] == lying[0] else op.operands[0].nbytes
+
+
 transpose = define(
     OpDef(
         name="stablehlo.transpose",
@@ -36,6 +41,7 @@ transpose = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.transpose, "permutation"),
+        work=Work(lambda op: 0, turned=_turned),
         traits=frozenset((Trait.MOVES, Trait.VIEW, Trait.EXCERPT)),
         syntax=Syntax(
             ("operand",),

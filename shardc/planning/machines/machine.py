@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from math import inf
 
 from shardc.diagnostics import ShardcError
 
@@ -52,7 +53,10 @@ class Link:
 
 @dataclass(frozen=True)
 class Machine:
-    """Bytes, bytes/s and operations/s of a device, and the links, innermost first."""
+    """Bytes, bytes/s and operations/s of a device, and the links, innermost first.
+
+    `turned`: bytes/s of what is read across the order in which it lies, for which that is more time.
+    """
 
     name: str
     source: str
@@ -61,6 +65,7 @@ class Machine:
     flops: Mapping[str, float]
     links: tuple[Link, ...]
     axes: Mapping[str, str]
+    turned: float = inf
 
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)
@@ -87,12 +92,14 @@ class Machine:
         outermost = replace(self.links[-1], kind="ring", latency=0.0, devices=None, wraparound=None, each=())
         return replace(self, links=(outermost,), axes={})
 
-    def work(self, operations: float, rate: str, bytes: float) -> float:
-        """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`.
+    def work(self, operations: float, rate: str, bytes: float, turned: float = 0) -> float:
+        """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`, of which
+        some are `turned`: read across the order in which they lie.
 
         The planner and the report ask here; `rate` is the dtype of a product, else a Rate.
         """
-        return operations / self.flops.get(rate, self.flops["other"]) + bytes / self.bandwidth
+        arithmetic = operations / self.flops.get(rate, self.flops["other"])
+        return arithmetic + bytes / self.bandwidth + turned / self.turned
 
 
 def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:

@@ -5,6 +5,7 @@
     [device]
     memory = 80e9                  # bytes
     bandwidth = 3.35e12            # bytes/s, to that memory
+    turned = 1e12                  # optional: of what is read across its order; left out: in no more time
     [device.flops]                 # operations/s by dtype, and of sorts; `other` for those not listed
     bf16 = 9.89e14
     sort = 1e12
@@ -190,7 +191,7 @@ class _Table:
 def _machine(top: _Table) -> Machine:
     top.only("name", "source", "device", "links", "axes")
     device = top.table("device")
-    device.only("memory", "bandwidth", "flops")
+    device.only("memory", "bandwidth", "turned", "flops")
     memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
     flops = device.table("flops")
     flops.only(*DTYPES, *Rate)
@@ -210,6 +211,7 @@ def _machine(top: _Table) -> Machine:
         flops={"other": flops.rate("other"), **{dtype: flops.rate(dtype) for dtype in flops.data}},
         links=links,
         axes=chosen,
+        turned=device.rate("turned") if "turned" in device.data else inf,
     )
 
 

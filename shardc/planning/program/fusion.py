@@ -18,7 +18,8 @@ from dataclasses import dataclass
 
 from shardc.graph import Node, Op
 from shardc.ops import Trait, find, has, hlo, spmd
-from shardc.ops.definition import Moved
+from shardc.ops.definition import Lying, Moved
+from shardc.planning.program.lying import lying
 
 _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 """They make elements one by one, beside those that have a trait that says so."""
@@ -26,10 +27,12 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Numbers of the operands that an operation reads from memory, and of the results that it writes."""
+    """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
+    they lie, where that is not as written."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
+    lying: Lying | None = None
 
 
 def moved(op: Op) -> Moved:
@@ -62,11 +65,11 @@ def traffic(program: Iterable[tuple[Node, Op]], users: Mapping[int, list[Node]])
                 read = _Read(node.id, index, amount, op.operands[index].nbytes)
                 wanted.setdefault((chain.find(node.id), value), []).append(read)
     reads = {(read.node, read.index) for found in wanted.values() for read in _once(found)}
-    found: dict[int, Traffic] = {}
+    found, lies = dict[int, Traffic](), lying(ops, users)
     for node, _ in ops.values():
         own = tuple(index for index in range(len(node.operands)) if (node.id, index) in reads)
         using = [user for value in node.results for user in users.get(value, [])]
-        found[node.id] = _of(node, own, fused, using)
+        found[node.id] = _of(node, own, fused, using, lies.get(node.id))
     return found
 
 
@@ -90,11 +93,13 @@ def _once(found: list[_Read]) -> list[_Read]:
     return taken
 
 
-def _of(node: Node, reads: tuple[int, ...], fused: set[int], users: list[Node]) -> Traffic:
+def _of(
+    node: Node, reads: tuple[int, ...], fused: set[int], users: list[Node], lying: Lying | None
+) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
     turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
     where_it_is = node.name == hlo.reshape.name or (turned and reads)
-    return Traffic((), ()) if where_it_is and writes else Traffic(reads, writes)
+    return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying)
 
 
 def _chained(node: Node) -> bool:

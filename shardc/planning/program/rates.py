@@ -3,7 +3,7 @@
 A tick is a femtosecond. Where work is free (the machine `bytes`) it is the time of one byte on the link, so
 that times are bytes there. The time of an operation on one device is that of its arithmetic, at the rate for
 its dtype if it is a product and at the rate that its definition names if not (ops/definition.py), plus that
-of what it reads and writes (fusion.py).
+of what it reads and writes (fusion.py), and more where it reads across the order in which elements lie.
 Planning counts what an operation takes beyond an even share of its work on every device: the *repeated* work.
 The shares are the same in all plans.
 """
@@ -21,6 +21,7 @@ from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, merge, size_of
 from shardc.layout.difference import gained, lost, pieces, subtract
 from shardc.ops import Trait, find, has, spmd
+from shardc.ops.definition import Work, as_written
 from shardc.planning.machines import Combined, Exchange, Machine, is_strided, link_of, seconds
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
@@ -40,27 +41,29 @@ class OpWork:
     """
 
     op: Op
+    work: Work
     operations: int
     rate: str
     traffic: Traffic
 
-    def bytes(self) -> int:
-        """What it reads and writes."""
-        return self._bytes(self.op)
+    def seconds(self, machine: Machine) -> float:
+        """On one device."""
+        return self._seconds(machine, self.op, self.operations)
 
-    def bytes_of(self, choice: Choice) -> int:
-        """The same of one device: of its blocks."""
-        return self._bytes(
-            replace(
-                self.op,
-                operands=tuple(map(_block, self.op.operands, choice.operands)),
-                results=tuple(map(_block, self.op.results, choice.results)),
-            )
+    def seconds_of(self, machine: Machine, choice: Choice) -> float:
+        """Of one device's part, on its blocks."""
+        op = replace(
+            self.op,
+            operands=tuple(map(_block, self.op.operands, choice.operands)),
+            results=tuple(map(_block, self.op.results, choice.results)),
         )
+        return self._seconds(machine, op, self.operations / float(choice.parts))
 
-    def _bytes(self, op: Op) -> int:
+    def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
         read, written = moved(op)
-        return sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
+        bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
+        turned = self.work.turned(op, self.traffic.lying or as_written(op)) if machine.turned < inf else 0
+        return machine.work(operations, self.rate, bytes, turned)
 
 
 def op_work(op: Op, traffic: Traffic) -> OpWork | None:
@@ -69,7 +72,7 @@ def op_work(op: Op, traffic: Traffic) -> OpWork | None:
     if definition is None:
         return None
     rate = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else definition.work.rate(op)
-    return OpWork(op, definition.work.operations(op), rate, traffic)
+    return OpWork(op, definition.work, definition.work.operations(op), rate, traffic)
 
 
 MEGABYTE = 10**6
@@ -135,7 +138,7 @@ class Rates:
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
-        even = self.machine.work(work.operations, work.rate, work.bytes()) / self.mesh.size
+        even = work.seconds(self.machine) / self.mesh.size
         return _counted(self.tick * (self._alone(work, choice) - even))
 
     def apart(self, work: OpWork, choice: Choice) -> int:
@@ -152,8 +155,7 @@ class Rates:
     def _alone(self, work: OpWork, choice: Choice) -> float:
         key = work, choice
         if key not in self._works:
-            arithmetic = work.operations / float(choice.parts)
-            self._works[key] = self.machine.work(arithmetic, work.rate, work.bytes_of(choice))
+            self._works[key] = work.seconds_of(self.machine, choice)
         return self._works[key]
 
     def collective(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:

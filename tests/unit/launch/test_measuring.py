@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from math import inf
 
 import numpy as np
 import pytest
@@ -16,8 +17,10 @@ from shardc.launch import solving
 from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
 from shardc.launch.solving import Clock, quickest
 from shardc.launch.working import (
+    ACROSS,
     ORDERED,
     SIDES,
+    TURNED,
     WORK,
     Device,
     Function,
@@ -37,7 +40,9 @@ from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
 
 RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "sort": 1e8}
-DEVICE = Device(RATES, 1e10, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"})
+DEVICE = Device(
+    RATES, 1e10, 2e9, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"}
+)
 
 
 STRIDED = 5e8
@@ -95,7 +100,7 @@ def test_the_file_is_a_machine():
     machine = read(text, "here.toml")
     assert machine.flops == RATES
     assert "f32 = 2e+10 # 1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)\n" in text
-    assert machine.bandwidth == 1e10
+    assert (machine.bandwidth, machine.turned) == (1e10, 2e9)
     assert machine.links[0].kind == "shared"
     assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
 
@@ -205,34 +210,72 @@ def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
 
     def product(one: Product) -> Callable[[], object]:
         m, k, n = one.sizes
-        bytes = (8 if one.dtype == "f64" else 4) * (m * k + k * n + m * n)
-        return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds)
+        itemsize = 8 if one.dtype == "f64" else 4
+        bytes = itemsize * (m * k + k * n + m * n)
+        across = itemsize * m * k / 2e9 if one.turned[0] else 0
+        return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds + across)
 
     def function(f: Function, side: int) -> Callable[[], object]:
-        counted = f.counted(side), 4 * f.moved * side**2
-        return watch.run((f, side), lambda turn: timed(*counted, RATES[f.rate]).seconds)
+        counted, across = (f.counted(side), 4 * f.moved * side**2), 4 * f.across * side**2 / 2e9
+        return watch.run((f, side), lambda turn: timed(*counted, RATES[f.rate]).seconds + across)
 
     found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own))
     assert found.rates == pytest.approx(RATES) and [*found.rates] == ["f32", "f64", "serial", "sort", "other"]
-    assert found.bandwidth == pytest.approx(1e10)
-    assert found.shapes["f32"] == "1.9e+10 (256x2048 @ 2048x256) to 2e+10 (1024x512 @ 512x1024)"
+    assert (found.bandwidth, found.turned) == (pytest.approx(1e10), pytest.approx(2e9))
+    assert found.shapes["f32"] == "1.8e+10 ((2048x256).T @ 2048x256) to 2e+10 (1024x512 @ 512x1024)"
     assert max(found.errors.values()) < 1e-6
 
 
-@pytest.mark.parametrize("work", [*WORK, *ORDERED])
+def test_rates_that_are_equal_are_each_counted(monkeypatch: pytest.MonkeyPatch):
+    """Elementwise work that only waits for memory has the rate of the quickest products."""
+    watch = Watch(monkeypatch)
+
+    def product(one: Product) -> Callable[[], object]:
+        operations, bytes = one.counted
+        return watch.run(one, lambda turn: operations / 1e12 + bytes / 1e10 + one.across / 5e8)
+
+    def function(f: Function, side: int) -> Callable[[], object]:
+        return watch.run((f, side), lambda turn: (f.moved / 1e10 + f.across / 2e9) * 4 * side**2)
+
+    found = measured(product, function, ("f32",), Clock(lambda: None, lambda own: own))
+    assert found.rates["other"] == found.rates["f32"]
+    assert 5e8 < found.turned < 2e9
+
+
+@pytest.mark.parametrize("work", [*WORK, *ORDERED, *ACROSS])
 def test_functions_count_what_the_planner_counts(work: Function):
     """Operations and bytes of the function as it is lowered, by the report's own rule."""
-    jax = pytest.importorskip("jax")
-    side, block = 64, jax.ShapeDtypeStruct((64, 64), "float32")
-    text = jax.jit(lambda x, y: work.run(jax.numpy, x, y), keep_unused=True).lower(block, block).as_text()
-    with collecting():
-        program = per_device.read(lower(read_program(text, Options(file="work.mlir")), Options()))
+    side = 64
+    seconds = lowered(lambda jnp, x, y: work.run(jnp, x, y), ((side, side), (side, side)), work.rate)
+    assert seconds(1.0, inf, inf) == pytest.approx(work.counted(side), rel=0.05)
+    assert seconds(inf, 1.0, inf) == pytest.approx(work.moved * 4 * side**2, rel=0.05)
+    assert seconds(inf, inf, 1.0) == work.across * 4 * side**2
 
-    def seconds(operations: float, bandwidth: float) -> float:
-        free = load("balanced")
-        rates = {"other": float("inf"), work.rate: operations}
-        machine = Machine("m", "", 1, bandwidth, rates, free.links, {})
+
+@pytest.mark.parametrize("turned", TURNED)
+def test_products_count_what_the_planner_counts(turned: tuple[bool, bool]):
+    product = Product("f32", (64, 32, 16), turned)
+    seconds = lowered(lambda jnp, a, b: product.run(a, b), product.shapes, "f32")
+    assert (seconds(1.0, inf, inf), seconds(inf, 1.0, inf)) == product.counted
+    assert seconds(inf, inf, 1.0) == product.across == (4 * 64 * 32 if turned == (True, False) else 0)
+
+
+def lowered(
+    function: Callable[..., object], shapes: tuple[tuple[int, ...], ...], rate: str
+) -> Callable[[float, float, float], float]:
+    """The report's seconds of a function that JAX lowers, by operations/s of `rate`, bytes/s and turned
+    bytes/s."""
+    jax = pytest.importorskip("jax")
+    given = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
+    called = jax.jit(lambda x, y: function(jax.numpy, x, y), keep_unused=True)
+    with collecting():
+        program = per_device.read(
+            lower(read_program(called.lower(*given).as_text(), Options(file="work.mlir")), Options())
+        )
+
+    def seconds(operations: float, bandwidth: float, turned: float) -> float:
+        rates = {"other": inf, rate: operations}
+        machine = Machine("m", "", 1, bandwidth, rates, load("balanced").links, {}, turned)
         return estimate(machine, program, (), 0).work_ns / 1e9
 
-    assert seconds(1.0, float("inf")) == pytest.approx(work.counted(side), rel=0.05)
-    assert seconds(float("inf"), 1.0) == pytest.approx(work.moved * 4 * side**2, rel=0.05)
+    return seconds

@@ -30,9 +30,7 @@ def test_a_sort_compares_its_rows(dimension: int, halvings: int):
     assert (work.operations, work.rate) == (4000 * halvings, Rate.SORT)
     machine = load("laptop")
     memory = 2 * 4 * 4000 / machine.bandwidth
-    assert machine.work(work.operations, work.rate, work.bytes()) == pytest.approx(
-        4000 * halvings / machine.flops["sort"] + memory
-    )
+    assert work.seconds(machine) == pytest.approx(4000 * halvings / machine.flops["sort"] + memory)
 
 
 def test_machines_without_a_rate_take_that_of_all_else():
