@@ -24,12 +24,15 @@ from shardc.layout.groups import position_over
 from shardc.ops import func
 from shardc.proof import values
 from shardc.proof.draws import Draw
-from shardc.proof.flat import LONG, devices_region
+from shardc.proof.flat import devices_region
 from shardc.proof.later import Later
 from shardc.proof.layers import WORTH, Layers, Paired
 from shardc.proof.lemmas import Lemma, Lemmas, NoLemma, Run, body_of
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import assemble, cut
+
+LONG = 8
+"""Operations of a function, at most, whose calls are run as they are."""
 
 Alike = tuple[int, ...]
 """For every position of the mesh the first one that holds the same."""

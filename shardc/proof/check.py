@@ -20,13 +20,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
-from shardc.analysis.shown import unshown
 from shardc.diagnostics import ShardcError
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.proof.both_call import both_call, lemmas_of
 from shardc.proof.certificate import LOCAL, Facts, entry, text_of
+from shardc.proof.comparable import comparable
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import ALL, THRESHOLDS, Draw, one_way
 from shardc.proof.evaluate import Ran, evaluate_both, note_exponents
@@ -74,7 +74,7 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
             raise Refused("the certificate lacks the local program")
         check(whole, between, claimed)
         graphs[0] = _program(between, first, LOCAL)
-    graphs = list(map(unshown, graphs))
+    graphs = list(map(comparable, graphs))
     plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
     built = None if plan.layers is None else (both_call if as_local else layers)(*graphs)
     shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)

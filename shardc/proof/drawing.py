@@ -79,6 +79,8 @@ class Run:
     real: Sequence[str] = ()
     decides: bool = False
     divides: bool = False
+    tried: bool = False
+    """Whether what is not proved so is tried otherwise: then it need not be found out where it differs."""
     plan: Plan = field(default_factory=Plan)
     law: bool = False
     layers: Layers | None = None

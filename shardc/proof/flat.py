@@ -1,4 +1,4 @@
-"""Programs without calls of long functions, and programs with functions for stretches of operations.
+"""Programs without calls of functions, and programs with functions for stretches of operations.
 
 %2 = stablehlo.dot_general %x, %w1 …        %3 = func.call @equal.0(%x, %w1)
 %3 = stablehlo.tanh %2 …                ->  %5 = func.call @equal.0(%3, %w2)
@@ -8,16 +8,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from shardc.graph import Function, Graph, Node, Region, Value, walk
 from shardc.interpret.liveness import captures
-from shardc.ops import func, hlo, sdy
-
-LONG = 8
-"""Operations of a function from which on its calls are written out."""
+from shardc.ops import Trait, func, has, sdy
 
 
 @dataclass(slots=True)
@@ -67,28 +63,25 @@ def devices_region(graph: Graph) -> Region | None:
 
 
 def inlined(copy: Copy, region: Region) -> Region:
-    """The region without calls of functions that are long and called more than once."""
-    calls = Counter(_callee(copy.graph, node) for node in region.nodes)
+    """The region without calls of functions."""
     names: dict[int, int] = {}
     nodes: list[Node] = []
     for node in region.nodes:
-        callee = _callee(copy.graph, node)
-        if callee is not None and calls[callee] > 1:
-            nodes += _written_out(copy, node, copy.graph.functions[callee].body, names)
+        if node.name == func.call.name:
+            nodes += _written_out(copy, node, names)
         else:
             nodes.append(_renamed(node, names))
     return Region(region.args, nodes)
 
 
-def _callee(graph: Graph, node: Node) -> str | None:
-    callee = str(node.attrs["callee"]) if node.name == func.call.name else ""
-    body = graph.functions[callee].body if callee in graph.functions else None
-    return callee if body is not None and len(body.nodes) > LONG else None
-
-
-def _written_out(copy: Copy, call: Node, body: Region, names: dict[int, int]) -> list[Node]:
+def _written_out(copy: Copy, call: Node, names: dict[int, int]) -> list[Node]:
+    """What a call runs; `names` says what other values are called, and learns of its results."""
+    body = copy.graph.functions[str(call.attrs["callee"])].body
     inside = dict(zip(body.args, (names.get(value, value) for value in call.operands), strict=True))
-    nodes = [copy.copied(node, inside) for node in body.nodes[:-1]]
+    nodes: list[Node] = []
+    for node in body.nodes[:-1]:
+        called = node.name == func.call.name
+        nodes += _written_out(copy, node, inside) if called else [copy.copied(node, inside)]
     names.update(zip(call.results, (inside[value] for value in body.results), strict=True))
     return nodes
 
@@ -103,13 +96,36 @@ def _renamed(node: Node, names: dict[int, int]) -> Node:
     )
 
 
-def is_constant(node: Node) -> bool:
-    return node.name == hlo.constant.name
+def written_out(graph: Graph, region: Region) -> int:
+    """How many operations a region has without calls of functions."""
+    known: dict[str, int] = {}
+
+    def of_region(region: Region) -> int:
+        return sum(of_call(str(n.attrs["callee"])) if n.name == func.call.name else 1 for n in region.nodes)
+
+    def of_call(callee: str) -> int:
+        if callee not in known:
+            known[callee] = of_region(graph.functions[callee].body)
+        return known[callee]
+
+    return of_region(region)
+
+
+def constants(region: Region) -> dict[int, Node]:
+    """What makes the values that follow from constants alone, by value: masks and tables among them."""
+    found: dict[int, Node] = {}
+    for node in region.nodes:
+        plain = has(node.name, Trait.ELEMENTWISE, Trait.MOVES, Trait.SOURCE)
+        if plain and not node.regions and all(value in found for value in node.operands):
+            found.update(dict.fromkeys(node.results, node))
+    return found
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Operations in a row, without constants; `constants` are those that they use, by value."""
+    """Operations in a row, without what follows from constants alone; `constants` is what of that they use,
+    by value, in order.
+    """
 
     nodes: Sequence[Node]
     constants: dict[int, Node]
@@ -154,8 +170,14 @@ def outlined(
 
 
 def without_unused_constants(region: Region) -> Region:
-    used = {value for node in region.nodes for value in (*node.operands, *captures(node))}
-    return Region(region.args, [n for n in region.nodes if not is_constant(n) or n.results[0] in used])
+    made = constants(region)
+    used: set[int] = set()
+    kept: list[Node] = []
+    for node in reversed(region.nodes):
+        if not node.results or node.results[0] not in made or node.results[0] in used:
+            used.update((*node.operands, *captures(node)))
+            kept.append(node)
+    return Region(region.args, kept[::-1])
 
 
 def with_region(graph: Graph, old: Region, new: Region) -> None:

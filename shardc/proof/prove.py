@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from shardc.analysis.manual import is_all_per_device, per_device_lines
-from shardc.analysis.shown import unshown
+from shardc.analysis.manual import per_device_lines
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
 from shardc.proof.both_call import both_call
+from shardc.proof.comparable import comparable, incomparable
 from shardc.proof.drawing import (
     KINDS,
     LAW,
@@ -70,16 +70,16 @@ def prove(
     `manual`: a global program that is all per-device code is something to compare with, since the other was
     not made from it.
     """
-    whole, local = unshown(whole), unshown(local)
-    reason = _incomparable(whole, local, manual)
+    whole, local = comparable(whole), comparable(local)
+    reason = incomparable(whole, local, manual)
     if reason:
         return Proof(Verdict.NOT_PROVED, reason)
     try:
         built = layers(whole, local)
-        found = _attempt(built.whole, built.local, whole, seed, most, built) if built else None
-        if found is not None and found.verdict is Verdict.PROVED:
-            return found
-        return _attempt(whole, local, whole, seed, most)
+        found = None if built is None else _by_layers(built, whole, seed, most)
+        found = found or _attempt(whole, local, whole, seed, most)
+        in_full = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
+        return replace(found, in_full=in_full)
     except _Large as error:
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
@@ -88,12 +88,23 @@ def prove(
         return Proof(Verdict.NOT_PROVED, "its calls are nested too deeply to be evaluated")
 
 
+def _by_layers(built: Layers, full: Graph, seed: int, most: int | None) -> Proof | None:
+    """A proof in which equal layers are proved once; None where that fails, which says nothing. Raises
+    _Large.
+    """
+    try:
+        found = _attempt(built.whole, built.local, full, seed, most, built)
+    except Beyond:
+        return None
+    return found if found.verdict is Verdict.PROVED else None
+
+
 def prove_by_calls(local: Graph, text: Graph, seed: int = 1) -> Proof | None:
     """Compare two per-device programs, each pair of functions that both call once (both_call.py); None where
     that saves nothing, or does not prove them.
     """
-    local, text = unshown(local), unshown(text)
-    built = None if _incomparable(local, text, manual=True) else both_call(local, text)
+    local, text = comparable(local), comparable(text)
+    built = None if incomparable(local, text, manual=True) else both_call(local, text)
     try:
         found = _attempt(local, text, local, seed, None, built) if built else None
     except (_Large, Beyond, RecursionError, ShardcError):
@@ -132,7 +143,7 @@ def _attempt(
     run = Run(shapes, full, wanted, kinds, deciding, budget=budget, near=near)
     run.real = real_deciding(shapes, once, size, near)
     if built is not None:
-        run.layers, run.plan = built, _in_full(whole) if built.both_call else Plan()
+        run.tried, run.layers, run.plan = True, built, _in_full(whole) if built.both_call else Plan()
         run.plan.layers = set()
         return _prove(run, seed)
     found = _prove(run, seed)
@@ -159,17 +170,6 @@ def _has_exp(graph: Graph) -> bool:
 
 def _in_full(whole: Graph) -> Plan:
     return Plan(set(loop_numbers(whole).values()))
-
-
-def _incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:
-    """Why there is nothing to compare, if so."""
-    first, second = whole.main.body, local.main.body
-    for values, others in ((first.args, second.args), (first.results, second.results)):
-        if whole.types(values) != local.types(others):
-            return "the programs take or give other types"
-    if is_all_per_device(whole) and not manual:
-        return "the program is per-device code, with nothing to compare it with; --against names a function"
-    return None
 
 
 def _prove(run: Run, seed: int) -> Proof:
@@ -225,10 +225,14 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     except ShardcError as error:
         if not isinstance(error.__cause__, BlockError):
             raise
+        if run.tried:
+            return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
         if draw.kind == ANY_ORDER:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
     number = wanted.differs(have)
+    if number is not None and run.tried:
+        return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
     if number is not None:
         differing = wanted.results[number][0], have.results[number][0]
         found = difference(run.shapes, draw, inputs, number, *differing)
@@ -248,6 +252,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     return None
 
 
+_ONLY_TRIED = "not with equal layers proved once"
 _ROUNDED = "equal in real numbers but for less than one part in 2^21, as rounded constants change them"
 _DOUBT = "equal in {} draws, but not if floats had any other order: {}"
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"

@@ -96,11 +96,13 @@ def _loops(proof: Proof) -> str:
 
 
 def _layers(proof: Proof) -> str:
-    """; proved once: 31 layers of 120 operations at line 79."""
-    found = [f"{count} layers of {size} operations at line {line}" for count, size, line in proof.layers]
-    if not found:
-        return ""
-    return f"; proved once: {', '.join(found[:3])}" + (", …" if len(found) > 3 else "")
+    """; proved once: 31 layers of 93 operations at line 79; run in full: 4 layers of 9 …"""
+    text = ""
+    for what, layers in (("proved once", proof.layers), ("run in full", proof.in_full)):
+        found = [f"{count} layers of {size} operations at line {line}" for count, size, line in layers]
+        if found:
+            text += f"; {what}: {', '.join(found[:3])}" + (", …" if len(found) > 3 else "")
+    return text
 
 
 def _draws(proof: Proof) -> str:

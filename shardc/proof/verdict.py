@@ -30,6 +30,7 @@ class Proof:
     unfit: an emitted text that could not be read, since its shapes do not fit. law: by that of exp.
     more: draws that were added since the chance of a miss was too high. layers: of each kind that was proved
     once, how many there are, of how many operations, and the line of the first; layers_made: for each draw.
+    in_full: the same of equal layers that were found and are run in full.
     results: what makes those of each draw. as_local: an emitted text is equal to the per-device program.
     """
 
@@ -51,6 +52,7 @@ class Proof:
     law: bool = False
     more: int = 0
     layers: tuple[tuple[int, int, int], ...] = ()
+    in_full: tuple[tuple[int, int, int], ...] = ()
     layers_made: tuple[Mapping[int, tuple[Array, ...]], ...] = ()
     as_local: bool = False
 

@@ -1,0 +1,131 @@
+"""A program as a sequence of operations, among which equal ones are found."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import accumulate
+
+from shardc.graph import Node, Region
+from shardc.graph.program import own_attrs
+from shardc.graph.types import is_inexact
+from shardc.interpret.liveness import captures
+from shardc.ops import Trait, has, hlo
+from shardc.proof.flat import Copy, Stretch, constants, outlined
+
+Key = tuple[Hashable, ...]
+
+_SILENT = {d.name for d in (hlo.select, hlo.convert, hlo.optimization_barrier)}
+
+
+class Steps:
+    """One of the programs: its operations but for constants, and what they are like."""
+
+    def __init__(self, copy: Copy, region: Region) -> None:
+        self.copy, self.region = copy, region
+        self.graph = copy.graph
+        self.constants = constants(region)
+        self.steps = [node for node in region.nodes[:-1] if not self.is_constant(node)]
+        self.numbers: dict[Hashable, int] = {}
+        self.known: dict[int, int] = {}
+        self.made_of: dict[int, int] = {}
+        last: dict[int, int] = {}
+        for place, node in enumerate(region.nodes):
+            last.update(dict.fromkeys((*node.operands, *captures(node)), place))
+        self.last = last
+        self.place = {node.id: place for place, node in enumerate(region.nodes)}
+
+    def is_constant(self, node: Node) -> bool:
+        return bool(node.results) and node.results[0] in self.constants
+
+    def kind(self, node: Node) -> int:
+        """A number that equal operations have in common."""
+        if node.id not in self.known:
+            self.known[node.id] = self.numbers.setdefault(self._kind(node), len(self.numbers))
+        return self.known[node.id]
+
+    def _kind(self, node: Node) -> Key:
+        attrs = tuple(sorted(own_attrs(node).items()))
+        types = (self.graph.types(node.operands), self.graph.types(node.results))
+        inside = tuple(self.kind(inner) for region in node.regions for inner in region.nodes)
+        return (node.name, attrs, *types, inside)
+
+    def sounds(self) -> tuple[list[str], list[int]]:
+        """The names of operations that compute, in order, and how many there are before each step."""
+        names, before = list[str](), list[int]()
+        for node in self.steps:
+            before.append(len(names))
+            names += self._sounds(node)
+        return names, [*before, len(names)]
+
+    def _sounds(self, node: Node) -> list[str]:
+        if not node.results or not is_inexact(self.graph.type(node.results[0]).dtype):
+            return []
+        computes = has(node.name, Trait.ELEMENTWISE, Trait.PRODUCT) or node.name == hlo.reduce.name
+        return [node.name] if computes and node.name not in _SILENT else []
+
+    def passing(self, start: int, stop: int) -> list[int]:
+        """How many values pass from before each of some steps to it or beyond: of those that are made among
+        these and used there. What else uses them does not count: what a layer keeps for the way back passes
+        all that follows.
+        """
+        last: dict[int, int] = {}
+        for place, node in enumerate(self.steps[start:stop]):
+            last.update(dict.fromkeys((*node.operands, *captures(node)), place))
+        change = [0] * (stop - start + 2)
+        for place, node in enumerate(self.steps[start:stop]):
+            for value in node.results:
+                if value in last:
+                    change[place + 1] += 1
+                    change[last[value] + 1] -= 1
+        return list(accumulate(change))
+
+    def stretch(self, start: int, stop: int) -> Stretch:
+        nodes = self.steps[start:stop]
+        used: dict[int, Node] = {}
+        for value in dict.fromkeys(value for node in nodes for value in (*node.operands, *captures(node))):
+            self._use(value, used)
+        return Stretch(nodes, used)
+
+    def _use(self, value: int, used: dict[int, Node]) -> None:
+        """Enter a constant, after what it is made of."""
+        if value in self.constants and value not in used:
+            for operand in self.constants[value].operands:
+                self._use(operand, used)
+            used[value] = self.constants[value]
+
+    def constant(self, value: int) -> int:
+        """A number that equal constants have in common."""
+        if value not in self.made_of:
+            node = self.constants[value]
+            key = (self.kind(node), *map(self.constant, node.operands))
+            self.made_of[value] = self.numbers.setdefault(key, len(self.numbers))
+        return self.made_of[value]
+
+    def flow(self, stretch: Stretch) -> Key:
+        """What two stretches have in common that do the same."""
+        names: dict[int, Hashable] = {v: ("made", n) for n, v in enumerate(stretch.values())}
+        names |= {value: ("from", number) for number, value in enumerate(stretch.inputs())}
+        names |= {value: ("constant", self.constant(value)) for value in stretch.constants}
+        return tuple(self._flow(node, names) for node in stretch.nodes)
+
+    def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:
+        regions = list[Key]()
+        for region in node.regions:
+            inside = dict(names)
+            inside.update((value, ("argument", n)) for n, value in enumerate(region.args))
+            flows = list[Key]()
+            for place, inner in enumerate(region.nodes):
+                flows.append(self._flow(inner, inside))
+                inside.update((value, ("inner", place, n)) for n, value in enumerate(inner.results))
+            regions.append(tuple(flows))
+        return (self.kind(node), tuple(names[value] for value in node.operands), *regions)
+
+    def outline(self, name: str, stretches: Sequence[Stretch]) -> list[int]:
+        """Calls in the place of stretches; they give whatever is used after one of them."""
+        used: set[int] = set()
+        for stretch in stretches:
+            end = self.place[stretch.nodes[-1].id]
+            made = enumerate(stretch.values())
+            used.update(number for number, value in made if self.last.get(value, 0) > end)
+        self.region, calls = outlined(self.copy, self.region, name, stretches, sorted(used))
+        return calls
