@@ -19,13 +19,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from shardc.graph import Graph, walk
-from shardc.layout import Mesh
+from shardc.layout import Mesh, size_of
 from shardc.ops import sdy
 from shardc.proof import uniform_collectives, uniform_indexing, uniform_regions, uniform_sums
-from shardc.proof.classes import Classes, Key, Sized, shrunk, sized
+from shardc.proof.classes import Classes, Key, Shrunk, Sized, shrunk, sized
 from shardc.proof.device_scalars import only_mesh
 from shardc.proof.digits import Axes, Digits
-from shardc.proof.rewriter import Rewriter
+from shardc.proof.joined import Joined
+from shardc.proof.products import Products
+from shardc.proof.rewriter import Change, Rewriter
+from shardc.proof.scattered import Uses, block_sizes, scattered
 from shardc.proof.thinned import Thinner
 from shardc.proof.uniform import Program
 from shardc.proof.uniform_collectives import count_positions, read_axes
@@ -62,15 +65,34 @@ def reduced(whole: Graph, local: Graph) -> Reduced:
     ):
         for dim in range(len(whole.type(left).shape)):
             classes.link((0, left, dim), (1, right, dim))
+    merges = [merge for program in programs for merge in program.merges]
+    stretches = [stretch for program in programs for stretch in program.stretches]
+    uses = [Uses(program.graph).read(program.nodes()) for program in programs]
+    every = [each for program in programs for each in program.blocks]
+    spread = scattered(uses, classes, every, stretches, merges)
+    for each in every:
+        axes.parts.update(dict.fromkeys(each.axes))
+        if each not in spread:
+            classes.split(each.whole, each.axes, each.block)
+    joined = Joined(classes, stretches).find({key for keys, one, _ in merges for key in (*keys, one)})
+    products = Products(classes)
+    rest = products.find(merges)
     for program in programs:
-        program.merge()
+        program.joined, program.products = joined, products
+        program.merge([merge for merge in rest if merge[1][0] == program.number])
     for program in programs:
         program.count()
-    sizes = sized(classes, together)
+    sizes = sized(classes, together, {*joined.owners, *products.owners})
     digits = _digits(programs, sizes)
     found = shrunk(sizes, {} if digits is None else digits.blocks())
     thinner = Thinner(digits) if digits is not None and digits.thinned() else None
-    new_whole, new_local = (Rewriter(program, found, thinner).graph() for program in programs)
+    flat = {**found, **products.changes(found)}
+    changes: dict[Key, Change] = {**flat, **joined.rows(flat)}
+    along = {each.axes: size_of(map(thinner.axis, each.axes) if thinner else each.axes) for each in spread}
+    blocks = block_sizes(classes, spread, {key: change.size for key, change in changes.items()}, along)
+    changes.update((key, Shrunk(((classes.sizes[key], size),), 1)) for key, size in blocks.items())
+    moves = {each.place: along[each.axes] for each in spread}
+    new_whole, new_local = (Rewriter(program, changes, thinner, moves).graph() for program in programs)
     units = {change.factors[-1] for change in found.values()}
     kept = {**classes.whole, **classes.pinned}
     return Reduced(
