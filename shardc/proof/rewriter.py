@@ -16,12 +16,13 @@ from shardc.ops import Trait, has, hlo, sdy, spmd
 from shardc.proof.classes import Key, Shrunk
 from shardc.proof.joined import Row
 from shardc.proof.products import Product
-from shardc.proof.thinned import Thinner
+from shardc.proof.shorter import Near, Pairs
+from shardc.proof.thinned import Remeshed
 from shardc.proof.uniform import Program
 from shardc.proof.uniform_collectives import FOLDS, axes_of
 from shardc.proof.uniform_indexing import PADDING
 
-Change = Shrunk | Product | Row
+Change = Shrunk | Product | Row | Near
 """What becomes of a dimension."""
 
 
@@ -32,7 +33,7 @@ class Rewriter:
         self,
         program: Program,
         found: Mapping[Key, Change],
-        thinner: Thinner | None,
+        thinner: Remeshed | None,
         moves: Mapping[tuple[int, int], int],
     ) -> None:
         """moves: for collectives of joined dimensions, by program and node, how many blocks are left."""
@@ -88,6 +89,10 @@ class Rewriter:
             operands[number] = self.weighted(before, node, operands[number], changes)
         if self.thinner and node.name in FOLDS and node.attrs["kind"] == "sum":
             operands[0] = self.counted(before, node, self.thinner)
+        place = self.program.number, node.id
+        if self.thinner and place in self.thinner.masks:
+            number, at = self.thinner.masks[place]
+            operands[number] = self.number(before, node, self.type(operands[number]), at)
         block, starts = self.program.starts.get(node.id, (0, {}))
         for number, dim in starts.items():
             axes = self.program.places.get(node.id, {}).get(number)
@@ -99,8 +104,8 @@ class Rewriter:
         manual = node.name == sdy.manual_computation.name
         regions = tuple(map(self.outer if manual else self.region, node.regions))
         new = replace(node, operands=tuple(operands), attrs=self.attrs(node), regions=regions)
-        if (self.program.number, node.id) in self.moves:
-            return [*before, *self.moved(new, self.moves[self.program.number, node.id])]
+        if place in self.moves:
+            return [*before, *self.moved(new, self.moves[place])]
         return [*before, new]
 
     def moved(self, node: Node, count: int) -> list[Node]:
@@ -141,6 +146,8 @@ class Rewriter:
             attrs.update(self.padding(node))
         if self.thinner and (has(node.name, Trait.ALONG_AXES) or node.name == sdy.manual_computation.name):
             attrs.update((key, self.thinner.attribute(value)) for key, value in node.attrs.items())
+        if self.thinner and node.name == spmd.collective_permute.name:
+            attrs["pairs"] = self.thinner.pairs(axes_of(node), cast(Pairs, attrs["pairs"]))
         if node.name == hlo.dynamic_slice.name:
             attrs["slice_sizes"] = self.type(node.results[0]).shape
         return attrs
@@ -210,7 +217,7 @@ class Rewriter:
         size = self.number(made, node, type, self.type(value).shape[dim])
         return self.add(made, node, hlo.multiply.name, (place, size), type)
 
-    def counted(self, made: list[Node], node: Node, thinner: Thinner) -> int:
+    def counted(self, made: list[Node], node: Node, thinner: Remeshed) -> int:
         """What is summed over axes, times how many positions each device stands for."""
         operand = node.operands[0]
         type = self.type(operand)
@@ -223,7 +230,12 @@ class Rewriter:
                 made, node, hlo.broadcast_in_dim.name, (self.rows[key],), type, broadcast_dimensions=()
             )
             operand = self.add(made, node, hlo.multiply.name, (operand, spread), type)
-        return operand
+        each = thinner.each(axes_of(node))
+        if each == 1 or type.dtype == "bool":
+            return operand
+        number = self.number(made, node, scalar, each)
+        spread = self.add(made, node, hlo.broadcast_in_dim.name, (number,), type, broadcast_dimensions=())
+        return self.add(made, node, hlo.multiply.name, (operand, spread), type)
 
     def on_last(self, node: Node, axis: Axis, count: int, type: TensorType) -> int:
         """A number on the last position along an axis, and 1 on others."""

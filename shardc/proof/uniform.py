@@ -51,6 +51,8 @@ class Program:
     """Node -> number of an operand that is a device's position over axes times the block's size -> them."""
     merges: list[Merge] = field(default_factory=list[Merge])
     """Dimensions of a value that are one of another, major to minor, and where."""
+    uneven: set[Key] = field(default_factory=set[Key])
+    """Dimensions of which the last block is padded."""
     stretches: list[Stretch] = field(default_factory=list[Stretch])
     blocks: list[Blocks] = field(default_factory=list[Blocks])
     joined: Joined | None = None
