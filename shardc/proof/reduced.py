@@ -61,7 +61,7 @@ def reduced(whole: Graph, local: Graph, short: bool = True) -> Reduced:
     found = _shorter(whole, local) if short else None
     if found is None:
         return _alike(whole, local)
-    made = _alike(found.whole, found.local)
+    made = _alike(found.whole, found.local, frozenset(name for name, _, _ in found.axes))
     sizes = {name: now for name, _, now in made.axes}
     axes = [(name, before, sizes.pop(name, now)) for name, before, now in found.axes]
     rest = [each for each in made.axes if each[0] in sizes]
@@ -111,14 +111,18 @@ def _shorter(whole: Graph, local: Graph) -> Reduced | None:
         if each.name in found:
             changes.update(each.changes(found[each.name]))
             shortened.masks.update(each.new_masks(found[each.name]))
-    graphs = [Rewriter(program, changes, shortened, {}).graph() for program in programs]
+    new_whole, new_local = (Rewriter(program, changes, shortened, {}).graph() for program in programs)
     axes = tuple((name, mesh.sizes[name], left) for name, left in found.items())
-    return Reduced(*graphs, (), (), axes, exact=not any(each.sums for each in tried if each.name in found))
+    return Reduced(
+        new_whole, new_local, (), (), axes, exact=not any(each.sums for each in tried if each.name in found)
+    )
 
 
-def _alike(whole: Graph, local: Graph) -> Reduced:
+def _alike(whole: Graph, local: Graph, shorter: frozenset[str] = frozenset()) -> Reduced:
+    """Shrink what is all alike."""
     classes, together, programs = _read(whole, local)
     axes = programs[0].axes
+    axes.shorter = shorter
     merges = [merge for program in programs for merge in program.merges]
     stretches = [stretch for program in programs for stretch in program.stretches]
     uses = [Uses(program.graph).read(program.nodes()) for program in programs]

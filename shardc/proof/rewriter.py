@@ -91,8 +91,10 @@ class Rewriter:
             operands[0] = self.counted(before, node, self.thinner)
         place = self.program.number, node.id
         if self.thinner and place in self.thinner.masks:
-            number, at = self.thinner.masks[place]
-            operands[number] = self.number(before, node, self.type(operands[number]), at)
+            axis, number, at = self.thinner.masks[place]
+            type = self.type(operands[number])
+            operands[number] = self.number(before, node, type, at)
+            operands[1 - number] = self.position(before, node, (axis,), type)
         block, starts = self.program.starts.get(node.id, (0, {}))
         for number, dim in starts.items():
             axes = self.program.places.get(node.id, {}).get(number)

@@ -4,8 +4,8 @@
     slice %x [1:65536]                                          slice %x [1:1024]
     collective_permute over x, pairs (1, 0), …, (511, 510)  ->  pairs (1, 0), …, (7, 6)
 
-A size, a bound, or the end of a run of pairs is q times the length of what the axis splits, and r: q times the
-new length, and r (docs/proof.md). Blocks stay as they are.
+A size, a bound, or the end of a run of pairs is q times the length of what the axis splits, and r: it becomes
+q times the new length, and r (docs/proof.md). Blocks stay as they are.
 """
 
 from __future__ import annotations
@@ -17,9 +17,12 @@ from fractions import Fraction
 from math import ceil
 from typing import cast
 
+import numpy as np
+
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import Node, Region
 from shardc.layout import Axis
+from shardc.layout.groups import group_of, position_over
 from shardc.ops import Trait, func, has, hlo, sdy, spmd
 from shardc.proof.classes import Classes, Key
 from shardc.proof.uniform import Program
@@ -39,6 +42,9 @@ _ALONG = _BLOCKS | {d.name for d in (spmd.all_reduce, spmd.vary, spmd.assume_equ
 
 Pairs = Sequence[tuple[int, int]]
 
+Masks = dict[tuple[int, int], tuple[Axis, int, int]]
+"""Comparisons of positions along an axis with numbers, by program and node: the number's operand, and it."""
+
 Span = tuple[Fraction, Fraction]
 """From how far, in blocks, on either side an element takes what it is computed of."""
 
@@ -47,7 +53,7 @@ _NONE = (Fraction(0), Fraction(0))
 
 @dataclass(frozen=True, slots=True)
 class Near:
-    """What becomes of numbers near the multiples of a length. stands_for: how many elements each is, in sums."""
+    """What becomes of numbers near the multiples of a length; each element stands for so many in sums."""
 
     length: int
     new: int
@@ -84,13 +90,14 @@ class Shorter:
     makers: list[dict[int, Node]] = field(default_factory=list[dict[int, Node]])
     sums: bool = False
     """Whether something is summed along it."""
-    masks: dict[tuple[int, int], tuple[int, int]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, int]]
-    )
-    """Comparisons of positions with a number near an end, by program and node: the operand, and the number."""
+    folds: bool = False
+    """Whether something is reduced along it."""
+    far: Fraction = Fraction(0)
+    """How many blocks the constants are from the ends."""
+    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
 
     def find(self) -> int | None:
-        """The length that is left; None if something along the axis is of no such form, or it is too short."""
+        """The length that is left; None if something along the axis has no such form, or that is too long."""
         if not all(self._fits(node) for program in self.programs for node in program.nodes()):
             return None
         if not all(map(self._ends, self.programs)) or not self._dims():
@@ -102,12 +109,12 @@ class Shorter:
             reach = max(self._reach(program) for program in self.programs)
         except _Unknown:
             return None
-        least = max(LEAST, 2 * ceil(reach) + NEAR)
+        least = max(LEAST, 2 * ceil(self.far) + (4 if self.folds else 2) * ceil(reach) + 3)
         divisors = (at for at in range(least, self.count // 2 + 1) if self.count % at == 0)
         return next(divisors, None)
 
     def _fits(self, node: Node) -> bool:
-        if has(node.name, Trait.GROUPED, Trait.GLOBAL_COLLECTIVE) or node.name == hlo.partition_id.name:
+        if has(node.name, Trait.GROUPED, Trait.GLOBAL_COLLECTIVE):
             return False
         if node.name == sdy.manual_computation.name:
             return set(cast("tuple[str, ...]", node.attrs["manual_axes"])) == set(self.programs[0].axes.names)
@@ -116,8 +123,10 @@ class Shorter:
             return True
         whole = own == [Axis(self.name, self.count)] and node.name in _ALONG
         if node.name == _SENDS and whole:
-            return runs(cast(Pairs, node.attrs["pairs"]), self.count) is not None and len(axes_of(node)) == 1
+            ends = [end for run in runs(cast(Pairs, node.attrs["pairs"])) for end in run]
+            return all(map(self._at_end, ends)) and len(axes_of(node)) == 1
         if node.name in FOLDS:
+            self.folds = True
             self.sums = self.sums or node.attrs["kind"] == "sum"
             whole = whole and node.attrs["kind"] in ("sum", "max", "min")
         alone = node.name in _BLOCKS or node.name == spmd.axis_index.name
@@ -125,23 +134,31 @@ class Shorter:
 
     def _ends(self, program: Program) -> bool:
         """Whether positions along the axis are only compared with numbers near its ends."""
-        constants, nodes = Constants(program.graph).values, list(program.nodes())
-        places = {
-            node.results[0]
-            for node in nodes
-            if node.name == spmd.axis_index.name and self.name in [axis.name for axis in axes_of(node)]
-        }
-        for node in nodes:
-            if places.isdisjoint((*node.operands, *(v for region in node.regions for v in region.results))):
+        assert program.mesh is not None
+        axis, constants = Axis(self.name, self.count), Constants(program.graph).values
+        at, others = position_over(program.mesh, (axis,)), group_of(program.mesh, (axis,))
+        same = {value: bool((found == found[others]).all()) for value, found in program.known.items()}
+        for node in program.nodes():
+            results = [value for region in node.regions for value in region.results]
+            varying = [value for value in (*node.operands, *results) if not same.get(value, True)]
+            numbers = [value for value in varying if program.graph.type(value).dtype != "bool"]
+            follows = len(node.results) == 1 and node.results[0] in program.known
+            if not numbers or (follows and program.graph.type(node.results[0]).dtype != "bool"):
                 continue
-            if node.name != hlo.compare.name:
+            if node.name != hlo.compare.name or not np.array_equal(program.known[numbers[0]], at):
                 return False
-            number = 0 if node.operands[1] in places else 1
-            at = constants.get(node.operands[number])
-            if at is None or min(abs(at), abs(self.count - at)) > NEAR:
+            number = 1 - node.operands.index(numbers[0])
+            end = constants.get(node.operands[number])
+            if end is None or not self._at_end(end):
                 return False
-            self.masks[program.number, node.id] = (number, at)
+            self.masks[program.number, node.id] = (axis, number, end)
         return True
+
+    def _at_end(self, position: int) -> bool:
+        """Whether a position is near an end of the axis."""
+        far = min(abs(position), abs(self.count - position))
+        self.far = max(self.far, Fraction(far))
+        return far <= NEAR
 
     def _root(self, key: Key) -> Key:
         return self.classes.find(key)[0]
@@ -185,19 +202,34 @@ class Shorter:
         if block is None:
             return True
         length = block * self.count
-        return abs(number - round(Fraction(number, length)) * length) <= NEAR * block
+        far = Fraction(abs(near(number, length, 0)), block)
+        if self.classes.sizes[key] > NEAR * block:
+            self.far = max(self.far, far)
+        return far <= NEAR
 
     def _sums(self, program: Program, node: Node) -> bool:
         """Sums are over blocks or parts of them, or over all that the axis splits."""
         number, dims = program.sums.get(node.id, (0, ()))
+        if node.name == hlo.reduce.name:
+            self.folds = self.folds or any(self._long(program, value) for value in node.operands)
         for dim in dims:
-            key = program.key(node.operands[number], dim)
-            block = self.lengths.get(self._root(key))
-            if block is not None and self.classes.sizes[key] > NEAR * block:
-                self.sums = True
-                if self.classes.sizes[key] != block * self.count:
+            if dim in self._long(program, node.operands[number]):
+                self.sums = self.folds = True
+                key = program.key(node.operands[number], dim)
+                if self.classes.sizes[key] != self.lengths[self._root(key)] * self.count:
                     return False
         return True
+
+    def _long(self, program: Program, value: int) -> list[int]:
+        """The dimensions of a value that are along the axis, and longer than blocks."""
+        keys = [program.key(value, dim) for dim in range(len(program.shape(value)))]
+        blocks = [self.lengths.get(self._root(key)) for key in keys]
+        sizes = self.classes.sizes
+        return [
+            dim
+            for dim, (key, block) in enumerate(zip(keys, blocks, strict=True))
+            if block is not None and sizes[key] > NEAR * block
+        ]
 
     def _reach(self, program: Program) -> Fraction:
         spans: dict[int, Span] = {}
@@ -278,9 +310,10 @@ class Shorter:
                 found[key] = Near(block * self.count, block * left, size, self.count // left)
         return found
 
-    def new_masks(self, left: int) -> dict[tuple[int, int], tuple[int, int]]:
+    def new_masks(self, left: int) -> Masks:
         """The masks with their new numbers."""
-        return {key: (number, near(at, self.count, left)) for key, (number, at) in self.masks.items()}
+        new = Axis(self.name, left)
+        return {key: (new, number, near(at, self.count, left)) for key, (_, number, at) in self.masks.items()}
 
 
 class _Unknown(Exception):
@@ -295,16 +328,12 @@ def _hull(spans: Iterable[Span]) -> Span:
     )
 
 
-def runs(pairs: Pairs, count: int) -> list[tuple[int, int, int]] | None:
-    """Runs of neighbours that send equally far: first, end and target of the first, each near an end of the axis.
-
-    None if there are others.
-    """
-    found: list[list[int]] = []
+def runs(pairs: Pairs) -> list[tuple[int, int, int]]:
+    """Runs of neighbours that send equally far: the first, the end, and what the first sends to."""
+    found: list[tuple[int, int, int]] = []
     for source, target in sorted(pairs):
         if found and source == found[-1][1] and target - source == found[-1][2] - found[-1][0]:
-            found[-1][1] += 1
+            found[-1] = (found[-1][0], source + 1, found[-1][2])
         else:
-            found.append([source, source + 1, target])
-    close = all(min(number, abs(count - number)) <= NEAR for run in found for number in run)
-    return [(first, end, target) for first, end, target in found] if close else None
+            found.append((source, source + 1, target))
+    return found

@@ -19,7 +19,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.groups import position_over
 from shardc.proof.classes import counts
 from shardc.proof.digits import Digits
-from shardc.proof.shorter import Pairs, near, runs
+from shardc.proof.shorter import Masks, Pairs, near, runs
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,7 @@ class Remeshed:
 
     whole: Mesh | None
     meshes: dict[Mesh, Mesh] = field(default_factory=dict[Mesh, Mesh])
-    masks: dict[tuple[int, int], tuple[int, int]] = field(
-        default_factory=dict[tuple[int, int], tuple[int, int]]
-    )
+    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
 
     def axis(self, old: Axis) -> Axis:
         """What is left of an axis, or of a part of one."""
@@ -156,7 +154,7 @@ class Shortened(Remeshed):
         if left == axis.size:
             return old
         found: list[tuple[int, int]] = []
-        for ends in runs(old, axis.size) or ():
+        for ends in runs(old):
             first, end, target = (near(number, axis.size, left) for number in ends)
             found += [(first + step, target + step) for step in range(end - first)]
         return tuple(found)
