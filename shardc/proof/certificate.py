@@ -90,6 +90,7 @@ def entry(facts: Facts, texts: Sequence[str], reads: str) -> dict[str, object]:
         "programs": [sha256(text.encode()).hexdigest() for text in texts],
         "units": [list(unit) for unit in facts.shapes.units],
         "axes": [list(axis) for axis in facts.shapes.axes],
+        "shorter": [list(axis) for axis in facts.shapes.short],
         "shapes": [_shapes(graph) for graph in (facts.shapes.whole, facts.shapes.local)],
         "loops": {
             "in_full": sorted(facts.plan.in_full),

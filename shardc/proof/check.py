@@ -77,7 +77,8 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     graphs = list(map(comparable, graphs))
     plan, law = _plan(entries[at]), entries[at].get("law_of_exp") is True
     built = None if plan.layers is None else (both_call if as_local else layers)(*graphs)
-    shapes = reduced(*graphs) if built is None else reduced(built.whole, built.local)
+    pair = (graphs[0], graphs[1]) if built is None else (built.whole, built.local)
+    shapes = reduced(*pair, short=bool(entries[at].get("shorter")))
     shapes = with_logarithms(shapes) if law else shapes
     replays, known = list[_Replay](), dict[int, Lemma]()
     for draw in _draws(entries[at], thresholds(shapes.whole, shapes.local)):

@@ -8,7 +8,7 @@ elements is `inner` elements in a row.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, prod
@@ -115,6 +115,10 @@ class Shrunk:
     def size(self) -> int:
         return prod(kept for _, kept in self.factors) * self.inner
 
+    def place(self, old: int) -> int:
+        """Where it begins, or ends, which were these places."""
+        return {0: 0, prod(before for before, _ in self.factors) * self.inner: self.size}[old]
+
     @property
     def weights(self) -> list[int]:
         """How many elements each of the new ones stands for."""
@@ -130,13 +134,13 @@ def counts(factors: Factors) -> list[int]:
     return found
 
 
-def sized(classes: Classes, together: dict[Key, int]) -> dict[Key, Sized]:
-    """The dimensions of classes that are not pinned; `together[key]` is how many indices of its class an
-    operation has there.
+def sized(classes: Classes, together: dict[Key, int], joined: Container[Key]) -> dict[Key, Sized]:
+    """The dimensions of classes that are not pinned, and not joined of others; `together[key]` is how many
+    indices of its class an operation has there.
     """
     found: dict[Key, Sized] = {}
     for members in classes.groups():
-        if any(key in classes.pinned for key, _ in members):
+        if any(key in classes.pinned or key in joined for key, _ in members):
             continue
         inners = _inners([ratio for _, ratio in members])
         sizes = [classes.sizes[key] for key, _ in members]

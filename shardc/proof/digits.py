@@ -41,6 +41,8 @@ class Axes:
     parts: dict[Axis, None] = field(default_factory=dict[Axis, None])
     pinned: dict[str, str] = field(default_factory=dict[str, str])
     counted: list[Indices] = field(default_factory=list[Indices])
+    shorter: frozenset[str] = frozenset()
+    """Axes that are shorter than they were, and may stay so."""
 
     @property
     def names(self) -> Sequence[str]:
@@ -125,7 +127,8 @@ class Digits:
         for name in self.axes.names:
             for low, _ in self._digits(name):
                 reason = self.stay.get(self._root((name, low)))
-                if self._largest(name) > SMALL and reason is not None:
+                long = self._largest(name) > SMALL and name not in self.axes.shorter
+                if long and reason is not None:
                     found.setdefault(reason, []).append(name)
         return [f"{', '.join(dict.fromkeys(names))} kept for {reason}" for reason, names in found.items()]
 

@@ -40,7 +40,7 @@ from shardc.proof.layers import Layers, layers
 from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
-from shardc.proof.reduced import reduced
+from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.thresholds import thresholds
 from shardc.proof.values import Beyond, DrawAgain
 from shardc.proof.verdict import Proof, Verdict
@@ -125,9 +125,23 @@ def _attempt(
 ) -> Proof:
     """A proof of programs, with equal layers as calls where they were `built`; what fails then is no matter.
 
-    Raises Beyond, _Large.
+    What is not proved with shorter axes is tried with those of full length. Raises Beyond, _Large.
     """
     shapes = reduced(whole, local)
+    found = _at(shapes, full, seed, most, built)
+    if found.verdict is Verdict.PROVED or not shapes.short:
+        return found
+    try:
+        return _at(reduced(whole, local, short=False), full, seed, most, built)
+    except _Large as error:
+        if found.verdict is Verdict.NOT_PROVED or shapes.exact:
+            return found
+        lengths = ", ".join(f"{name} is {now} long, not {old}" for name, old, now in shapes.short)
+        return replace(found, verdict=Verdict.NOT_PROVED, reason=f"it differs where axis {lengths}; {error}")
+
+
+def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers | None = None) -> Proof:
+    """A proof of programs at reduced shapes."""
     size = work(shapes.whole) + work(shapes.local)
     if size > ELEMENTS:
         raise _Large(f"even reduced it computes {size:.1e} elements")
@@ -143,13 +157,16 @@ def _attempt(
     run = Run(shapes, full, wanted, kinds, deciding, budget=budget, near=near)
     run.real = real_deciding(shapes, once, size, near)
     if built is not None:
-        run.tried, run.layers, run.plan = True, built, _in_full(whole) if built.both_call else Plan()
+        run.tried, run.layers = True, built
+        run.plan = _in_full(shapes.whole) if built.both_call else Plan()
         run.plan.layers = set()
         return _prove(run, seed)
     found = _prove(run, seed)
-    if found.reason == _ONLY_REALLY and _has_exp(whole) and _has_exp(local):
+    if found.reason == _ONLY_REALLY and _has_exp(shapes.whole) and _has_exp(shapes.local):
         shapes = with_logarithms(shapes)
-        by_law = Run(shapes, full, len(LAW), LAW, divides=True, plan=_in_full(whole), law=True, budget=budget)
+        by_law = Run(
+            shapes, full, len(LAW), LAW, divides=True, plan=_in_full(shapes.whole), law=True, budget=budget
+        )
         return _by_law(by_law, seed, found)
     return found
 

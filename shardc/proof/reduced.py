@@ -16,19 +16,23 @@ Axes of the mesh whose positions are all treated alike shrink in the same way (d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from shardc.graph import Graph, walk
-from shardc.layout import Mesh
-from shardc.ops import sdy
+from shardc.layout import Mesh, size_of
+from shardc.ops import sdy, spmd
 from shardc.proof import uniform_collectives, uniform_indexing, uniform_regions, uniform_sums
-from shardc.proof.classes import Classes, Key, Sized, shrunk, sized
+from shardc.proof.classes import Classes, Key, Shrunk, Sized, shrunk, sized
 from shardc.proof.device_scalars import only_mesh
-from shardc.proof.digits import Axes, Digits
-from shardc.proof.rewriter import Rewriter
-from shardc.proof.thinned import Thinner
+from shardc.proof.digits import SMALL, Axes, Digits
+from shardc.proof.joined import Joined
+from shardc.proof.products import Products
+from shardc.proof.rewriter import Change, Rewriter
+from shardc.proof.scattered import Uses, block_sizes, scattered
+from shardc.proof.shorter import Shorter
+from shardc.proof.thinned import Shortened, Thinner
 from shardc.proof.uniform import Program
-from shardc.proof.uniform_collectives import count_positions, read_axes
+from shardc.proof.uniform_collectives import axes_of, count_positions, read_axes
 
 TABLES = (uniform_collectives, uniform_indexing, uniform_regions, uniform_sums)
 """What must have been imported: how operations treat dimensions."""
@@ -44,10 +48,28 @@ class Reduced:
     kept: tuple[str, ...]
     axes: tuple[tuple[str, int, int], ...] = ()
     axes_kept: tuple[str, ...] = ()
+    short: tuple[tuple[str, int, int], ...] = ()
+    """The axes that are shorter, with both lengths; of `axes` those that are like others shrink further."""
+    exact: bool = True
+    """Whether what differs there differs at full length, too."""
 
 
-def reduced(whole: Graph, local: Graph) -> Reduced:
-    """Shrink the dimensions and the axes that can be. The graphs that are given stay as they are."""
+def reduced(whole: Graph, local: Graph, short: bool = True) -> Reduced:
+    """Shrink the dimensions and the axes that can be; `short`: also axes along which devices send to their
+    neighbours. The graphs that are given stay as they are.
+    """
+    found = _shorter(whole, local) if short else None
+    if found is None:
+        return _alike(whole, local)
+    made = _alike(found.whole, found.local, frozenset(name for name, _, _ in found.axes))
+    sizes = {name: now for name, _, now in made.axes}
+    axes = [(name, before, sizes.pop(name, now)) for name, before, now in found.axes]
+    rest = [each for each in made.axes if each[0] in sizes]
+    return replace(made, axes=(*axes, *rest), short=found.axes, exact=found.exact)
+
+
+def _read(whole: Graph, local: Graph) -> tuple[Classes, dict[Key, int], list[Program]]:
+    """Which dimensions of both programs go together."""
     classes, axes = Classes(), Axes(_mesh(whole, local))
     together: dict[Key, int] = {}
     programs = [
@@ -62,15 +84,73 @@ def reduced(whole: Graph, local: Graph) -> Reduced:
     ):
         for dim in range(len(whole.type(left).shape)):
             classes.link((0, left, dim), (1, right, dim))
+    return classes, together, programs
+
+
+def _shorter(whole: Graph, local: Graph) -> Reduced | None:
+    """Both programs with shorter axes where devices send to their neighbours; None if there is none."""
+    mesh = _mesh(whole, local)
+    nodes = (node for function in local.functions.values() for node in walk(function.body))
+    sends = {
+        axis.name for node in nodes if node.name == spmd.collective_permute.name for axis in axes_of(node)
+    }
+    names = [name for name, size in (() if mesh is None else mesh.axes) if name in sends and size > SMALL]
+    if mesh is None or not names:
+        return None
+    classes, _, programs = _read(whole, local)
     for program in programs:
-        program.merge()
+        for each in program.blocks:
+            classes.split(each.whole, each.axes, each.block)
+    tried = [Shorter(name, mesh.sizes[name], programs, classes) for name in names]
+    found = {each.name: left for each in tried if (left := each.find()) is not None}
+    if not found:
+        return None
+    changes: dict[Key, Change] = {}
+    shortened = Shortened(mesh, found=found)
+    for each in tried:
+        if each.name in found:
+            changes.update(each.changes(found[each.name]))
+            shortened.masks.update(each.new_masks(found[each.name]))
+    new_whole, new_local = (Rewriter(program, changes, shortened, {}).graph() for program in programs)
+    axes = tuple((name, mesh.sizes[name], left) for name, left in found.items())
+    return Reduced(
+        new_whole, new_local, (), (), axes, exact=not any(each.sums for each in tried if each.name in found)
+    )
+
+
+def _alike(whole: Graph, local: Graph, shorter: frozenset[str] = frozenset()) -> Reduced:
+    """Shrink what is all alike."""
+    classes, together, programs = _read(whole, local)
+    axes = programs[0].axes
+    axes.shorter = shorter
+    merges = [merge for program in programs for merge in program.merges]
+    stretches = [stretch for program in programs for stretch in program.stretches]
+    uses = [Uses(program.graph).read(program.nodes()) for program in programs]
+    every = [each for program in programs for each in program.blocks]
+    spread = scattered(uses, classes, every, stretches, merges)
+    for each in every:
+        axes.parts.update(dict.fromkeys(each.axes))
+        if each not in spread:
+            classes.split(each.whole, each.axes, each.block)
+    joined = Joined(classes, stretches).find({key for keys, one, _ in merges for key in (*keys, one)})
+    products = Products(classes)
+    rest = products.find(merges)
+    for program in programs:
+        program.joined, program.products = joined, products
+        program.merge([merge for merge in rest if merge[1][0] == program.number])
     for program in programs:
         program.count()
-    sizes = sized(classes, together)
+    sizes = sized(classes, together, {*joined.owners, *products.owners})
     digits = _digits(programs, sizes)
     found = shrunk(sizes, {} if digits is None else digits.blocks())
-    thinner = Thinner(digits) if digits is not None and digits.thinned() else None
-    new_whole, new_local = (Rewriter(program, found, thinner).graph() for program in programs)
+    thinner = Thinner(axes.mesh, digits=digits) if digits is not None and digits.thinned() else None
+    flat = {**found, **products.changes(found)}
+    changes: dict[Key, Change] = {**flat, **joined.rows(flat)}
+    along = {each.axes: size_of(map(thinner.axis, each.axes) if thinner else each.axes) for each in spread}
+    blocks = block_sizes(classes, spread, {key: change.size for key, change in changes.items()}, along)
+    changes.update((key, Shrunk(((classes.sizes[key], size),), 1)) for key, size in blocks.items())
+    moves = {each.place: along[each.axes] for each in spread}
+    new_whole, new_local = (Rewriter(program, changes, thinner, moves).graph() for program in programs)
     units = {change.factors[-1] for change in found.values()}
     kept = {**classes.whole, **classes.pinned}
     return Reduced(

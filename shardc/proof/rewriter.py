@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -14,16 +14,31 @@ from shardc.graph.types import is_inexact
 from shardc.layout import Axis
 from shardc.ops import Trait, has, hlo, sdy, spmd
 from shardc.proof.classes import Key, Shrunk
-from shardc.proof.thinned import Thinner
+from shardc.proof.joined import Row
+from shardc.proof.products import Product
+from shardc.proof.shorter import Near, Pairs
+from shardc.proof.thinned import Remeshed
 from shardc.proof.uniform import Program
 from shardc.proof.uniform_collectives import FOLDS, axes_of
+from shardc.proof.uniform_indexing import PADDING
+
+Change = Shrunk | Product | Row | Near
+"""What becomes of a dimension."""
 
 
 class Rewriter:
     """Copies a program with other sizes, and weights before its sums."""
 
-    def __init__(self, program: Program, found: dict[Key, Shrunk], thinner: Thinner | None) -> None:
+    def __init__(
+        self,
+        program: Program,
+        found: Mapping[Key, Change],
+        thinner: Remeshed | None,
+        moves: Mapping[tuple[int, int], int],
+    ) -> None:
+        """moves: for collectives of joined dimensions, by program and node, how many blocks are left."""
         self.program = program
+        self.moves = moves
         self.found = found
         self.thinner = thinner
         self.rows: dict[tuple[Axis, int, str], int] = {}
@@ -44,7 +59,7 @@ class Rewriter:
             )
         return self.new
 
-    def change(self, value: int, dim: int) -> Shrunk | None:
+    def change(self, value: int, dim: int) -> Change | None:
         return self.found.get(self.program.key(value, dim))
 
     def type(self, value: int) -> TensorType:
@@ -74,6 +89,12 @@ class Rewriter:
             operands[number] = self.weighted(before, node, operands[number], changes)
         if self.thinner and node.name in FOLDS and node.attrs["kind"] == "sum":
             operands[0] = self.counted(before, node, self.thinner)
+        place = self.program.number, node.id
+        if self.thinner and place in self.thinner.masks:
+            axis, number, at = self.thinner.masks[place]
+            type = self.type(operands[number])
+            operands[number] = self.number(before, node, type, at)
+            operands[1 - number] = self.position(before, node, (axis,), type)
         block, starts = self.program.starts.get(node.id, (0, {}))
         for number, dim in starts.items():
             axes = self.program.places.get(node.id, {}).get(number)
@@ -84,28 +105,79 @@ class Rewriter:
                 operands[number] = self.scaled(before, node, operands[number], block, dim)
         manual = node.name == sdy.manual_computation.name
         regions = tuple(map(self.outer if manual else self.region, node.regions))
-        return [*before, replace(node, operands=tuple(operands), attrs=self.attrs(node), regions=regions)]
+        new = replace(node, operands=tuple(operands), attrs=self.attrs(node), regions=regions)
+        if place in self.moves:
+            return [*before, *self.moved(new, self.moves[place])]
+        return [*before, new]
+
+    def moved(self, node: Node, count: int) -> list[Node]:
+        """A collective of a joined dimension and its blocks, with padding of the last."""
+        made: list[Node] = []
+        (operand,), (result,), dim = node.operands, node.results, cast(int, node.attrs["dim"])
+        gathers = node.name == spmd.all_gather.name
+        whole, block = (result, operand) if gathers else (operand, result)
+        type = self.new.type(whole)
+        size = count * self.new.type(block).shape[dim]
+        padded = type.with_shape((*type.shape[:dim], size, *type.shape[dim + 1 :]))
+        if padded == type:
+            return [node]
+        if gathers:
+            value = self.add(made, node, node.name, (operand,), padded, **node.attrs)
+            bounds = {"start_indices": (0,) * type.rank, "limit_indices": type.shape}
+            attrs = {**bounds, "strides": (1,) * type.rank}
+            return [*made, Node(node.id, hlo.slice_.name, (value,), (result,), attrs, (), node.loc)]
+        zero = self.number(made, node, type.with_shape(()), 0)
+        added = tuple(size - type.shape[dim] if at == dim else 0 for at in range(type.rank))
+        attrs = dict(zip(PADDING, ((0,) * type.rank, added, (0,) * type.rank), strict=True))
+        value = self.add(made, node, hlo.pad.name, (operand, zero), padded, **attrs)
+        return [*made, replace(node, operands=(value,))]
 
     def attrs(self, node: Node) -> dict[str, object]:
         """The attributes that hold sizes, with the new ones."""
         attrs = dict(node.attrs)
         if node.name in (hlo.constant.name, sdy.constant.name):
             attrs["value"] = Dense(cast(Dense, attrs["value"]).data, self.type(node.results[0]).shape)
-        for key in {hlo.slice_.name: ("limit_indices",), hlo.gather.name: ("slice_sizes",)}.get(
-            node.name, ()
-        ):
-            operand = node.operands[0]
-            old, new = self.program.shape(operand), self.type(operand).shape
-            sizes = enumerate(cast("Sequence[int]", attrs[key]))
-            attrs[key] = tuple(new[dim] if size == old[dim] else size for dim, size in sizes)
+        if node.name == hlo.slice_.name:
+            for key in ("start_indices", "limit_indices"):
+                attrs[key] = self.places(node.operands[0], cast("Sequence[int]", attrs[key]))
+        if node.name == hlo.gather.name:
+            old, new = self.program.shape(node.operands[0]), self.type(node.operands[0]).shape
+            sizes = enumerate(cast("Sequence[int]", attrs["slice_sizes"]))
+            attrs["slice_sizes"] = tuple(new[dim] if size == old[dim] else size for dim, size in sizes)
+        if node.name == hlo.pad.name:
+            attrs.update(self.padding(node))
         if self.thinner and (has(node.name, Trait.ALONG_AXES) or node.name == sdy.manual_computation.name):
             attrs.update((key, self.thinner.attribute(value)) for key, value in node.attrs.items())
+        if self.thinner and node.name == spmd.collective_permute.name:
+            attrs["pairs"] = self.thinner.pairs(axes_of(node), cast(Pairs, attrs["pairs"]))
         if node.name == hlo.dynamic_slice.name:
             attrs["slice_sizes"] = self.type(node.results[0]).shape
         return attrs
 
+    def places(self, value: int, old: Sequence[int]) -> tuple[int, ...]:
+        """Where the elements are that were at places of a value's dimensions."""
+        return tuple(self.place(value, dim, place) for dim, place in enumerate(old))
+
+    def place(self, value: int, dim: int, old: int) -> int:
+        change = self.change(value, dim)
+        return old if change is None else change.place(old)
+
+    def padding(self, node: Node) -> dict[str, object]:
+        """What a padding adds, or takes away."""
+        (operand, _), (result,) = node.operands, node.results
+        low, high, _ = (list(cast("Sequence[int]", node.attrs[key])) for key in PADDING)
+        for dim, (size, padded) in enumerate(
+            zip(self.program.shape(operand), self.program.shape(result), strict=True)
+        ):
+            whole, end = (operand, size) if high[dim] < 0 else (result, padded)
+            at_end = self.place(whole, dim, end) - self.place(whole, dim, end - abs(high[dim]))
+            at_begin = self.place(operand if low[dim] < 0 else result, dim, abs(low[dim]))
+            low[dim] = -at_begin if low[dim] < 0 else at_begin
+            high[dim] = -at_end if high[dim] < 0 else at_end
+        return dict(zip(PADDING, (tuple(low), tuple(high)), strict=False))
+
     def weighted(
-        self, made: list[Node], node: Node, operand: int, dims: Sequence[tuple[int, Shrunk | None]]
+        self, made: list[Node], node: Node, operand: int, dims: Sequence[tuple[int, Change | None]]
     ) -> int:
         """An operand times the weights of its dimensions."""
         type = self.type(operand)
@@ -147,7 +219,7 @@ class Rewriter:
         size = self.number(made, node, type, self.type(value).shape[dim])
         return self.add(made, node, hlo.multiply.name, (place, size), type)
 
-    def counted(self, made: list[Node], node: Node, thinner: Thinner) -> int:
+    def counted(self, made: list[Node], node: Node, thinner: Remeshed) -> int:
         """What is summed over axes, times how many positions each device stands for."""
         operand = node.operands[0]
         type = self.type(operand)
@@ -160,7 +232,12 @@ class Rewriter:
                 made, node, hlo.broadcast_in_dim.name, (self.rows[key],), type, broadcast_dimensions=()
             )
             operand = self.add(made, node, hlo.multiply.name, (operand, spread), type)
-        return operand
+        each = thinner.each(axes_of(node))
+        if each == 1 or type.dtype == "bool":
+            return operand
+        number = self.number(made, node, scalar, each)
+        spread = self.add(made, node, hlo.broadcast_in_dim.name, (number,), type, broadcast_dimensions=())
+        return self.add(made, node, hlo.multiply.name, (operand, spread), type)
 
     def on_last(self, node: Node, axis: Axis, count: int, type: TensorType) -> int:
         """A number on the last position along an axis, and 1 on others."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import prod
 from typing import cast
 
 import numpy as np
@@ -18,6 +19,7 @@ from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.groups import position_over
 from shardc.proof.classes import counts
 from shardc.proof.digits import Digits
+from shardc.proof.shorter import Masks, Pairs, near, runs
 
 
 @dataclass(frozen=True)
@@ -43,27 +45,50 @@ def weights(mesh: Mesh, axes: Sequence[Axis]) -> list[int]:
 
 
 @dataclass(slots=True)
-class Thinner:
-    """Writes a program for the mesh that is left."""
+class Remeshed:
+    """Writes a program for a mesh with other axes: masks are as in Shorter, with the new numbers."""
 
-    digits: Digits
+    whole: Mesh | None
     meshes: dict[Mesh, Mesh] = field(default_factory=dict[Mesh, Mesh])
-
-    def mesh(self, old: Mesh) -> Mesh:
-        """A mesh with these axes, of which a part is left."""
-        whole = self.digits.axes.mesh
-        if whole is None or old.axes != whole.axes:
-            return old
-        if old not in self.meshes:
-            factors = {name: self.digits.part(old.axis(name)) for name in old.sizes}
-            axes = tuple((name, self.axis(old.axis(name)).size) for name in old.sizes)
-            stands_for = tuple((name, tuple(counts(each))) for name, each in factors.items())
-            self.meshes[old] = Thinned(old.name, axes, stands_for=stands_for)
-        return self.meshes[old]
+    masks: Masks = field(default_factory=dict[tuple[int, int], "tuple[Axis, int, int]"])
 
     def axis(self, old: Axis) -> Axis:
         """What is left of an axis, or of a part of one."""
-        return self.digits.thinner(old)
+        raise NotImplementedError
+
+    def stands_for(self, old: Axis) -> list[int]:
+        """How many positions each that is left stands for."""
+        raise NotImplementedError
+
+    def lasts(self, axes: Sequence[Axis]) -> list[tuple[Axis, int]]:
+        """Parts of the axes that are left whose last position stands for so many."""
+        raise NotImplementedError
+
+    def each(self, axes: Sequence[Axis]) -> int:
+        """How many positions all of them stand for, but for those."""
+        return 1
+
+    def pairs(self, axes: Sequence[Axis], old: Pairs) -> Pairs:
+        """What is sent along axes."""
+        return old
+
+    def mesh(self, old: Mesh) -> Mesh:
+        """A mesh with these axes, of which a part is left."""
+        if self.whole is None or old.axes != self.whole.axes:
+            return old
+        if old not in self.meshes:
+            axes = tuple((name, self.axis(old.axis(name)).size) for name in old.sizes)
+            stands_for = [(name, self.stands_for(old.axis(name))) for name in old.sizes]
+            if isinstance(old, Thinned):
+                both = [(name, zip(old.counts[name], now, strict=False)) for name, now in stands_for]
+                changed = {name for (name, size), (_, now) in zip(old.axes, axes, strict=True) if size != now}
+                stands_for = [
+                    (name, now if name in changed else [a * b for a, b in pairs])
+                    for (name, pairs), (_, now) in zip(both, stands_for, strict=True)
+                ]
+            counted = tuple((name, tuple(now)) for name, now in stands_for)
+            self.meshes[old] = Thinned(old.name, axes, stands_for=counted)
+        return self.meshes[old]
 
     def attribute(self, value: object) -> object:
         """An attribute of an operation, with the axes that are left."""
@@ -80,8 +105,20 @@ class Thinner:
         parts = tuple(map(self.axis, old.unreduced))
         return Sharding(self.mesh(old.mesh), dims, unreduced=parts, kind=old.kind)
 
+
+@dataclass(slots=True)
+class Thinner(Remeshed):
+    """Axes of which each position stands for some that are like it."""
+
+    digits: Digits = field(kw_only=True)
+
+    def axis(self, old: Axis) -> Axis:
+        return self.digits.thinner(old)
+
+    def stands_for(self, old: Axis) -> list[int]:
+        return counts(self.digits.part(old))
+
     def lasts(self, axes: Sequence[Axis]) -> list[tuple[Axis, int]]:
-        """Parts of the axes that are left whose last position stands for so many."""
         found: list[tuple[Axis, int]] = []
         for axis in axes:
             place = self.axis(axis).pre
@@ -90,3 +127,34 @@ class Thinner:
                     found.append((Axis(axis.name, now, place), before - now + 1))
                 place *= now
         return found
+
+
+@dataclass(slots=True)
+class Shortened(Remeshed):
+    """Axes that are shorter, with their ends as they were: all positions stand for equally many."""
+
+    found: dict[str, int] = field(kw_only=True)
+
+    def axis(self, old: Axis) -> Axis:
+        return Axis(old.name, self.found[old.name]) if old.name in self.found and old.size > 1 else old
+
+    def stands_for(self, old: Axis) -> list[int]:
+        left = self.axis(old).size
+        return [old.size // left] * left
+
+    def lasts(self, axes: Sequence[Axis]) -> list[tuple[Axis, int]]:
+        return []
+
+    def each(self, axes: Sequence[Axis]) -> int:
+        return prod(axis.size // self.axis(axis).size for axis in axes)
+
+    def pairs(self, axes: Sequence[Axis], old: Pairs) -> Pairs:
+        (axis,) = axes
+        left = self.axis(axis).size
+        if left == axis.size:
+            return old
+        found: list[tuple[int, int]] = []
+        for ends in runs(old):
+            first, end, target = (near(number, axis.size, left) for number in ends)
+            found += [(first + step, target + step) for step in range(end - first)]
+        return tuple(found)

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from math import prod
+from itertools import accumulate, pairwise
+from math import gcd, prod
+from operator import mul
 from typing import cast
 
 from shardc.graph import Graph, Node, Region, walk
@@ -20,6 +22,9 @@ from shardc.ops import OpDef, Trait, has, hlo, sdy
 from shardc.proof.classes import Classes, Key
 from shardc.proof.device_scalars import Known, on_devices, only_mesh
 from shardc.proof.digits import Axes
+from shardc.proof.joined import Joined, Stretch
+from shardc.proof.products import Merge, Products
+from shardc.proof.scattered import Blocks
 
 
 @dataclass(slots=True)
@@ -44,10 +49,15 @@ class Program:
         default_factory=dict[int, "dict[int, tuple[Axis, ...]]"]
     )
     """Node -> number of an operand that is a device's position over axes times the block's size -> them."""
-    merges: list[tuple[tuple[int, list[int]], tuple[int, int], str]] = field(
-        default_factory=list["tuple[tuple[int, list[int]], tuple[int, int], str]"]
-    )
+    merges: list[Merge] = field(default_factory=list[Merge])
     """Dimensions of a value that are one of another, major to minor, and where."""
+    uneven: set[Key] = field(default_factory=set[Key])
+    """Dimensions of which the last block is padded."""
+    stretches: list[Stretch] = field(default_factory=list[Stretch])
+    blocks: list[Blocks] = field(default_factory=list[Blocks])
+    joined: Joined | None = None
+    products: Products | None = None
+    """Dimensions that are laid one after the other, and those that are flattened, once these are known."""
     mesh: Mesh | None = field(init=False)
 
     def __post_init__(self) -> None:
@@ -61,6 +71,16 @@ class Program:
 
     def link(self, left: tuple[int, int], right: tuple[int, int], ratio: int = 1) -> None:
         self.classes.link(self.key(*left), self.key(*right), ratio)
+
+    def stretch(
+        self, whole: tuple[int, int], start: int, part: tuple[int, int], begin: int, size: int, line: str
+    ) -> None:
+        """`size` elements of one dimension from `start` on are those of another from `begin` on."""
+        if size > 0:
+            self.stretches.append(Stretch(self.key(*whole), start, self.key(*part), begin, size, line))
+        else:
+            self.pin(whole[0], line, whole[1])
+            self.pin(part[0], line, part[1])
 
     def split(self, left: tuple[int, int], axes: Sequence[Axis], right: tuple[int, int]) -> None:
         """One dimension is the other's blocks along axes, major to minor."""
@@ -101,31 +121,37 @@ class Program:
             if found is not None:
                 self.known[node.results[0]] = found
 
-    def merge(self) -> None:
-        """Of dimensions that a reshape merges the largest whose size does not stay anyway may shrink."""
+    def merge(self, merges: Sequence[Merge]) -> None:
+        """Of dimensions that a reshape merges one may shrink: of the largest unit, and that need not stay."""
         classes = self.classes
-        stay = {classes.find(key)[0] for key in (*classes.pinned, *classes.whole)}
-        for (value, dims), one, line in self.merges:
-            shape, keys = self.shape(value), {dim: self.key(value, dim) for dim in dims}
-            stays = {dim: classes.find(key)[0] in stay for dim, key in keys.items()}
-            chosen = max(dims, key=lambda dim: (not stays[dim], shape[dim], -dim))
-            for dim in dims:
-                if dim != chosen:
-                    (classes.pinned if dim > chosen else classes.whole).setdefault(keys[dim], line)
-                    stay.add(classes.find(keys[dim])[0])
-            either = stays[chosen] or classes.find(self.key(*one))[0] in stay
-            inner = prod(shape[dim] for dim in dims if dim > chosen)
-            classes.split(
-                self.key(*one), tuple(keys[dim] for dim in dims if dim < chosen), keys[chosen], inner
-            )
-            if either or self.key(*one) in classes.pinned:
+        sizes, stay = classes.sizes, {classes.find(key)[0] for key in (*classes.pinned, *classes.whole)}
+        common: dict[Key, int] = {}
+        for key, size in sizes.items() if merges else ():
+            root = classes.find(key)[0]
+            common[root] = gcd(size, common.get(root, size))
+        for keys, one, line in merges:
+            stays = [classes.find(key)[0] in stay for key in keys]
+            inners = [prod(sizes[key] for key in keys[at + 1 :]) for at in range(len(keys))]
+            least = common.get(classes.find(one)[0], 1)
+            units = [gcd(sizes[key], least // inner) for key, inner in zip(keys, inners, strict=True)]
+            chosen = max(range(len(keys)), key=lambda at: (not stays[at], units[at], sizes[keys[at]], -at))
+            for at, key in enumerate(keys):
+                if at != chosen:
+                    (classes.pinned if at > chosen else classes.whole).setdefault(key, line)
+                    stay.add(classes.find(key)[0])
+            either = stays[chosen] or classes.find(one)[0] in stay
+            classes.split(one, tuple(keys[:chosen]), keys[chosen], inners[chosen])
+            if either or one in classes.pinned:
                 stay.add(classes.find(keys[chosen])[0])
 
     def indices(self, node: Node) -> list[Key]:
         """The dimensions that an operation has indices of at once: of its result, and summed over."""
         dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
         number, summed = self.sums.get(node.id, (0, ()))
-        return dims + [self.key(node.operands[number], d) for d in summed]
+        dims += [self.key(node.operands[number], d) for d in summed]
+        if self.joined is not None:
+            dims = [piece for key in dims for piece in self.joined.of(key)]
+        return dims if self.products is None else [part for key in dims for part in self.products.of(key)]
 
     def count(self) -> None:
         """How many indices of one class an operation has at once."""
@@ -213,13 +239,50 @@ def _reshape(program: Program, node: Node) -> None:
     (operand,), (result,) = node.operands, node.results
     line = f"reshape in line {node.loc.line}"
     for left, right in _matching(program.shape(operand), program.shape(result)):
-        if len(right) > 1 and len(left) > 1:
+        sides = [
+            [program.key(value, dim) for dim in dims] for value, dims in ((operand, left), (result, right))
+        ]
+        parts = _parts(*([program.classes.sizes[key] for key in side] for side in sides))
+        if len(left) == len(right) == 1:
+            program.link((operand, left[0]), (result, right[0]))
+        elif len(left) == 1 or len(right) == 1:
+            one, keys = sorted(sides, key=len)
+            program.merges.append((keys, one[0], line))
+        elif parts is None:
             program.pin(operand, line, *left)
             program.pin(result, line, *right)
-        elif len(left) == 1:
-            program.merges.append(((result, right), (operand, left[0]), line))
         else:
-            program.merges.append(((operand, left), (result, right[0]), line))
+            _merge_parts(program, node.id, sides, parts, line)
+
+
+def _parts(left: Sequence[int], right: Sequence[int]) -> list[int] | None:
+    """Sizes of which those of both sides are products; None if their steps do not divide each other."""
+    steps = sorted({step for sizes in (left, right) for step in accumulate(reversed(sizes), mul, initial=1)})
+    if any(high % low for low, high in pairwise(steps)):
+        return None
+    return [high // low for low, high in pairwise(steps)][::-1]
+
+
+def _merge_parts(
+    program: Program, node: int, sides: Sequence[Sequence[Key]], parts: Sequence[int], line: str
+) -> None:
+    """A reshape of several dimensions to several, by parts of which each of either side is a product."""
+    classes, keys = program.classes, list[Key]()
+    for size in parts:
+        keys.append((program.number, ~node, len(keys)))
+        while keys[-1] in classes.above:
+            keys[-1] = (*keys[-1][:2], keys[-1][2] + 1)
+        classes.add(keys[-1], size)
+    for side in sides:
+        rest = list(keys)
+        for one in side:
+            own = [rest.pop(0)]
+            while prod(classes.sizes[key] for key in own) < classes.sizes[one]:
+                own.append(rest.pop(0))
+            if len(own) == 1:
+                classes.link(own[0], one)
+            else:
+                program.merges.append((own, one, line))
 
 
 def _matching(left: Sequence[int], right: Sequence[int]) -> list[tuple[list[int], list[int]]]:

@@ -10,6 +10,7 @@ from typing import cast
 from shardc.graph import Node
 from shardc.layout import Axis
 from shardc.ops import Trait, has, hlo, sdy, spmd
+from shardc.proof.scattered import Blocks
 from shardc.proof.uniform import Program, treats
 
 _ALIKE = frozenset(
@@ -31,6 +32,8 @@ _ALIKE = frozenset(
 that is a number is seen where it is used.
 """
 
+_POSITIONS = (spmd.axis_index.name, hlo.partition_id.name)
+
 FOLDS = frozenset((spmd.all_reduce.name, spmd.reduce_scatter.name))
 
 _MORE = FOLDS | {spmd.to_partial.name}
@@ -50,8 +53,10 @@ def read_axes(program: Program) -> None:
         for number, value in enumerate(node.operands):
             users.setdefault(value, []).append((node, number))
     for node in program.nodes():
-        if node.name == spmd.axis_index.name and not _only_places(program, node, users):
-            program.axes.pin(_line(node), [axis.name for axis in axes_of(node)])
+        if node.name in _POSITIONS and not _only_places(program, node, users):
+            is_index = node.name == spmd.axis_index.name
+            names = [axis.name for axis in axes_of(node)] if is_index else program.axes.names
+            program.axes.pin(_line(node), names)
 
 
 def count_positions(program: Program) -> None:
@@ -68,7 +73,7 @@ def _line(node: Node) -> str:
 
 
 def _note(program: Program, node: Node) -> None:
-    if has(node.name, Trait.GROUPED, Trait.GLOBAL_COLLECTIVE) or node.name == hlo.partition_id.name:
+    if has(node.name, Trait.GROUPED, Trait.GLOBAL_COLLECTIVE):
         program.axes.pin(_line(node), program.axes.names)
     if not has(node.name, Trait.ALONG_AXES):
         return
@@ -109,7 +114,8 @@ def _blocks(program: Program, node: Node, whole: int, block: int, along: int) ->
     """A dimension is the blocks of all devices along the axes."""
     others = [dim for dim in range(len(program.shape(whole))) if dim != along]
     program.alike(whole, block, others)
-    program.split((whole, along), axes_of(node), (block, along))
+    axes = tuple(axis for axis in axes_of(node) if axis.size > 1)
+    program.blocks.append(Blocks(node.id, program.key(whole, along), axes, program.key(block, along)))
 
 
 @treats(spmd.all_to_all)

@@ -13,11 +13,22 @@ from shardc.layout.groups import axes_of_positions
 from shardc.ops import chlo, hlo, op_of
 from shardc.proof.uniform import Program, treats
 
+PADDING = ("edge_padding_low", "edge_padding_high", "interior_padding")
+
 
 @treats(hlo.slice_)
 def _slice(program: Program, node: Node) -> None:
     (operand,), (result,) = node.operands, node.results
-    _whole_dims(program, node, operand, result)
+    starts, steps = (cast("tuple[int, ...]", node.attrs[key]) for key in ("start_indices", "strides"))
+    line = f"bounds in line {node.loc.line}"
+    for dim, (all_of, some) in enumerate(zip(program.shape(operand), program.shape(result), strict=True)):
+        if all_of == some:
+            program.link((operand, dim), (result, dim))
+        elif steps[dim] == 1:
+            program.stretch((operand, dim), starts[dim], (result, dim), 0, some, line)
+        else:
+            program.pin(operand, line, dim)
+            program.pin(result, line, dim)
 
 
 @treats(hlo.dynamic_slice)
@@ -32,17 +43,17 @@ def _dynamic_update_slice(program: Program, node: Node) -> None:
     _whole_dims(program, node, operand, update, starts=2)
 
 
-def _whole_dims(program: Program, node: Node, operand: int, part: int, starts: int | None = None) -> None:
+def _whole_dims(program: Program, node: Node, operand: int, part: int, starts: int) -> None:
     """Dimensions that are taken whole go together, and so do those of which each device has a block; the
     others keep their sizes. starts: the first operand that says where the part begins.
     """
     own: dict[int, int] = {}
     places: dict[int, tuple[Axis, ...]] = {}
     for dim, (all_of, some) in enumerate(zip(program.shape(operand), program.shape(part), strict=True)):
-        number = None if starts is None else starts + dim
+        number = starts + dim
         if all_of == some and 1 not in (all_of, some):
             program.link((operand, dim), (part, dim))
-        elif number is not None and _is_own(program, node.operands[number], all_of, some):
+        elif _is_own(program, node.operands[number], all_of, some):
             own[number] = dim
             axes = _place(program, node.operands[number], all_of, some)
             if axes is None:
@@ -74,20 +85,28 @@ def _place(program: Program, start: int, all_of: int, some: int) -> tuple[Axis, 
 def _concatenate(program: Program, node: Node) -> None:
     (result,), along = node.results, cast(int, node.attrs["dimension"])
     others = [dim for dim in range(len(program.shape(result))) if dim != along]
-    for value in (*node.operands, result):
+    line, begin = f"concatenate in line {node.loc.line}", 0
+    for value in node.operands:
+        size = program.shape(value)[along]
         program.alike(value, result, others)
-        program.pin(value, f"concatenate in line {node.loc.line}", along)
+        program.stretch((result, along), begin, (value, along), 0, size, line)
+        begin += size
 
 
 @treats(hlo.pad)
 def _pad(program: Program, node: Node) -> None:
+    """What is added is alike."""
     operand, result = node.operands[0], node.results[0]
-    keys = ("edge_padding_low", "edge_padding_high", "interior_padding")
-    amounts = [cast("tuple[int, ...]", node.attrs.get(key, (0,) * 9)) for key in keys]
-    for dim in range(len(program.shape(result))):
-        if any(amount[dim] for amount in amounts):
-            program.pin(operand, f"padding in line {node.loc.line}", dim)
-            program.pin(result, f"padding in line {node.loc.line}", dim)
+    rank, line = len(program.shape(result)), f"padding in line {node.loc.line}"
+    low, high, inside = (cast("tuple[int, ...]", node.attrs.get(key, (0,) * rank)) for key in PADDING)
+    for dim, size in enumerate(program.shape(operand)):
+        if inside[dim]:
+            program.pin(operand, line, dim)
+            program.pin(result, line, dim)
+        elif low[dim] or high[dim]:
+            begin, gone = max(low[dim], 0), max(-low[dim], 0)
+            stays = size - gone - max(-high[dim], 0)
+            program.stretch((result, dim), begin, (operand, dim), gone, stays, line)
         else:
             program.link((operand, dim), (result, dim))
 

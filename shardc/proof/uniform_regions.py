@@ -27,6 +27,7 @@ def _manual(program: Program, node: Node) -> None:
         for dim, (size, local) in enumerate(zip(program.shape(outer), program.shape(inner), strict=True)):
             program.split((outer, dim), sharding.dims[dim].axes, (inner, dim))
             if local == 0 or size % local:
+                program.uneven.add(program.key(outer, dim))
                 program.pin(outer, f"blocks of {local} of {size} in line {node.loc.line}", dim)
 
 
