@@ -110,7 +110,7 @@ def _functions(tree: ast.Module) -> ast.Module:
 def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[str, Any]) -> str:
     """The StableHLO text of `main`."""
     jax: Any = import_module("jax")
-    namespace = {**namespace(), **records}
+    namespace = {**names_of_text(), **records}
     if any(isinstance(node, ast.Name) and node.id == _CIPHER for node in ast.walk(functions)):
         # which takes a while to import
         namespace[_CIPHER] = Names(getattr(import_module("jax.extend.random"), _CIPHER), ("bind",))
@@ -169,7 +169,7 @@ def _first_line(error: Exception) -> str:
 _CIPHER = "threefry2x32_p"
 
 
-def namespace() -> dict[str, Any]:
+def names_of_text() -> dict[str, Any]:
     """What the names of an emitted text are, but the cipher's."""
     jax: Any = import_module("jax")
     from jax.sharding import PartitionSpec

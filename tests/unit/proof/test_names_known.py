@@ -11,7 +11,7 @@ from shardc.backend.numpy import emit
 from shardc.graph import walk
 from shardc.ops import definitions
 from shardc.proof.prove import Verdict
-from shardc.proof.reading.jax_text import namespace
+from shardc.proof.reading.jax_text import names_of_text
 from shardc.proof.reading.kernel_names import KernelNames
 from shardc.proof.reading.numpy_names import NumpyNames
 from shardc.proof.reading.numpy_text import read_back
@@ -67,7 +67,7 @@ def test_functions_of_jax() -> None:
     assert {"jnp.tanh", "lax.ppermute", "jax.nn.softmax", "jax.debug.callback"} <= names
     for name in sorted(names - OF_JAX - OF_PROCESSES - OF_HOSTS):
         first, *rest = name.split(".")
-        found = namespace()[first]
+        found = names_of_text()[first]
         for part in rest:
             found = getattr(found, part)
 
