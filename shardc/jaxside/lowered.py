@@ -185,10 +185,21 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Traced:
-    """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest."""
+    """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest.
+
+    compiled: what makes the Lowered. emitted: what makes JAX's own stage of the emitted program.
+    """
 
     stage: Any
-    lower: Callable[[], Lowered] = field(repr=False)
+    compiled: Callable[[], Lowered] = field(repr=False)
+    emitted: Callable[[], Any] = field(repr=False)
+
+    def lower(self, **said: Any) -> Any:
+        """The Lowered; with options of JAX's, such as lowering_platforms, JAX's own of the emitted program.
+
+        jax.export asks for the latter.
+        """
+        return self.emitted().lower(**said) if said else self.compiled()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stage, name)
