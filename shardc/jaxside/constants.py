@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from shardc.analysis.text import readable
 from shardc.diagnostics import Diagnostic
 from shardc.jaxside.placement import placed
 from shardc.jaxside.untyped import jax
@@ -22,6 +21,8 @@ def large_constants(closed: Any) -> tuple[Diagnostic, ...]:
     sizes = {key: int(getattr(const, "nbytes", 0)) for key, const in every.items()}
     if sum(sizes.values()) <= MOST_BYTES:
         return ()
+    from shardc.analysis.text import readable  # not at the top: kept programs need no compiler
+
     largest = every[max(sizes, key=lambda key: sizes[key])]
     type, bytes_ = f"{largest.dtype}{list(largest.shape)}", readable(sum(sizes.values()))
     what = (
