@@ -32,7 +32,8 @@ from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
 from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
-from shardc.frontend.backward import BACKWARD, backward_pass
+from shardc.frontend.backward import BACKWARD
+from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
 from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd

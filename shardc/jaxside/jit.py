@@ -26,7 +26,16 @@ from shardc.jaxside.compiler import Compiler, inside, is_inside
 from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
 from shardc.jaxside.lowered import Lowered, Traced
-from shardc.jaxside.placement import AnyMesh, Path, Placement, abstract, meshes, placed, placement
+from shardc.jaxside.placement import (
+    AnyMesh,
+    Path,
+    Placement,
+    abstract,
+    check_traced,
+    meshes,
+    placed,
+    placement,
+)
 from shardc.jaxside.untyped import jax
 from shardc.options import PassOptions, options_of
 
@@ -128,7 +137,11 @@ class Jitted:
         """The function traced for arguments like these; its `lower()` is that of `lower(*args, **kwargs)`."""
         with inside():
             traced = self._stages.trace(*args, **kwargs)
-        return Traced(traced, lambda: self.lower(*args, **kwargs))
+        return Traced(
+            traced,
+            lambda: self.lower(*args, **kwargs),
+            lambda: self._call(args, kwargs).trace(*args, **kwargs),
+        )
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """The tree of the results' types; nothing is compiled."""
@@ -163,10 +176,11 @@ class Jitted:
             abstracted = jax.tree_util.tree_map_with_path(functools.partial(_abstract, known), (args, kwargs))
             program = self._lowered(abstracted[0], abstracted[1], ambient)
             traced = [leaf for leaf in leaves if isinstance(leaf, jax.core.Tracer)]
+            static = [None if isinstance(leaf, jax.core.Tracer) else [leaf] for leaf in leaves]
 
-            def flat(*values: Any) -> list[Any]:
+            def flat(*values: Any) -> list[Any]:  # which JAX keeps, and no tracer with it
                 given = iter(values)
-                all_ = [next(given) if isinstance(leaf, jax.core.Tracer) else leaf for leaf in leaves]
+                all_ = [next(given) if leaf is None else leaf[0] for leaf in static]
                 args, kwargs = jax.tree.unflatten(tree, all_)
                 return jax.tree.leaves(function(*args, **kwargs))
 
@@ -183,6 +197,7 @@ class Jitted:
         if key not in self._programs:
             if len(traced.jaxpr.in_avals) != len(jax.tree.leaves(traced.args_info)):
                 raise ShardcError(OUTER_VALUE.format(name=self._compiler.name), hint="give it as an argument")
+            check_traced(traced.jaxpr)
             with inside():
                 traced, captured = with_captured(self._function, self._lowering, traced, args, kwargs)
             lying = [placed(array) for array in captured]

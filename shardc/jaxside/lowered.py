@@ -19,6 +19,7 @@ from shardc.frontend.jax_equations import equations
 from shardc.graph.trees import arguments_of
 from shardc.jaxside import kept
 from shardc.jaxside.callbacks import HostFunctions, check
+from shardc.jaxside.constants import large_constants
 from shardc.jaxside.own_main import own_main
 from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
@@ -185,10 +186,21 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Traced:
-    """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest."""
+    """What `shardc.jit(f).trace(*args)` gives: `stage` is JAX's own of the function, which has the rest.
+
+    compiled: what makes the Lowered. emitted: what makes JAX's own stage of the emitted program.
+    """
 
     stage: Any
-    lower: Callable[[], Lowered] = field(repr=False)
+    compiled: Callable[[], Lowered] = field(repr=False)
+    emitted: Callable[[], Any] = field(repr=False)
+
+    def lower(self, **said: Any) -> Any:
+        """The Lowered; with options of JAX's, such as lowering_platforms, JAX's own of the emitted program.
+
+        jax.export asks for the latter.
+        """
+        return self.emitted().lower(**said) if said else self.compiled()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.stage, name)
@@ -223,7 +235,9 @@ def lowered(
     chosen = changed(options, language="mlir", file=file)
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
-    program = changed(kept.compiled(text, chosen, prove), captured=captured)
+    program = kept.compiled(text, chosen, prove)
+    warnings = (*program.warnings, *large_constants(traced.jaxpr))
+    program = changed(program, captured=captured, warnings=warnings)
     if host.functions:
         program.module.host_functions.update(host.functions)
     return Lowered(text, program, traced.out_info, chosen, found, own_rules)

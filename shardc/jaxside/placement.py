@@ -12,6 +12,8 @@ from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax
 
 TOKEN = "an argument is a token, of which per-device code has none"
+REFERENCE = "an argument is a mutable array (jax.new_ref), and a compiled program changes none"
+NAMED_AXIS = "the function uses the axis {axis!r} of a jax.vmap, jax.pmap or jax.shard_map around it"
 
 AnyMesh = Mesh | AbstractMesh
 """A mesh of devices, or the one of a function around, which JAX traces and which it will run on."""
@@ -72,6 +74,7 @@ def abstract(leaf: Any, sharding: Sharding | None) -> Any:
     Where the axes of the mesh are explicit, JAX's type has it. ShardcError for a token.
     """
     type: Any = jax.typeof(leaf)
+    check_array(type)
     if not hasattr(type, "shape"):
         raise ShardcError(TOKEN, hint="tokens order effects, and what is compiled has no effects")
     known = getattr(type, "sharding", None)
@@ -79,6 +82,22 @@ def abstract(leaf: Any, sharding: Sharding | None) -> Any:
         sharding = known
     weak = bool(getattr(type, "weak_type", False))
     return jax.ShapeDtypeStruct(type.shape, type.dtype, weak_type=weak, sharding=sharding)
+
+
+def check_array(type: Any) -> None:
+    """ShardcError if a type is that of a mutable array."""
+    if hasattr(type, "inner_aval"):
+        raise ShardcError(REFERENCE, hint="give the function an array, and return the new one")
+
+
+def check_traced(jaxpr: Any) -> None:
+    """ShardcError if what JAX traced changes its arguments, or uses an axis that no mesh has."""
+    for aval in jaxpr.in_avals:
+        check_array(aval)
+    for effect in jaxpr.effects:
+        if type(effect).__name__ == "NamedAxisEffect":
+            message = NAMED_AXIS.format(axis=effect.name)
+            raise ShardcError(message, hint="compile the function with its jax.vmap: shardc.jit(jax.vmap(…))")
 
 
 def meshes(shardings: Any) -> Iterator[AnyMesh]:

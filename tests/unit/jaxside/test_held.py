@@ -117,6 +117,26 @@ def test_other_arrays_that_inner_functions_hold_are_constants(pod, draw):
     assert program.program.captured == ()
 
 
+@pytest.mark.parametrize("form", ["outside", "jit", "scan"])
+def test_large_ones_that_are_constants_are_said(pod, draw, form):
+    w, x = jnp.asarray(draw(600, 600)), draw(8, 600)
+    functions = {
+        "outside": lambda x: x @ w,
+        "jit": jax.jit(lambda x: x @ w),
+        "scan": lambda x: lax.scan(lambda c, _: (jax.jit(lambda c: c @ w)(c), None), x, None, length=1)[0],
+    }
+    function = functions[form]
+    compiled = shardc.jit(lambda x: function(x) * 2, in_shardings=pod.way("data"))
+    said = r"captures an array float32\[600, 600\] of 1.4 MiB: constants in the program's text"
+    with pytest.warns(ShardcWarning, match=said):
+        got = compiled(x)
+    same(got, x @ np.asarray(w) * 2)
+    split = pod.put(w, None, "model")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ShardcWarning)
+        shardc.jit(lambda x: x @ split + draw(8)[:, None])(x)
+
+
 def test_what_cannot_be_given_operands_is_said(pod, draw):
     w, x = pod.put(draw(8, 8), "data"), draw(8, 8)
     held = jax.make_jaxpr(jax.jit(lambda y: y @ w))(x)
