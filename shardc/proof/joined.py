@@ -82,9 +82,10 @@ class Joined:
     owners: dict[Key, Key] = field(default_factory=dict[Key, Key])
     """The class of every dimension that is joined of pieces that may shrink."""
 
-    def find(self, merged: Collection[Key]) -> Joined:
+    def find(self, merged: Collection[Key], ordered: Collection[Key]) -> Joined:
         """Itself, with all that is found out. merged: dimensions that a reshape takes apart or puts together;
-        these stay, if they are joined.
+        these stay if they are joined. ordered: those of which the greatest element is taken; these stay if
+        they are joined or a piece.
         """
         unlike = self._unlike()
         apart = [

@@ -52,7 +52,8 @@ class Program:
     merges: list[Merge] = field(default_factory=list[Merge])
     """Dimensions of a value that are one of another, major to minor, and where."""
     uneven: set[Key] = field(default_factory=set[Key])
-    """Dimensions of which the last block is padded."""
+    ordered: set[Key] = field(default_factory=set[Key])
+    """Dimensions of which the last block is padded, and those of which the greatest or the least is taken."""
     stretches: list[Stretch] = field(default_factory=list[Stretch])
     blocks: list[Blocks] = field(default_factory=list[Blocks])
     joined: Joined | None = None
