@@ -88,8 +88,12 @@ class Joined:
         they are joined or a piece.
         """
         unlike = self._unlike()
+        whole = {self._root(key) for key in ordered}
         apart = [
-            each for each in self.stretches if any(self._root(key) in unlike for key in self._cuts(each))
+            each
+            for each in self.stretches
+            if any(self._root(key) in unlike for key in self._cuts(each))
+            or any(self._root(key) in whole for key, _ in each.sides)
         ]
         self._keep(apart)
         self.stretches = [each for each in self.stretches if each not in apart]
