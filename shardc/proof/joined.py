@@ -82,13 +82,18 @@ class Joined:
     owners: dict[Key, Key] = field(default_factory=dict[Key, Key])
     """The class of every dimension that is joined of pieces that may shrink."""
 
-    def find(self, merged: Collection[Key]) -> Joined:
+    def find(self, merged: Collection[Key], ordered: Collection[Key]) -> Joined:
         """Itself, with all that is found out. merged: dimensions that a reshape takes apart or puts together;
-        these stay, if they are joined.
+        these stay if they are joined. ordered: those of which the greatest element is taken; these stay if
+        they are joined or a piece.
         """
         unlike = self._unlike()
+        whole = {self._root(key) for key in ordered}
         apart = [
-            each for each in self.stretches if any(self._root(key) in unlike for key in self._cuts(each))
+            each
+            for each in self.stretches
+            if any(self._root(key) in unlike for key in self._cuts(each))
+            or any(self._root(key) in whole for key, _ in each.sides)
         ]
         self._keep(apart)
         self.stretches = [each for each in self.stretches if each not in apart]

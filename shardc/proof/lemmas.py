@@ -19,12 +19,13 @@ import numpy as np
 
 from shardc.graph import Graph, Node, Region
 from shardc.interpret.devices import Blocks, Lockstep
-from shardc.layout import Mesh, Sharding
+from shardc.layout import Sharding
 from shardc.proof import values
 from shardc.proof.draws import Draw
+from shardc.proof.held import Source, found_among, held_of
 from shardc.proof.later import Held, Later
 from shardc.proof.layers import Layers
-from shardc.proof.loop_layouts import dealt, holds, layout
+from shardc.proof.loop_layouts import dealt, holds
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import cut
 
@@ -44,10 +45,6 @@ class Run:
     taken: list[Blocks]
     made: list[Blocks]
     fresh: list[Blocks] | None = None
-
-
-Source = tuple[bool, int, Sharding]
-"""Whether the global layer makes it, else takes it; its number there; and how the devices hold it."""
 
 
 @dataclass(slots=True)
@@ -213,7 +210,7 @@ class Lemmas:
             source = None
             if number not in fixed:
                 tried = known.taken[number] if known else None
-                source = _held(blocks, run.taken) or _found(mesh, blocks, False, run.taken, tried)
+                source = held_of(blocks, run.taken) or found_among(mesh, blocks, False, run.taken, tried)
                 if source is None:
                     raise NoLemma(kind)
             sources.append(source)
@@ -226,7 +223,9 @@ class Lemmas:
         results = machine.run(body_of(machine.graph, node), arguments, {})
         for number, blocks in enumerate(results):
             tried = known.made[number] if known else None
-            source = _found(mesh, blocks, True, run.made, tried) or _found(mesh, blocks, False, fresh, tried)
+            source = found_among(mesh, blocks, True, run.made, tried) or found_among(
+                mesh, blocks, False, fresh, tried
+            )
             if source is None:
                 raise NoLemma(kind)
             made.append(source)
@@ -276,37 +275,3 @@ class Lemmas:
 def body_of(graph: Graph, node: Node) -> Region:
     """What a call runs."""
     return graph.functions[str(node.attrs["callee"])].body
-
-
-def _held(blocks: Blocks, among: Sequence[Blocks]) -> Source | None:
-    """What the blocks are known to be."""
-    held = blocks.held if isinstance(blocks, Later) else None
-    if held is None:
-        return None
-    return next(((False, n, held.sharding) for n, value in enumerate(among) if value is held.value), None)
-
-
-def _found(
-    mesh: Mesh, blocks: Blocks, makes: bool, among: Sequence[Blocks], tried: Source | None
-) -> Source | None:
-    """Which of the global values the blocks are, and how: first what an earlier draw found, then those that
-    agree in the first element.
-    """
-    if tried is not None and tried[0] == makes and holds(tried[2], among[tried[1]][0], blocks):
-        return tried
-    first = blocks[0]
-    fitting = [
-        (number, value[0])
-        for number, value in enumerate(among)
-        if value[0].dtype == first.dtype and value[0].ndim == first.ndim
-    ]
-    equal = [each for each in fitting if first.size and _starts_alike(each[1], first)]
-    for number, array in (*equal, *(each for each in fitting if values.is_exact(first))):
-        sharding = layout(mesh, ((array, blocks),))
-        if sharding is not None:
-            return makes, number, sharding
-    return None
-
-
-def _starts_alike(left: Array, right: Array) -> bool:
-    return left.size > 0 and bool(values.same(left.reshape(-1)[:1], right.reshape(-1)[:1]).all())

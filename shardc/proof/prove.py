@@ -50,9 +50,7 @@ from shardc.semantics.blocks import BlockError
 ELEMENTS = 1 << 27
 """The most elements, over all operations and devices, that a proof is tried with."""
 
-
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
-
 
 SHORT_TIMES = 8
 """All draws of a short proof together may be so many times the work (effort.py) of the largest one draw."""
@@ -125,19 +123,17 @@ def _attempt(
 ) -> Proof:
     """A proof of programs, with equal layers as calls where they were `built`; what fails then is no matter.
 
-    What is not proved with shorter axes is tried with those of full length. Raises Beyond, _Large.
+    What is not proved with shorter axes is tried at full length. Raises Beyond, _Large.
     """
     shapes = reduced(whole, local)
     found = _at(shapes, full, seed, most, built)
-    if found.verdict is Verdict.PROVED or not shapes.short:
-        return found
+    again = found.verdict is not Verdict.PROVED and shapes.short
     try:
-        return _at(reduced(whole, local, short=False), full, seed, most, built)
+        return _at(reduced(whole, local, short=False), full, seed, most, built) if again else found
     except _Large as error:
-        if found.verdict is Verdict.NOT_PROVED or shapes.exact:
-            return found
-        lengths = ", ".join(f"{name} is {now} long, not {old}" for name, old, now in shapes.short)
-        return replace(found, verdict=Verdict.NOT_PROVED, reason=f"it differs where axis {lengths}; {error}")
+        if found.verdict is Verdict.DIFFERS and not shapes.exact:
+            raise _Large(f"on shorter axes, along which it sums, it differs; {error}") from error
+        return found
 
 
 def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers | None = None) -> Proof:

@@ -132,7 +132,8 @@ def _alike(whole: Graph, local: Graph, shorter: frozenset[str] = frozenset()) ->
         axes.parts.update(dict.fromkeys(each.axes))
         if each not in spread:
             classes.split(each.whole, each.axes, each.block)
-    joined = Joined(classes, stretches).find({key for keys, one, _ in merges for key in (*keys, one)})
+    merged = {key for keys, one, _ in merges for key in (*keys, one)}
+    joined = Joined(classes, stretches).find(merged, {key for p in programs for key in p.ordered})
     products = Products(classes)
     rest = products.find(merges)
     for program in programs:

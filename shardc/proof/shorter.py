@@ -11,7 +11,7 @@ q times the new length, and r (docs/proof.md). Blocks stay as they are.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
@@ -19,12 +19,14 @@ from typing import cast
 
 import numpy as np
 
-from shardc.analysis.loops import Constants, counted
-from shardc.graph import Node, Region
+from shardc.analysis.loops import Constants
+from shardc.graph import Node
 from shardc.layout import Axis
 from shardc.layout.groups import group_of, position_over
-from shardc.ops import Trait, func, has, hlo, sdy, spmd
+from shardc.ops import Trait, has, hlo, sdy, spmd
 from shardc.proof.classes import Classes, Key
+from shardc.proof.joined import Stretch
+from shardc.proof.reach import reach
 from shardc.proof.uniform import Program
 from shardc.proof.uniform_collectives import FOLDS, axes_of
 
@@ -44,11 +46,6 @@ Pairs = Sequence[tuple[int, int]]
 
 Masks = dict[tuple[int, int], tuple[Axis, int, int]]
 """Comparisons of positions along an axis with numbers, by program and node: the number's operand, and it."""
-
-Span = tuple[Fraction, Fraction]
-"""From how far, in blocks, on either side an element takes what it is computed of."""
-
-_NONE = (Fraction(0), Fraction(0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +84,6 @@ class Shorter:
     programs: Sequence[Program]
     classes: Classes
     lengths: dict[Key, int] = field(default_factory=dict[Key, int])
-    makers: list[dict[int, Node]] = field(default_factory=list[dict[int, Node]])
     sums: bool = False
     """Whether something is summed along it."""
     folds: bool = False
@@ -98,18 +94,17 @@ class Shorter:
 
     def find(self) -> int | None:
         """The length that is left; None if something along the axis has no such form, or that is too long."""
+        if self.name in self.programs[0].axes.pinned:
+            return None
         if not all(self._fits(node) for program in self.programs for node in program.nodes()):
             return None
         if not all(map(self._ends, self.programs)) or not self._dims():
             return None
-        self.makers = [
-            {value: node for node in program.nodes() for value in node.results} for program in self.programs
-        ]
-        try:
-            reach = max(self._reach(program) for program in self.programs)
-        except _Unknown:
+        found = [reach(program, self.name, self.count, self._blocks(program)) for program in self.programs]
+        if None in found:
             return None
-        least = max(LEAST, 2 * ceil(self.far) + (4 if self.folds else 2) * ceil(reach) + 3)
+        far = ceil(max(each for each in found if each is not None))
+        least = max(LEAST, 2 * ceil(self.far) + (4 if self.folds else 2) * far + 3)
         divisors = (at for at in range(least, self.count // 2 + 1) if self.count % at == 0)
         return next(divisors, None)
 
@@ -142,7 +137,7 @@ class Shorter:
             results = [value for region in node.regions for value in region.results]
             varying = [value for value in (*node.operands, *results) if not same.get(value, True)]
             numbers = [value for value in varying if program.graph.type(value).dtype != "bool"]
-            follows = len(node.results) == 1 and node.results[0] in program.known
+            follows = len(node.results) == 1 and not same.get(node.results[0], True)
             if not numbers or (follows and program.graph.type(node.results[0]).dtype != "bool"):
                 continue
             if node.name != hlo.compare.name or not np.array_equal(program.known[numbers[0]], at):
@@ -220,6 +215,11 @@ class Shorter:
                     return False
         return True
 
+    def _blocks(self, program: Program) -> list[tuple[Stretch, int]]:
+        """The stretches of dimensions along the axis, and the sizes of their blocks."""
+        found = [(each, self.lengths.get(self._root(each.whole))) for each in program.stretches]
+        return [(each, block) for each, block in found if block is not None]
+
     def _long(self, program: Program, value: int) -> list[int]:
         """The dimensions of a value that are along the axis, and longer than blocks."""
         keys = [program.key(value, dim) for dim in range(len(program.shape(value)))]
@@ -230,76 +230,6 @@ class Shorter:
             for dim, (key, block) in enumerate(zip(keys, blocks, strict=True))
             if block is not None and sizes[key] > NEAR * block
         ]
-
-    def _reach(self, program: Program) -> Fraction:
-        spans: dict[int, Span] = {}
-        constants = Constants(program.graph)
-        moves: defaultdict[int, dict[int, list[Fraction]]] = defaultdict(dict)
-        for stretch in program.stretches:
-            block = self.lengths.get(self._root(stretch.whole))
-            if block is not None:
-                whole, part = stretch.whole[1], stretch.part[1]
-                taken = (
-                    part in self.makers[program.number]
-                    and whole in self.makers[program.number][part].operands
-                )
-                result, operand = (part, whole) if taken else (whole, part)
-                shift = (stretch.start - stretch.begin) * (1 if taken else -1)
-                length = block * self.count
-                shift -= round(Fraction(shift, length)) * length
-                moves[result].setdefault(operand, []).append(Fraction(shift, block))
-
-        def of_region(region: Region, taken: Sequence[Span]) -> list[Span]:
-            spans.update(zip(region.args, taken, strict=True))
-            for node in region.nodes:
-                spans.update(of_node(node))
-            return [spans.get(value, _NONE) for value in region.results]
-
-        def of_node(node: Node) -> dict[int, Span]:
-            taken = [spans.get(value, _NONE) for value in node.operands]
-            if node.name == hlo.while_.name:
-                counts = counted(node, constants)
-                before, after = taken, of_region(node.regions[1], taken)
-                if counts is None and before != after:
-                    raise _Unknown
-                trips = 1 if counts is None else counts.trips
-                low = min((b[0] - a[0] for a, b in zip(before, after, strict=True)), default=Fraction(0))
-                high = max((b[1] - a[1] for a, b in zip(before, after, strict=True)), default=Fraction(0))
-                grown = _hull(before)
-                span = (grown[0] + trips * min(low, 0), grown[1] + trips * max(high, 0))
-                of_region(node.regions[1], [span] * len(taken))
-                return dict.fromkeys(node.results, span)
-            if node.name in (func.call.name, hlo.composite.name):
-                key = "callee" if node.name == func.call.name else "decomposition"
-                found = of_region(program.graph.functions[str(node.attrs[key])].body, taken)
-                return dict(zip(node.results, found, strict=True))
-            if node.name in (sdy.manual_computation.name, sdy.named_computation.name):
-                return dict(zip(node.results, of_region(node.regions[0], taken), strict=True))
-            if has(node.name, Trait.BRANCH):
-                found = [
-                    span
-                    for region in node.regions
-                    for span in of_region(region, taken[1:] if region.args else [])
-                ]
-                return dict.fromkeys(node.results, _hull(found))
-            made: dict[int, Span] = {}
-            for result in node.results:
-                shifts = moves.get(result, {})
-                around = [
-                    (span[0] + shift, span[1] + shift)
-                    for value, span in zip(node.operands, taken, strict=True)
-                    for shift in shifts.get(value, [Fraction(0)])
-                ]
-                made[result] = _hull(around)
-            if node.name == _SENDS and self.name in [axis.name for axis in axes_of(node)]:
-                steps = [source - target for source, target in cast(Pairs, node.attrs["pairs"])]
-                far = [step - round(Fraction(step, self.count)) * self.count for step in steps] or [0]
-                span = made[node.results[0]]
-                made[node.results[0]] = (span[0] + min(far), span[1] + max(far))
-            return made
-
-        of_region(program.graph.main.body, [_NONE] * len(program.graph.main.body.args))
-        return max((max(-low, high) for low, high in spans.values()), default=Fraction(0))
 
     def changes(self, left: int) -> dict[Key, Near]:
         """What becomes of the dimensions along the axis."""
@@ -314,18 +244,6 @@ class Shorter:
         """The masks with their new numbers."""
         new = Axis(self.name, left)
         return {key: (new, number, near(at, self.count, left)) for key, (_, number, at) in self.masks.items()}
-
-
-class _Unknown(Exception):
-    """Something reaches farther than is known."""
-
-
-def _hull(spans: Iterable[Span]) -> Span:
-    found = list(spans)
-    return (
-        min((low for low, _ in found), default=Fraction(0)),
-        max((high for _, high in found), default=Fraction(0)),
-    )
 
 
 def runs(pairs: Pairs) -> list[tuple[int, int, int]]:

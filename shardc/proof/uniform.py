@@ -52,7 +52,8 @@ class Program:
     merges: list[Merge] = field(default_factory=list[Merge])
     """Dimensions of a value that are one of another, major to minor, and where."""
     uneven: set[Key] = field(default_factory=set[Key])
-    """Dimensions of which the last block is padded."""
+    ordered: set[Key] = field(default_factory=set[Key])
+    """Dimensions of which the last block is padded, and those of which the greatest or the least is taken."""
     stretches: list[Stretch] = field(default_factory=list[Stretch])
     blocks: list[Blocks] = field(default_factory=list[Blocks])
     joined: Joined | None = None
@@ -149,9 +150,8 @@ class Program:
         dims = [self.key(v, d) for v in node.results[:1] for d in range(len(self.shape(v)))]
         number, summed = self.sums.get(node.id, (0, ()))
         dims += [self.key(node.operands[number], d) for d in summed]
-        if self.joined is not None:
-            dims = [piece for key in dims for piece in self.joined.of(key)]
-        return dims if self.products is None else [part for key in dims for part in self.products.of(key)]
+        joined = [piece for key in dims for piece in (self.joined.of(key) if self.joined else [key])]
+        return [part for key in joined for part in (self.products.of(key) if self.products else [key])]
 
     def count(self) -> None:
         """How many indices of one class an operation has at once."""

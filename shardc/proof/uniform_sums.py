@@ -44,6 +44,8 @@ def _reduce(program: Program, node: Node) -> None:
             program.link((operand, dim), (result, to))
         if kind not in ("sum", "max", "min", "and", "or", "bitand", "bitor"):
             program.pin(operand, f"reduce in line {node.loc.line}", *along)
+        if kind in ("max", "min"):
+            program.ordered.update(program.key(operand, dim) for dim in along)
     if kind == "sum":
         program.sums[node.id] = (0, along)
 

@@ -59,12 +59,12 @@ SHRINK = {
     "heads that a reshape takes apart": (HEADS, "model"),
 }
 KEPT = {
-    "a halo": ("x[1:] + x[:-1]", "spmd.collective_permute"),
+    "half of the others": ("concatenate([x[32:], x[:32]], 0) + x", "spmd.collective_permute"),
     "rows of a table": ("take(x, i, 0)", "spmd.axis_index"),
 }
 
 
-def _compiled(text: str) -> tuple[Graph, Graph, tuple[str, str]]:
+def compiled(text: str) -> tuple[Graph, Graph, tuple[str, str]]:
     """The global program, the per-device one (`manual`, if there is one and `plain`), and their texts."""
     with collecting():
         if "def plain" in text:
@@ -79,7 +79,7 @@ def _compiled(text: str) -> tuple[Graph, Graph, tuple[str, str]]:
 @pytest.mark.parametrize("name", SHRINK)
 def test_an_axis_shrinks_and_no_fault_hides(name: str) -> None:
     text, axis = SHRINK[name]
-    whole, local, _ = _compiled(text)
+    whole, local, _ = compiled(text)
     right = prove(whole, local)
     assert right.verdict is Verdict.PROVED, right.reason
     assert right.shapes is not None and axis in [name for name, _, _ in right.shapes.axes]
@@ -98,7 +98,7 @@ def test_an_axis_shrinks_and_no_fault_hides(name: str) -> None:
 @pytest.mark.parametrize("name", KEPT)
 def test_what_keeps_an_axis_is_said(name: str) -> None:
     expression, reason = KEPT[name]
-    whole, local, _ = _compiled(
+    whole, local, _ = compiled(
         f"mesh m[x=16]\ndef f(x: f32[64@x, 32], i: i32[8]):\n    return {expression}\n"
     )
     proof = prove(whole, local)
@@ -112,7 +112,7 @@ mesh pod[data=512, model=32]
 def f(x: f32[8192@data, 1024], a: f32[1024, 4096@model], b: f32[4096@model, 1024]) -> f32[8192@data, 1024]:
     return softmax(relu(x @ a) @ b)
 """
-    whole, local, texts = _compiled(text)
+    whole, local, texts = compiled(text)
     proof = prove(whole, local)
     assert proof.verdict is Verdict.PROVED, proof.reason
     assert proof.shapes is not None and proof.shapes.local.meshes["pod"].size <= 64
