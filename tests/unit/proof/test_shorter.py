@@ -72,6 +72,7 @@ def test_what_has_no_such_form_keeps_the_axis(name: str) -> None:
     assert "axis x kept for" in lines(proof)[0]
 
 
+@pytest.mark.slow
 def test_a_fault_on_many_devices_differs() -> None:
     """At full length these are 16,384 devices."""
     whole, local, _ = compiled(GRID)
