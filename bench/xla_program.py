@@ -90,7 +90,7 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
     program = per_device.read(graph)
     names = OPS.keys() | OTHERS.keys()
     work = sum(
-        run.times * machine.work(done.operations, done.rate, done.bytes())
+        run.times * done.seconds(machine)
         for run, done in worked(program)
         if run.node.name not in names
     )

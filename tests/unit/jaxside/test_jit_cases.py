@@ -521,4 +521,4 @@ def test_results_are_on_the_mesh_though_what_is_there_is_not_read(x):
 @pytest.mark.parametrize("option", ["device", "backend"])
 def test_options_that_jax_gives_up_are_unknown(option):
     with pytest.raises(TypeError, match=option):
-        shardc.jit(identity, **{option: "cpu"})  # pyright: ignore[reportCallIssue]
+        shardc.jit(identity, **{option: "cpu"})  # pyright: ignore[reportCallIssue, reportArgumentType]
