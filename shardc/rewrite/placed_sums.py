@@ -12,10 +12,11 @@ from __future__ import annotations
 
 from typing import cast
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
+from shardc.analysis.marks import PARTIAL_OVER
 from shardc.dialects.build import IRBuilder
-from shardc.dialects.convert import python_of
+from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.types import type_of
 from shardc.ops import hlo
@@ -34,14 +35,15 @@ def sum_of_placed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     summed = op.operands[0]
     placed = _placed(summed, dims)
     if placed is not None:
-        return _sum(op, placed)
+        return _sum(op, placed, summed)
     linear = summed.owner
     if not isinstance(linear, Operation) or linear.name not in _LINEAR or not summed.has_one_use():
         return None
     sides = [_placed(side, dims) for side in linear.operands]
     if sides == [None, None]:
         return None
-    terms = [_sum(op, side or own) for side, own in zip(sides, linear.operands, strict=True)]
+    pairs = zip(sides, linear.operands, strict=True)
+    terms = [_sum(op, own) if side is None else _sum(op, side, own) for side, own in pairs]
     builder.before(op)
     with builder.at(location_of(linear.location)):
         return builder.one(linear.name, *terms)
@@ -67,11 +69,23 @@ def _placed(value: SSAValue, dims: tuple[int, ...]) -> SSAValue | None:
     return update if fits and value.has_one_use() and is_splat(whole, 0) else None
 
 
-def _sum(op: Operation, value: SSAValue) -> SSAValue:
-    """The sum of another value, before the operation, over the same dimensions."""
+def _sum(op: Operation, value: SSAValue, whole: SSAValue | None = None) -> SSAValue:
+    """The sum of another value, before the operation, over the same dimensions.
+
+    It is partial where that is, and where the tensor is that the value is placed in.
+    """
     made = op.clone()
     made.operands[0] = value
+    over = [*_partial_over(op), *(_partial_over(whole.owner) if whole is not None else ())]
+    if over:
+        made.attributes[PARTIAL_OVER] = attribute_of(PARTIAL_OVER, tuple(dict.fromkeys(over)))
     block = op.parent_block()
     assert block is not None
     block.insert_op_before(made, op)
     return made.results[0]
+
+
+def _partial_over(op: Operation | Block) -> tuple[str, ...]:
+    """The axes over which an operation makes something partial."""
+    held = op.attributes.get(PARTIAL_OVER) if isinstance(op, Operation) else None
+    return () if held is None else cast("tuple[str, ...]", python_of(held))
