@@ -137,7 +137,8 @@ class Network:
         for arc in self.arcs.values() if changed else ():
             made, source, target = arc
             most = max(near.get((made.type, made.manual, at), 0) for at in (source, target))
-            if self.prices(made.type, source, target, made.manual)[0] < most:
+            cheaper = self.prices(made.type, source, target, made.manual)[0] < most
+            if cheaper and self.prices.may_be_less(made.type, source, target):
                 self._settle(arc)
         return bool(changed)
 

@@ -56,7 +56,7 @@ class Prices:
         bytes, count = known.table(type, sources, targets)
         per_byte, each = self.rates.least
         ticks = per_byte * bytes + each * count
-        if self.rates.flat or self.rates.free or not self.fine:
+        if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
             return ticks, count
         if type.rank not in self.delays:
             self.delays[type.rank] = Delays(known, self.rates)
@@ -74,6 +74,13 @@ class Prices:
                 where = at[key[1]], at[key[2]]
                 ticks[where], count[where] = self.known[key]
         return ticks, count
+
+    def may_be_less(self, type: TensorType, source: Sharding, target: Sharding) -> bool:
+        """Whether a copy may cost less than is known. On a machine with latency it does not where no way over
+        finer pieces of axes sends fewer bytes."""
+        if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
+            return True
+        return not self.fine and not distances(self.atoms, type.rank).whole(type, source, target)
 
     def found(self) -> list[tuple[Key, Price]]:
         """All prices that were found exactly, those of equal tensors together."""
