@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
 from shardc.planning.solvers import Matrix
+
+NEAR = 1e-9  # of bytes: what rounding may take off
 
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
 Price = tuple[float, int]
@@ -75,12 +78,19 @@ class Prices:
                 ticks[where], count[where] = self.known[key]
         return ticks, count
 
-    def may_be_less(self, type: TensorType, source: Sharding, target: Sharding) -> bool:
-        """Whether a copy may cost less than is known. On a machine with latency it does not where no way over
-        finer pieces of axes sends fewer bytes."""
+    def gain(
+        self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
+    ) -> float:
+        """By how many ticks a copy may cost less than is known: with latency by none where no way over finer
+        pieces of axes sends fewer bytes."""
         if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
-            return True
-        return not self.fine and not distances(self.atoms, type.rank).whole(type, source, target)
+            return inf
+        if self.fine or (type, source, target, manual) in self.exact:
+            return 0
+        sent, least, count = distances(self.atoms, type.rank).spared(type, source, target)
+        per_byte, each = self.rates.least
+        cut = per_byte * least + each * count
+        return max(0.0, self(type, source, target, manual)[0] - cut) if least < sent * (1 - NEAR) else 0
 
     def found(self) -> list[tuple[Key, Price]]:
         """All prices that were found exactly, those of equal tensors together."""

@@ -30,7 +30,6 @@ from shardc.planning.solvers import Matrix
 AxisAtoms = tuple[Axis, ...]
 
 
-NEAR = 1e-9  # of bytes: what rounding may take off
 FEW = 4
 """Atoms between whose layouts all paths are looked for: there are 2,424 layouts of rank 4."""
 
@@ -121,11 +120,11 @@ class Distances:
         left = np.array([[_left(sizes, source, target) for target in ends[1]] for source in ends[0]])
         return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
 
-    def whole(self, type: TensorType, source: Sharding, target: Sharding) -> bool:
-        """Whether no way sends less, however fine it cuts the atoms: some device lacks as much."""
+    def spared(self, type: TensorType, source: Sharding, target: Sharding) -> tuple[float, float, float]:
+        """Bytes sent, and bytes and collectives that no way is below, however fine it cuts the atoms."""
         ends = [source], [target]
-        lacking, sent = (table[0][0, 0] for table in (self.estimates(type, *ends), self.table(type, *ends)))
-        return bool(lacking >= sent * (1 - NEAR))
+        (sent, _), (least, count) = self.table(type, *ends), self.estimates(type, *ends)
+        return float(sent[0, 0]), float(least[0, 0]), float(count[0, 0])
 
 
 class _AllWays(Space):
