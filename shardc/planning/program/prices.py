@@ -81,11 +81,11 @@ class Prices:
     def gain(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
     ) -> float:
-        """By how many ticks a copy may cost less than is known: with latency by none where no way over finer
-        pieces of axes sends fewer bytes."""
-        if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
+        """By how many ticks a copy may cost less than is known, as far as anybody looks: on a machine with
+        latency, of axes that can be cut, by none where no way over finer pieces of them sends less."""
+        if self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW:
             return inf
-        if self.fine or (type, source, target, manual) in self.exact:
+        if (type, source, target, manual) in self.exact:
             return 0
         sent, least, count = distances(self.atoms, type.rank).spared(type, source, target)
         per_byte, each = self.rates.least
