@@ -12,6 +12,9 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
+import numpy as np
+from numpy.typing import NDArray
+
 from shardc.forms.site import INDEX, local_type, offset, scalar
 from shardc.graph import TensorType, identity
 from shardc.graph.builder import Builder
@@ -128,11 +131,11 @@ def permutation(before: Sharding, after: Sharding) -> tuple[Axes, tuple[tuple[in
     atoms = pieces(before.mesh, (*before.axes(), *after.axes()))
     old, new = _strides(before, atoms), _strides(after, atoms)
     moving = tuple(atom for atom in atoms if atom in old and old[atom] != new[atom])
-    rank = before.rank
-    holders = {block: position for position, block in enumerate(_blocks(moving, new, rank))}
-    return moving, tuple(
-        (position, holders[block]) for position, block in enumerate(_blocks(moving, old, rank))
-    )
+    parts = [dim.parts for dim in before.dims]  # and of `after`
+    given, wanted = (_blocks(moving, strides, parts) for strides in (old, new))
+    order = np.argsort(wanted)
+    holders: list[int] = order[np.searchsorted(wanted, given, sorter=order)].tolist()
+    return moving, tuple(enumerate(holders))
 
 
 def _strides(sharding: Sharding, atoms: Axes) -> dict[Axis, tuple[int, int]]:
@@ -145,16 +148,13 @@ def _strides(sharding: Sharding, atoms: Axes) -> dict[Axis, tuple[int, int]]:
     return strides
 
 
-def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]], rank: int) -> list[tuple[int, ...]]:
-    """At each position over `axes`, row-major: the number of the block held there, per dimension."""
-    numbers = [(0,) * rank]
+def _blocks(axes: Axes, strides: Mapping[Axis, tuple[int, int]], parts: Sequence[int]) -> NDArray[np.int64]:
+    """At each position over `axes`, row-major: which block is held there, of so many parts per dimension."""
+    numbers = np.zeros(1, np.int64)
     for axis in axes:
         dim, stride = strides[axis]
-        numbers = [
-            (*number[:dim], number[dim] + i * stride, *number[dim + 1 :])
-            for number in numbers
-            for i in range(axis.size)
-        ]
+        along = np.arange(axis.size) * stride * prod(parts[dim + 1 :])
+        numbers = np.add.outer(numbers, along).ravel()
     return numbers
 
 

@@ -28,11 +28,15 @@ def axis_name(scope: Scope, node: Node) -> Expr:
 def permutation(pairs: Pairs, size: int) -> Expr:
     """[(0, 1), (1, 2)], or the shift that many pairs of `size` positions are."""
     shift = (pairs[0][1] - pairs[0][0]) % size if pairs else 0
-    if len(pairs) == size > 4 and list(pairs) == [(i, (i + shift) % size) for i in range(size)]:
-        return raw(f"[(i, (i + {shift}) % {size}) for i in range({size})]")
-    if 4 < len(pairs) == size - shift and list(pairs) == [(i, i + shift) for i in range(size - shift)]:
-        return raw(f"[(i, i + {shift}) for i in range({size - shift})]")
+    if len(pairs) in (size, size - shift) and len(pairs) > 4 and _is_shift(pairs, shift, size):
+        target = f"(i + {shift}) % {size}" if len(pairs) == size else f"i + {shift}"
+        return raw(f"[(i, {target}) for i in range({len(pairs)})]")
     return raw("[" + ", ".join(f"({source}, {target})" for source, target in pairs) + "]")
+
+
+def _is_shift(pairs: Pairs, shift: int, size: int) -> bool:
+    """Whether these are the first positions, in order, with those that stand so much further on."""
+    return all(pair == (i, (i + shift) % size) for i, pair in enumerate(pairs))
 
 
 def in_mesh_order(scope: Scope, node: Node) -> tuple[list[str], Pairs]:

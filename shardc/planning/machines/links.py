@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from math import prod
 from typing import Protocol
 
@@ -74,11 +75,24 @@ def link_of(machine: Machine, mesh: Mesh, axes: tuple[Axis, ...]) -> Link:
     named = [machine.axes[axis.name] for axis in axes if axis.name in machine.axes]
     if len(named) == len(axes) and named:
         return max(map(machine.link, named), key=machine.links.index)
-    groups = devices_of(mesh, axes)
     for link in machine.links:
-        if link.devices is None or bool(np.all(groups // link.devices == groups[:, :1] // link.devices)):
+        if link.devices is None or _stays_inside(mesh, axes, link.devices):
             return link
     raise ShardcError(f"no link of {machine.name} reaches all devices", UNKNOWN)
+
+
+@lru_cache(maxsize=65536)
+def _stays_inside(mesh: Mesh, axes: tuple[Axis, ...], count: int) -> bool:
+    """Whether each group over the axes is among `count` devices that one link connects."""
+    groups = devices_of(mesh, axes)
+    return bool(np.all(groups // count == groups[:, :1] // count))
+
+
+@lru_cache(maxsize=65536)
+def _together(mesh: Mesh, axes: tuple[Axis, ...], count: int) -> int:
+    """How many positions of a group over the axes are among `count` devices that one link connects."""
+    groups = devices_of(mesh, axes)
+    return groups.shape[1] // len(np.unique(groups[0] // count))
 
 
 def devices_of(mesh: Mesh, axes: tuple[Axis, ...]) -> NDArray[np.int64]:
@@ -116,8 +130,7 @@ def _through(machine: Machine, link: Link, mesh: Mesh, axes: tuple[Axis, ...]) -
     bandwidth = link.bandwidth
     if at and not all(axis.name in machine.axes for axis in axes):
         inner = machine.links[at - 1]
-        groups = devices_of(mesh, axes)
-        together = groups.shape[1] // len(np.unique(groups[0] // (inner.devices or mesh.size)))
+        together = _together(mesh, axes, inner.devices or mesh.size)
         bandwidth = min(inner.bandwidth, link.bandwidth * max(1, together))
     return bandwidth
 

@@ -1,8 +1,10 @@
 """What changes of layout take at least on a machine whose links differ, or have latency.
 
 A collective takes what its steps do before the first byte, and so much for each byte, by its kind and by the
-axes that its group spans. Each is added up over the collectives by which it is least: of a change of layout
-the two sums together, or on a torus the greater, are a lower bound, for tensors of any size.
+axes that its group spans; to make partial results of blocks that are filled up, a device writes as much as
+they grow, at least. What comes before and what comes with the bytes are added up over the collectives by
+which each is least: of a change of layout the two sums together, or on a torus the greater, are a lower
+bound, for tensors of any size. So it is for axes that stay whole, unless a part of one by itself sends less.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from shardc.layout import Axis
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.rates import GRAIN, Rates
 from shardc.planning.reshard.distances import Distances
 from shardc.planning.reshard.orders import Numbers, orders
 from shardc.planning.reshard.steps import FREE
@@ -21,7 +23,7 @@ from shardc.planning.solvers import Matrix, Vector
 
 
 class Delays:
-    """The two tables for tensors of one rank. Only dimensions are all equal here, not axes of one size."""
+    """The three tables for tensors of one rank. Only dimensions are all equal here, not axes of one size."""
 
     def __init__(self, distances: Distances, rates: Rates) -> None:
         ways = distances.ways
@@ -38,12 +40,16 @@ class Delays:
             return Paths(images, lambda starts: ways.shortest(edges, starts, every))
 
         self.before = paths(times[which, 0])
-        self.sent = paths(times[which, 1] * made.edges.lengths / ways.whole)
+        sent = times[which, 1] * made.edges.lengths / ways.whole
+        grown = np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(ways), 0)
+        self.sent, self.moved = paths(sent), paths(sent + rates.tick / rates.machine.bandwidth * grown)
 
     def ticks(self, size: int, sources: Numbers, targets: Numbers) -> Matrix:
         """Of tensors of so many bytes, from each of some layouts to each of others, by number."""
-        parts = self.before.between(sources, targets), size * self.sent.between(sources, targets)
-        return self.both(*parts)
+        tables = self.before, self.sent, self.moved
+        before, sent, moved = (paths.between(sources, targets) for paths in tables)
+        sent, moved = size * sent, size * moved
+        return self.both(before, np.maximum(sent, moved - GRAIN))  # less is written without being counted
 
 
 def _times(rates: Rates, atoms: tuple[Axis, ...], kind: int) -> tuple[float, float]:

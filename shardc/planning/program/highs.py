@@ -56,12 +56,14 @@ NEAR = 1e-6  # what is so near to a limit keeps to it
 class Solved:
     """The columns' values, the objective, and a number that no solution's objective is below.
 
-    `whole`: the columns are whole numbers where they must be.
+    Without integrality a column is used once it costs `reduced` less. `whole`: the columns are whole numbers
+    where they must be.
     """
 
     columns: Vector
     value: float
     bound: float
+    reduced: Vector
     whole: bool = True
 
     @property
@@ -80,14 +82,13 @@ def minimum(
     known: Vector | None = None,
     enough: float = inf,
     most: int = COLUMNS,
-    unsure: Callable[[Vector], bool] | None = None,
+    unsure: Callable[[Solved], bool] | None = None,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
-    it shows that none is below `enough`, in programs of more than `most` columns, and where its columns are
-    `unsure`.
+    it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
     """
     sums = Sums.of(rows.at, rows.columns, rows.factors, np.array(rows.low), np.array(rows.high), len(costs))
     spend(len(sums.factors))
@@ -97,19 +98,20 @@ def minimum(
     if result is None:
         return None
     value = float(costs @ result.columns)
-    relaxed = Solved(result.columns, value, value, not any(integral))
+    reduced = result.reduced * (scale / 1000)
+    relaxed = Solved(result.columns, value, value, reduced, not any(integral))
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value)
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
-    if len(costs) > most or (unsure is not None and unsure(relaxed.columns)):
+    if len(costs) > most or (unsure is not None and unsure(relaxed)):
         return relaxed
     result = solve(scaled, sums, integral)
     if result is None:
         return None
-    return Solved(result.columns, float(costs @ result.columns), result.bound * scale / 1000)
+    return Solved(result.columns, float(costs @ result.columns), result.bound * scale / 1000, reduced)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

@@ -18,7 +18,7 @@ from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
-from shardc.planning.program.highs import Rows, Vector
+from shardc.planning.program.highs import Rows, Solved, Vector
 from shardc.planning.program.prices import Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
@@ -120,11 +120,15 @@ class Network:
             for variable, places in self.chosen.items()
         }
 
-    def settle(self, columns: Vector) -> bool:
+    def unsure(self, solved: Solved) -> bool:
+        """Find the prices of what a solution uses exactly; whether one is another than it was taken to be."""
+        return self.settle(solved.columns, solved.reduced)
+
+    def settle(self, columns: Vector, reduced: Vector | None = None) -> bool:
         """Find the prices of what a solution uses exactly; whether one is another than it was taken to be.
 
         Where one is, also those of copies from and to its two layouts that may cost less, of which one may be
-        made instead.
+        made instead: of columns that are used once they cost `reduced` less, those that may cost so.
         """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
         changed = [arc for arc in used if self._settle(arc)]
@@ -134,11 +138,13 @@ class Network:
             for at in (source, target):
                 key = made.type, made.manual, at
                 near[key] = max(ticks, near.get(key, 0))
-        for arc in self.arcs.values() if changed else ():
+        for column, arc in self.arcs.items() if changed else ():
             made, source, target = arc
             most = max(near.get((made.type, made.manual, at), 0) for at in (source, target))
             if self.prices(made.type, source, target, made.manual)[0] < most:
-                self._settle(arc)
+                gain = max(1, made.trips) * self.prices.gain(made.type, source, target, made.manual)
+                if gain > (0 if reduced is None else reduced[column]):
+                    self._settle(arc)
         return bool(changed)
 
     def _settle(self, arc: Arc) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 import numpy as np
 
@@ -14,6 +15,8 @@ from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
 from shardc.planning.solvers import Matrix
+
+NEAR = 1e-9  # of bytes: what rounding may take off
 
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
 Price = tuple[float, int]
@@ -56,7 +59,7 @@ class Prices:
         bytes, count = known.table(type, sources, targets)
         per_byte, each = self.rates.least
         ticks = per_byte * bytes + each * count
-        if self.rates.flat or self.rates.free or not self.fine:
+        if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
             return ticks, count
         if type.rank not in self.delays:
             self.delays[type.rank] = Delays(known, self.rates)
@@ -74,6 +77,20 @@ class Prices:
                 where = at[key[1]], at[key[2]]
                 ticks[where], count[where] = self.known[key]
         return ticks, count
+
+    def gain(
+        self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
+    ) -> float:
+        """By how many ticks a copy may cost less than is known, as far as anybody looks: on a machine with
+        latency, of axes that can be cut, by none where no way over finer pieces of them sends less."""
+        if self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW:
+            return inf
+        if (type, source, target, manual) in self.exact:
+            return 0
+        sent, least, count = distances(self.atoms, type.rank).spared(type, source, target)
+        per_byte, each = self.rates.least
+        cut = per_byte * least + each * count
+        return max(0.0, self(type, source, target, manual)[0] - cut) if least < sent * (1 - NEAR) else 0
 
     def found(self) -> list[tuple[Key, Price]]:
         """All prices that were found exactly, those of equal tensors together."""

@@ -72,7 +72,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.settle)
+        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure)
         if least is None:
             break
         bound, whole = max(bound, least.whole_bound), least.whole
@@ -91,7 +91,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         cheapest = best[0] <= bound and (not problem.rates.free or best[1] <= count @ columns)
         if cheapest or bound >= enough:
             break
-        net.settle(columns)
+        net.settle(columns, least.reduced)
         if net.prices.changes == changes:
             break
         net = again(net)

@@ -61,10 +61,12 @@ class Sums:
 
 @dataclass(frozen=True)
 class Found:
-    """Values of the columns, and a number that no solution's objective is below."""
+    """Values of the columns, and a number that no solution's objective is below; of a linear program by how
+    much less each column would have to cost to be used."""
 
     columns: Vector
     bound: float
+    reduced: Vector
 
 
 def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found | None:
@@ -86,8 +88,10 @@ def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found |
     optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
     if not optimal and (integral is None or info.primal_solution_status != FEASIBLE):
         return None
-    columns = np.array(highs.getSolution().col_value, np.float64)
-    return Found(columns, float(info.objective_function_value if integral is None else info.mip_dual_bound))
+    solution = highs.getSolution()
+    columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
+    bound = info.objective_function_value if integral is None else info.mip_dual_bound
+    return Found(columns, float(bound), reduced)
 
 
 _OPTIONS = {

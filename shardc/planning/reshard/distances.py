@@ -120,6 +120,12 @@ class Distances:
         left = np.array([[_left(sizes, source, target) for target in ends[1]] for source in ends[0]])
         return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
 
+    def spared(self, type: TensorType, source: Sharding, target: Sharding) -> tuple[float, float, float]:
+        """Bytes sent, and bytes and collectives that no way is below, however fine it cuts the atoms."""
+        ends = [source], [target]
+        (sent, _), (least, count) = self.table(type, *ends), self.estimates(type, *ends)
+        return float(sent[0, 0]), float(least[0, 0]), float(count[0, 0])
+
 
 class _AllWays(Space):
     """A tensor for which no two atoms are alike: all layouts are goals."""

@@ -77,99 +77,111 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     goal, tried, moves = SearchState(space.goal), 0, next_moves(space)
     while frontier.heap:
         guess, _, state = heappop(frontier.heap)
-        if guess > frontier.guess(state):
+        node = frontier.reached[state]
+        if guess > frontier.guess(state, node):
             continue
-        done = state == goal or guess >= frontier.best.get(goal, (guess[0] + 1, 0, 0, 0))
+        there = frontier.reached.get(goal)
+        done = state == goal or (there is not None and there.key is not None and guess >= there.key)
         if done or tried > effort:
             break
         for move in moves(state):
-            frontier.relax(state, move)
+            frontier.relax(node, move)
             tried += 1
     else:
         return Found(None, below or 0, not haste)
-    way = frontier.way() if goal in frontier.best else None
-    return Found(way, 0 if haste else guess[0], done and not haste)
+    return Found(frontier.way(goal), 0 if haste else guess[0], done and not haste)
+
+
+@dataclass(slots=True)
+class _Node:
+    """A state that was met: what is left from it at least, and the cheapest way to it: what that costs, the
+    last move and the node before. None as long as no way to it was good enough."""
+
+    left: Left
+    key: _Key | None = None
+    move: Move | None = None
+    before: _Node | None = None
 
 
 @dataclass
 class _Frontier:
-    """The states reached so far, the cheapest way to each, and which to look at next."""
+    """The states met so far, and which of those that were reached to look at next."""
 
     space: Space
     limit: int | None
     haste: float
     below: int | None
-    best: dict[SearchState, _Key] = field(default_factory=dict["SearchState", "_Key"])
-    into: dict[SearchState, tuple[SearchState, Move]] = field(
-        default_factory=dict["SearchState", "tuple[SearchState, Move]"]
-    )
+    reached: dict[SearchState, _Node] = field(default_factory=dict["SearchState", "_Node"])
     heap: list[tuple[_Key, int, SearchState]] = field(default_factory=list["tuple[_Key, int, SearchState]"])
-    left: dict[SearchState, Left] = field(default_factory=dict["SearchState", "Left"])
 
     def __post_init__(self) -> None:
         self.estimate = Estimate(self.space)
-        start = SearchState(self.space.start)
-        self.best[start] = (0, 0, 0, self.space.local(start.layout.dims))
-        self._push(start)
+        state = SearchState(self.space.start)
+        node = self._met(state)
+        node.key = (0, 0, 0, self.space.local(state.layout.dims))
+        self._push(state, node)
 
-    def relax(self, state: SearchState, move: Move) -> None:
+    def relax(self, before: _Node, move: Move) -> None:
         """Take `move` if it is the cheapest way so far to where it leads."""
-        total, collectives, count, peak = self.best[state]
+        assert before.key is not None
+        total, collectives, count, peak = before.key
+        total += move.bytes
+        below, limit = self.below, self.limit
+        if (below is not None and total >= below) or (limit is not None and move.peak > limit):
+            return
+        begins = move.begins
         key = (
-            total + move.bytes,
-            collectives + (move.begins and move.kind not in FREE),
-            count + move.begins,
-            max(peak, move.peak),
+            total,
+            collectives + (begins and move.kind not in FREE),
+            count + begins,
+            move.peak if move.peak > peak else peak,
         )
-        known = self.best.get(move.state)
-        if (known is None or key < known) and (self.limit is None or move.peak <= self.limit):
-            if self.below is not None and key[0] + self._ahead(move.state).bytes >= self.below:
-                return
-            self.best[move.state] = key
-            self.into[move.state] = (state, move)
-            self._push(move.state)
+        node = self.reached.get(move.state) or self._met(move.state)
+        if (node.key is None or key < node.key) and (below is None or total + node.left.bytes < below):
+            node.key, node.move, node.before = key, move, before
+            self._push(move.state, node)
 
-    def _push(self, state: SearchState) -> None:
-        guess = self.guess(state)
-        heappush(self.heap, (guess, guess[0] - self.best[state][0], state))
+    def _met(self, state: SearchState) -> _Node:
+        node = self.reached[state] = _Node(self.estimate.left(state))
+        return node
+
+    def _push(self, state: SearchState, node: _Node) -> None:
+        guess = self.guess(state, node)
+        assert node.key is not None
+        heappush(self.heap, (guess, guess[0] - node.key[0], state))
 
     def relax_all(self, path: Iterator[Move]) -> None:
         """Take the moves one after the other, as far as the limit allows."""
-        state = SearchState(self.space.start)
+        node = self.reached[SearchState(self.space.start)]
         for move in path:
-            self.relax(state, move)
-            state = move.state
-            if state not in self.best:
+            self.relax(node, move)
+            after = self.reached.get(move.state)
+            if after is None or after.key is None:
                 return
+            node = after
 
-    def guess(self, state: SearchState) -> _Key:
+    def guess(self, state: SearchState, node: _Node) -> _Key:
         """A cost that no way through this state is below, unless in haste."""
-        ahead = self._ahead(state)
-        total, collectives, count, peak = self.best[state]
+        assert node.key is not None
+        ahead, (total, collectives, count, peak) = node.left, node.key
         bytes = total + ahead.bytes
         if self.haste:
             bytes += int(self.haste * self.estimate.misplaced(state))
         return (bytes, collectives + ahead.collectives, count + ahead.moves, peak)
 
-    def _ahead(self, state: SearchState) -> Left:
-        ahead = self.left.get(state)
-        if ahead is None:
-            ahead = self.left[state] = self.estimate.left(state)
-        return ahead
-
-    def way(self) -> Way:
-        """What leads to the goal and what it costs."""
-        state = SearchState(self.space.goal)
-        total, collectives, _, peak = self.best[state]
+    def way(self, goal: SearchState) -> Way | None:
+        """What leads to the goal and what it costs; None if nothing does yet."""
+        node = self.reached.get(goal)
+        if node is None or node.key is None:
+            return None
+        total, collectives, _, peak = node.key
         path: list[Taken] = []
-        while state in self.into:
-            after = state.layout
-            state, move = self.into[state]
-            moved = move.bytes
-            while not move.begins:
-                state, move = self.into[state]
-                moved += move.bytes
-            path.append(Taken(move.kind, after, moved))
+        while node.move is not None and node.before is not None:
+            first, moved, after = node.move, node.move.bytes, node.move.state.layout
+            node = node.before
+            while not first.begins and node.move is not None and node.before is not None:
+                first, moved, node = node.move, moved + node.move.bytes, node.before
+            path.append(Taken(first.kind, after, moved))
         return Way(tuple(reversed(path)), ReshardCost(total, collectives, peak))
 
 

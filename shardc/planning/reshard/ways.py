@@ -73,6 +73,11 @@ class Collectives:
                 where[number, list(atoms)] = dim
         return (where[self.edges.sources] != where[self.edges.targets]) @ (1 << np.arange(count))
 
+    def grown(self, ways: Ways) -> Vector:
+        """By how much a device's block grows, in parts of the tensor."""
+        block = np.array([1 / prod(map(ways.space.parts, layout.dims)) for layout in ways.found])
+        return np.maximum(0, block[self.edges.targets] - block[self.edges.sources])
+
 
 KINDS = tuple(ATTRIBUTES)
 COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension

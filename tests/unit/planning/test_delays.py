@@ -49,6 +49,26 @@ def test_no_more_than_the_plan_takes(machine, axes, shape):
         assert least <= exact * (1 + 1e-9) + 1
 
 
+@pytest.mark.parametrize("machine", MACHINES)
+def test_large_axes_stay_whole_and_are_priced_as_such(machine):
+    """Where no part of an axis sends less, what is known is no more; the latency of many devices is in it."""
+    mesh, type = Mesh("m", (("x", 128), ("y", 16), ("z", 8))), TensorType((1 << 14, 1 << 15), "f32")
+    atoms = atoms_for(mesh, (), (2,))
+    rates, draw, found = Rates(load(machine), mesh), random.Random(machine), 0
+    prices, every = Prices(atoms, rates), [*shardings(mesh, atoms, 2)]
+    assert not prices.fine
+    while found < 30:
+        source, target = draw.choice(every), draw.choice(every)
+        if not prices.gain(type, source, target):
+            found += 1
+            least, exact = prices(type, source, target)[0], rates.copies(type, source, (target,), NO_AXES)[0]
+            assert least <= exact * (1 + 1e-9) + 1
+    x, rest = (mesh.axis("x"),), (mesh.axis("y"), mesh.axis("z"))
+    split, whole = (Sharding(mesh, (Dim(axes), Dim(rest))) for axes in (x, ()))
+    exact = rates.copies(type, split, (whole,), NO_AXES)[0]
+    assert prices(type, split, whole)[0] == pytest.approx(exact, rel=1e-6)
+
+
 @pytest.mark.parametrize("machine", MACHINES[:1])
 def test_small_tensors_wait_for_each_step(machine):
     """In an all-reduce over eight devices fourteen steps take more than the bytes: mostly that is all."""

@@ -10,9 +10,8 @@ import highspy
 import numpy as np
 
 from shardc.planning.program import solver
-from shardc.planning.program.highs import Rows, minimum
+from shardc.planning.program.highs import Rows, Solved, minimum
 from shardc.planning.program.solver import Sums, solve
-from shardc.planning.solvers import Vector
 
 ROOT = Path(__file__).parents[3]
 
@@ -40,17 +39,20 @@ def test_linear_and_integer() -> None:
 
 
 def test_no_integer_program_where_the_linear_one_is_unsure() -> None:
-    """Half of two columns is less than one of them; the price of one may not be what it takes."""
+    """Half of two columns is less than one of them; the price of one may not be what it takes.
+
+    The other is used once it costs no more, 2 less.
+    """
     rows = Rows([0, 0], [0, 1], [2.0, 2.0], [1.0], [2.0])
     costs, asked = np.array([1.0, 3.0]), list[list[float]]()
 
-    def unsure(columns: Vector) -> bool:
-        asked.append(columns.tolist())
+    def unsure(relaxed: Solved) -> bool:
+        asked.extend(each.round(6).tolist() for each in (relaxed.columns, relaxed.reduced))
         return True
 
     found = minimum(costs, rows, [True, True], unsure=unsure)
-    assert found is not None and not found.whole and found.bound == 0.5 and asked == [[0.5, 0.0]]
-    sure = minimum(costs, rows, [True, True], unsure=lambda columns: False)
+    assert found is not None and not found.whole and found.bound == 0.5 and asked == [[0.5, 0.0], [0.0, 2.0]]
+    sure = minimum(costs, rows, [True, True], unsure=lambda relaxed: False)
     assert sure is not None and sure.whole and sure.columns.tolist() == [1, 0]
 
 
