@@ -47,6 +47,7 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, walk
+from shardc.layout import Axis
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Combined, Joint, Machine, load, wanted_of
@@ -184,7 +185,7 @@ class _Block:
         apart = self._alike(node) if self.joint.stages is None or node.name != spmd.all_reduce.name else None
         return node.name, axes_of(node), said, dtype, apart, frozenset(how.partial)
 
-    def _alike(self, node: Node) -> frozenset[str]:
+    def _alike(self, node: Node) -> frozenset[Axis]:
         """Equal for those whose operands are the same on the same devices."""
         return frozenset(self.types[node.operands[0]].varies)
 

@@ -28,8 +28,8 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
-    they lie, where that is not as written. `fused`: its users take its result as it is made, and it is never in
-    memory."""
+    they lie, where that is not as written. `fused`: its users take its result as it is made, so that it is
+    never in memory."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]

@@ -88,7 +88,7 @@ class Prices:
         manual: AxisNames = NO_AXES,
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
-        """The same from each of some layouts to each, of a value that is `fused` with what is cut (rates.py)."""
+        """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
         ticks, count = self._least(type, places, places)
         at = {place: number for number, place in enumerate(places)}
         for key in self.settled.get((type, manual), ()):
