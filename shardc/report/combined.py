@@ -40,7 +40,8 @@ class Tried:
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and that
     the plan is for a ring, or the shares of what is combined there. `options` have the pass that combines."""
-    return min((plan for _, plan in plans(module, machine, options)), key=lambda plan: plan.took).options
+    own, *others = (plan for _, plan in plans(module, machine, options))
+    return min((own, *reversed(others)), key=lambda plan: plan.took).options
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:

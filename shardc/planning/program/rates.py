@@ -47,6 +47,11 @@ class OpWork:
     rate: str
     traffic: Traffic
 
+    @property
+    def only_reads(self) -> bool:
+        """Whether it brings others what they take in another order, and computes nothing."""
+        return self.traffic.fused and not self.operations
+
     def seconds(self, machine: Machine) -> float:
         """On one device."""
         return self._seconds(machine, self.op, self.operations)
@@ -161,6 +166,8 @@ class Rates:
     def apart(self, work: OpWork, choice: Choice) -> int:
         """Those ticks of `repeated` in which devices do different things: each its own part of a partial sum,
         or its own rows with all of the weights."""
+        if work.only_reads:
+            return self.repeated(work, choice)
         parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
         twice = self._alone(work, choice) * max(0.0, 1 - parts / self.mesh.size)
         return max(0, self.repeated(work, choice) - _counted(self.tick * twice))
