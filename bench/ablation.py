@@ -1,10 +1,13 @@
-"""What each move of planning is worth: modelled time lost without it, and seconds gained.
+"""Modelled time lost without each move, start and threshold of planning, and CPU seconds gained.
 
-    python -m bench.ablation [--machine balanced] [--seconds 120] [--keep FILE] [PREFIX…]
+    python -m bench.ablation [--every N] [--seconds 120] [--keep FILE] [--output FILE] [PREFIX…]
 
-plans every program of bench/, the examples and the corpus (or those whose names begin with a prefix) as it
-is, and once without each move. A row has how many plans are slower without the move, by how much they
-are together, how many are quicker, and the CPU seconds that planning then takes.
+plans every program of bench/, the examples, the corpus, and training steps of 2 to 32 layers (or each N-th of
+those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
+slower without the move, by how much they are together, how many are quicker, and the CPU seconds that
+planning then takes, as a part of those with it. On `balanced` the time is of communication and repeated
+work; on a machine with latency (`--latency`) that of the whole program, of which three plans are made: one of
+these is left out.
 
 Figures are kept in a file, a line of JSON for each program, and those that are there are not measured again:
 a run stops after some CPU seconds, and the next one goes on. The table is of all programs in the file.
@@ -15,11 +18,14 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
+from bench.page import publish
+from shardc.compilation import by_pass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
@@ -29,7 +35,12 @@ from shardc.layout import LayoutError
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.planning.machines import Machine, load
-from shardc.planning.program import improve, plan_program
+from shardc.planning.program import exact, improve, plan_program, solve
+from shardc.planning.program.problem import Problem
+from shardc.planning.program.rates import Rates
+from shardc.planning.reshard import copies, planner
+from shardc.planning.reshard.atoms import atoms_of
+from shardc.report.combined import plans
 from tests.golden.programs import every
 
 KEPT = Path(__file__).parent / "results" / "ablation.jsonl"
@@ -39,30 +50,70 @@ WHOLE = "nothing"
 Figures = dict[str, tuple[int, int, float]]
 """For each move that is left out: ticks of communication and repeated work, collectives, CPU seconds."""
 
-MOVES: dict[str, tuple[ModuleType, str, Callable[..., object]]] = {
-    "single operations": (improve, "settle", lambda problem: None),
-    "own layouts first": (improve, "_stay", lambda problem, strict: None),
-    "integer program": (improve, "perfect", lambda problem: False),
-    "data before state": (improve, "data_first", lambda graph: {}),
-    "axis by axis": (improve, "by_axis", lambda problem: None),
-    "results like arguments": (improve, "argument_layouts", lambda problem: {}),
-}
-"""Move -> where it is, and what stands in for it when it is left out."""
+
+@dataclass(frozen=True)
+class Move:
+    """What is left out: something in a module, and what stands in for it. `changes` says that it belongs to
+    how a change of layout is found, which a process remembers."""
+
+    module: Any
+    name: str
+    instead: object
+    changes: bool = False
 
 
 @contextmanager
-def without(move: str | None) -> Iterator[None]:
-    """Planning without a move."""
-    if move is None:
+def _no_toll(problem: Problem) -> Generator[None]:
+    yield
+
+
+MOVES: dict[str, Move] = {
+    "single operations": Move(improve, "settle", lambda problem: None),
+    "own layouts first": Move(improve, "_stay", lambda problem, strict: None),
+    "a toll for each collective": Move(improve, "_frugal", _no_toll),
+    "integer program": Move(improve, "perfect", lambda problem: False),
+    "no solver where none is needed": Move(exact, "nothing_cheaper", lambda net, known: False),
+    "data before state": Move(improve, "data_first", lambda graph: {}),
+    "axis by axis": Move(improve, "by_axis", lambda problem: None),
+    "results like arguments": Move(improve, "argument_layouts", lambda problem: {}),
+    "equal operations as one": Move(improve, "repeats_of", lambda problem: None),
+    "what is cut is read and written": Move(Rates, "cut", lambda rates, type, source, target: 0),
+    "ties compared up to 1,000 columns": Move(solve, "TIES", 0),
+    "finer cuts save a 64th": Move(planner, "WORTH_CUTTING", 10**12, changes=True),
+    "finer cuts where two pairs gain": Move(
+        planner, "atoms_of", lambda *said: replace(atoms_of(*said), joined=False), changes=True
+    ),
+}
+"""What is left out, by name."""
+
+PLANS = {"each one's latency": "own", "one ring": "ring", "shares of latency": "shares"}
+"""The plans for a machine with latency (report/combined.py), by name."""
+
+ANEW = f"{WHOLE}, changes of layout found anew"
+"""The row with which moves are compared that belong to changes of layout."""
+
+
+@contextmanager
+def without(name: str) -> Iterator[None]:
+    """Planning without a move; WHOLE leaves out none."""
+    if name not in MOVES:
         yield
         return
-    module, name, nothing = MOVES[move]
-    kept = getattr(module, name)
-    setattr(module, name, nothing)
+    move = MOVES[name]
+    kept = getattr(move.module, move.name)
+    setattr(move.module, move.name, move.instead)
     try:
         yield
     finally:
-        setattr(module, name, kept)
+        setattr(move.module, move.name, kept)
+        if move.changes:
+            forget()
+
+
+def forget() -> None:
+    """Forget all changes of layout."""
+    for known in (planner.plan, planner.preferred_plan, copies.price, vars(copies)["_copies"]):
+        known.cache_clear()
 
 
 def propagated(text: str, file: str) -> Graph:
@@ -83,12 +134,35 @@ def measured(graph: Graph, machine: Machine) -> Figures:
     """
     plan_program(graph, machine=machine)
     found: Figures = {}
-    for move in (WHOLE, *MOVES):
-        with without(None if move == WHOLE else move):
+    for name in (WHOLE, *MOVES, ANEW):
+        with without(name):
+            if name == ANEW or (name in MOVES and MOVES[name].changes):
+                forget()
             started = time.process_time()
             ticks, collectives = plan_program(graph, machine=machine).problem.total()[:2]
-        found[move] = ticks, collectives, round(time.process_time() - started, 3)
+        found[name] = ticks, collectives, round(time.process_time() - started, 3)
     return found
+
+
+def combined(source: Callable[[], tuple[str, str]], machine: Machine) -> Figures:
+    """Femtoseconds of a whole program on a machine with latency: with the quickest of its plans, and with the
+    quickest of the others."""
+    text, file = source()
+    options = Options(file=file, machine=machine.name)
+    took: dict[str, tuple[int, float]] = {}
+    with collecting():
+        module, started = read(text, options), time.process_time()
+        for name, tried in plans(module, machine, by_pass(options)):
+            took[name] = tried.took * 10**6, round(time.process_time() - started, 3)
+            started = time.process_time()
+    left = {WHOLE: "", **{title: name for title, name in PLANS.items() if name in took}}
+    return {title: _but(took, name) for title, name in left.items() if len(took) > 1}
+
+
+def _but(took: dict[str, tuple[int, float]], gone: str) -> tuple[int, int, float]:
+    """The quickest but one, and the seconds of all but that."""
+    left = [each for name, each in took.items() if name != gone]
+    return min(ticks for ticks, _ in left), 0, sum(seconds for _, seconds in left)
 
 
 def kept(file: Path, machine: str) -> dict[str, Figures]:
@@ -102,42 +176,73 @@ def table(known: dict[str, Figures]) -> Iterator[str]:
     """A row for each move."""
     figures = {name: each for name, each in known.items() if each}
     seconds = sum(each[WHOLE][2] for each in figures.values())
-    yield f"{len(figures)} programs, planned in {seconds:.1f} s"
-    yield f"{'without':24}{'slower':>8}{'by':>9}{'quicker':>9}{'seconds':>9}"
-    for move in MOVES:
-        slower = [name for name, each in figures.items() if each[move][0] > each[WHOLE][0]]
-        quicker = sum(each[move][0] < each[WHOLE][0] for each in figures.values())
-        before = sum(figures[name][WHOLE][0] for name in slower)
-        more = sum(figures[name][move][0] for name in slower) - before
-        took = sum(each[move][2] for each in figures.values())
-        row = f"{move:24}{len(slower):8}{more / before if before else 0.0:9.1%}{quicker:9}{took:9.1f}"
-        yield "  ".join([row, *slower[:4]])
+    yield f"{len(figures)} programs, planned in {seconds:.1f} CPU s."
+    yield ""
+    yield "| without | slower | by | quicker | CPU s, with = 1 | slower are |"
+    yield "| --- | ---: | ---: | ---: | ---: | --- |"
+    for move in (*MOVES, *PLANS):
+        rows = {name: each for name, each in figures.items() if move in each}
+        if rows:
+            yield _row(move, rows)
+    yield ""
+
+
+def _row(move: str, figures: dict[str, Figures]) -> str:
+    base = ANEW if move in MOVES and MOVES[move].changes else WHOLE
+    slower = [name for name, each in figures.items() if each[move][0] > each[base][0]]
+    quicker = sum(each[move][0] < each[base][0] for each in figures.values())
+    before = sum(figures[name][base][0] for name in slower)
+    more = sum(figures[name][move][0] for name in slower) - before
+    with_it, without_it = (sum(each[which][2] for each in figures.values()) for which in (base, move))
+    named = ", ".join(slower[:4]) + (", …" if len(slower) > 4 else "")
+    by = f"{more / before:.2%}" if before else "–"
+    return f"| {move} | {len(slower)} | {by} | {quicker} | {without_it / with_it:.2f} | {named} |"
+
+
+def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
+    """Training steps of 2 to 32 layers."""
+    from bench.transformer import Size, text
+
+    for count in (2, 8, 32):
+        for schedule in ("mp", "z3"):
+            size = Size(layers=count)
+            yield (
+                f"layers/lm_{schedule}_{count}",
+                lambda schedule=schedule, size=size: (text("lm", schedule, size), "lm.mlir"),
+            )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("prefixes", nargs="*", default=["bench/", "examples/", "corpus/"])
+    parser.add_argument("prefixes", nargs="*", default=["bench/", "examples/", "corpus/", "layers/"])
     parser.add_argument("--machine", default="balanced")
+    parser.add_argument("--latency", default="h100-infiniband")
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--every", type=int, default=1)
     parser.add_argument("--keep", type=Path, default=KEPT)
+    parser.add_argument("--output", type=Path)
     given = parser.parse_args()
-    known, machine = kept(given.keep, given.machine), load(given.machine)
-    for name, source in every().items():
-        if name in known or not name.startswith(tuple(given.prefixes)):
-            continue
-        if time.process_time() > given.seconds:
-            print("stopped; the next run goes on")
-            break
-        known[name] = figures = _figures(source, machine)
-        entry = {"machine": given.machine, "program": name, "figures": figures}
-        with given.keep.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(entry) + "\n")
-    print(*table(known), sep="\n")
+    programs = {**every(), **dict(layers())}
+    names = [name for name in programs if name.startswith(tuple(given.prefixes))][:: given.every]
+    tables: list[str] = []
+    for machine in map(load, (given.machine, given.latency)):
+        known = kept(given.keep, machine.name)
+        for name in names:
+            if name in known or time.process_time() > given.seconds:
+                continue
+            known[name] = figures = _figures(programs[name], machine)
+            entry = {"machine": machine.name, "program": name, "figures": figures}
+            with given.keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+        tables += [f"## {machine.name}", "", *table(known)]
+    publish("What each move of planning is worth", __doc__, tables, given.output)
 
 
 def _figures(source: Callable[[], tuple[str, str]], machine: Machine) -> Figures:
     """Of a program; none if it is wrong, or has no mesh."""
     try:
+        if machine.has_latency:
+            return combined(source, machine)
         graph = propagated(*source())
     except (ShardcError, LayoutError):
         return {}

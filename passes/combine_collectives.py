@@ -23,6 +23,10 @@ machine they combine as far as the time of one collective, and of copying all op
 less than that of each alone. They go where the first of their results is needed, and small operations
 on these come as late as they can; what little an operand still takes there is computed before, and an operand
 that takes more is not waited for.
+
+What some devices hold alike cannot be laid beside what they don't: the result would not be alike either. Of
+all-reduces of both kinds on a machine two are left side by side, and the second has the note shardc.together:
+runtimes send such in one go, and so they are priced.
 """
 
 from __future__ import annotations
@@ -31,17 +35,20 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 from typing import cast
 
+from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Block, Operation
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
+from shardc.analysis.marks import TOGETHER
 from shardc.check.varying import VaryingTypes
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
 from shardc.graph import Node, Region, walk
-from shardc.ops import Trait, has
+from shardc.layout import Axis
+from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Combined, Joint, Machine, load, wanted_of
 from shardc.rewrite.joined_collectives import JOINED, join
@@ -163,7 +170,7 @@ class _Block:
                 waiting[:] = [node for node in waiting if node not in group]
                 if len(group) > 1:
                     self._hoist(before, place)
-                    self._join(self.nodes[place], group)
+                    self._side_by_side(self.nodes[place], group)
                     changed = True
                 after += 1
             if self.told is not None:
@@ -171,10 +178,16 @@ class _Block:
         return changed
 
     def _kind(self, node: Node) -> Hashable:
+        """Equal for those that can be one, or side by side."""
         value = node.operands[0]
         how, dtype = self.types[value], self.snap.graph.type(value).dtype
         said = node.attrs.get("kind"), node.attrs.get("invariant")
-        return node.name, axes_of(node), said, dtype, frozenset(how.varies), frozenset(how.partial)
+        apart = self._alike(node) if self.joint.stages is None or node.name != spmd.all_reduce.name else None
+        return node.name, axes_of(node), said, dtype, apart, frozenset(how.partial)
+
+    def _alike(self, node: Node) -> frozenset[Axis]:
+        """Equal for those whose operands are the same on the same devices."""
+        return frozenset(self.types[node.operands[0]].varies)
 
     def _group(self, waiting: list[Node], place: int) -> tuple[list[Node], list[Node]]:
         """The collectives that are best one before a place, and what must be computed before it for them."""
@@ -212,11 +225,27 @@ class _Block:
             Rewriter.insert_op(op, InsertPoint.before(self.snap.ops[self.nodes[place].id]))
         self.place.update((node.id, place - 1) for node in nodes)
 
-    def _join(self, before: Node, group: list[Node]) -> None:
-        """One collective in the place of several."""
-        self.builder.before(self.snap.ops[before.id])
+    def _side_by_side(self, before: Node, group: list[Node]) -> None:
+        """One collective in the place of all that are the same on the same devices, one after the other."""
+        parts: dict[Hashable, list[Node]] = {}
+        for node in group:
+            parts.setdefault(self._alike(node), []).append(node)
+        for number, part in enumerate(parts.values()):
+            op = self._one(before, part)
+            if number:
+                op.attributes[TOGETHER] = StringAttr("with the one before")
+
+    def _one(self, before: Node, group: list[Node]) -> Operation:
+        """One collective in the place of several, or of one."""
+        place, ops = self.snap.ops[before.id], [self.snap.ops[node.id] for node in group]
+        if len(group) == 1:
+            ops[0].detach()
+            Rewriter.insert_op(ops[0], InsertPoint.before(place))
+            return ops[0]
+        self.builder.before(place)
         others = f"{len(group) - 1} more" if len(group) > 2 else cast(str, group[1].attrs[REASON])
         notes = {REASON: f"{group[0].attrs[REASON]}; and {others}"}
-        made = join(self.builder, group, [self.snap.ssa[node.operands[0]] for node in group], notes)
-        for node, value in zip(group, made, strict=True):
-            Rewriter.replace_op(self.snap.ops[node.id], [], [value])
+        made, values = join(self.builder, group, [self.snap.ssa[node.operands[0]] for node in group], notes)
+        for op, value in zip(ops, values, strict=True):
+            Rewriter.replace_op(op, [], [value])
+        return made

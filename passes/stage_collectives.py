@@ -25,6 +25,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
+from shardc.analysis.marks import TOGETHER
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
@@ -55,12 +56,14 @@ class StageCollectives(GraphPass):
             for node in walk(function.body):
                 if node.id not in found:
                     continue
-                stages = Stages(machine, found[node.id].parts.mesh, [*_named(node)])
+                stages, staged = Stages(machine, found[node.id].parts.mesh, [*_named(node)]), False
                 for inner in walk(node.regions[0]):
                     if inner.name in NAMES and REASON in inner.attrs:
-                        wanted = wanted_of(snap.graph, inner)
-                        if stages.best(wanted)[1] is not None:
-                            op = snap.ops[inner.id]
+                        wanted, op = wanted_of(snap.graph, inner), snap.ops[inner.id]
+                        if staged:  # the one before, with which this one is not any more
+                            op.attributes.pop(TOGETHER, None)
+                        staged = stages.best(wanted)[1] is not None
+                        if staged:
                             builder.before(op)
                             made = _Writer(builder, stages, inner).write(op.operands[0], wanted)
                             made.name_hint = op.results[0].name_hint

@@ -8,3 +8,6 @@ PARTIAL_KIND = "shardc.partial_kind"
 
 EFFECT = "shardc.effect"
 """What a called function runs calls the host or shows something, and stays if nothing uses its results."""
+
+TOGETHER = "shardc.together"
+"""On a collective: it is sent in one go with the one before it, of the same kind over the same axes."""

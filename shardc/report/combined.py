@@ -9,7 +9,8 @@ again. Of the three plans that is taken with which the whole program is quickest
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -26,40 +27,45 @@ from shardc.report.traffic import collectives
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 
+@dataclass(frozen=True)
+class Tried:
+    """A plan: the options of passes that make it, the nanoseconds that the whole program takes, and what was
+    combined."""
+
+    options: ByPass
+    took: int
+    found: tuple[Combined, ...]
+
+
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and that
     the plan is for a ring, or the shares of what is combined there. `options` have the pass that combines."""
-    start, found = module.clone(), list[Combined]()
+    own, *others = (plan for _, plan in plans(module, machine, options))
+    return min((own, *reversed(others)), key=lambda plan: plan.took).options
+
+
+def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
+    """The three plans, by name: own, ring and shares; the first alone where no two collectives are alike, and
+    the first two where most stay alone."""
+    start = module.clone()
     with collecting():
         run_to(make_context(), start, "sharded", options=options)
-    own, many = _took(start.clone(), machine, options, found.append)
-    if many < 2:
-        return options
-    found.clear()
-    ring = saying(options, PLANS, ring=True)
-    taken = {own: options, _took(start.clone(), machine, ring, found.append)[0]: ring}
-    shares = combined(found)
+    own = _tried(start.clone(), machine, options)
+    yield "own", own
+    if sum(each.before for each in own.found) < 2:
+        return
+    ring = _tried(start.clone(), machine, saying(options, PLANS, ring=True))
+    yield "ring", ring
+    shares = combined(ring.found)
     if shares:
-        shared = saying(options, PLANS, shares=shares)
-        taken[_took(start, machine, shared, found.append)[0]] = shared
-    return options if min(taken) == own else taken[min(taken)]
+        yield "shares", _tried(start, machine, saying(options, PLANS, shares=shares))
 
 
-def _took(
-    module: ModuleOp, machine: Machine, options: ByPass, told: Callable[[Combined], None]
-) -> tuple[int, int]:
-    """Nanoseconds that a propagated module takes, and how many collectives it has before any are combined.
-
-    `told` is given what is combined.
-    """
-    counts: list[Combined] = []
-
-    def both(each: Combined) -> None:
-        counts.append(each)
-        told(each)
-
+def _tried(module: ModuleOp, machine: Machine, options: ByPass) -> Tried:
+    """A propagated module, planned and priced."""
+    found: list[Combined] = []
     with collecting():
-        run_to(make_context(), module, "local", "sharded", saying(options, COMBINES, told=both))
+        run_to(make_context(), module, "local", "sharded", saying(options, COMBINES, told=found.append))
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
-    return took, sum(each.before for each in counts)
+    return Tried(options, took, tuple(found))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from shardc.analysis.loops import Constants, counted
@@ -14,11 +14,13 @@ from shardc.ops import Trait, has
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """`node` runs `times` times; with `at_least`, in a loop that the program's data end, counted once."""
+    """`node` runs `times` times; with `at_least`, in a loop that the program's data end, counted once.
+    `calls` are the ids of the calls around it, outermost first."""
 
     node: Node
     times: int
     at_least: bool = False
+    calls: tuple[int, ...] = ()
 
 
 class Executions:
@@ -48,7 +50,8 @@ class Executions:
                 continue
             yield Run(node, 1)
             if has(node.name, Trait.CALL):
-                yield from self._function(self._graph.functions[str(node.attrs["callee"])].body)
+                for run in self._function(self._graph.functions[str(node.attrs["callee"])].body):
+                    yield replace(run, calls=(node.id, *run.calls))
             elif has(node.name, Trait.LOOP):
                 yield from self._loop(node, live)
             elif has(node.name, Trait.BRANCH):
@@ -66,6 +69,54 @@ class Executions:
         taken = max(range(len(branches)), key=lambda i: _total(branches[i], self._weight))
         for i, branch in enumerate(branches):
             yield from (run if i == taken else replace(run, times=0) for run in branch)
+
+
+class WrittenOut:
+    """A program with the bodies of functions in the place of their calls: equal layers are one function for
+    the reader, and no border in memory for a compiler. Nodes and values have numbers of their own."""
+
+    def __init__(self, program: PerDeviceProgram, runs: Sequence[Run]) -> None:
+        self._program, self._runs = program, runs
+        self._numbers: dict[tuple[tuple[int, ...], int], int] = {}
+        self._nodes: dict[tuple[tuple[int, ...], int], int] = {}
+        self._same: dict[tuple[tuple[int, ...], int], tuple[tuple[int, ...], int]] = {}
+        for run in runs:
+            if has(run.node.name, Trait.CALL):
+                self._called(run)
+
+    def node(self, run: Run) -> Node:
+        """The operation of a run."""
+        return self._at(run.calls, run.node)
+
+    def ends(self) -> Iterator[Node]:
+        """The ends of the program and of the bodies of its loops and branches."""
+        yield self._at((), self._program.body.nodes[-1])
+        for run in self._runs:
+            for region in run.node.regions if has(run.node.name, Trait.REGION) else ():
+                yield self._at(run.calls, region.nodes[-1])
+
+    def _called(self, run: Run) -> None:
+        """What a function takes and returns is what its call does."""
+        body = self._program.graph.functions[str(run.node.attrs["callee"])].body
+        inside = (*run.calls, run.node.id)
+        for argument, value in zip(body.args, run.node.operands, strict=True):
+            self._same[inside, argument] = run.calls, value
+        for value, result in zip(run.node.results, body.nodes[-1].operands, strict=True):
+            self._same[run.calls, value] = inside, result
+
+    def _at(self, calls: tuple[int, ...], node: Node) -> Node:
+        return replace(
+            node,
+            id=self._nodes.setdefault((calls, node.id), len(self._nodes)),
+            operands=tuple(self._value(calls, value) for value in node.operands),
+            results=tuple(self._value(calls, value) for value in node.results),
+        )
+
+    def _value(self, calls: tuple[int, ...], value: int) -> int:
+        key = calls, value
+        while key in self._same:
+            key = self._same[key]
+        return self._numbers.setdefault(key, len(self._numbers))
 
 
 def _total(runs: list[Run] | tuple[Run, ...], weight: Callable[[Node], int]) -> int:

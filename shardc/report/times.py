@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from functools import partial
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.graph import Node, walk
+from shardc.graph import Node
 from shardc.layout import Mesh
 from shardc.ops import Trait, has, op_of
 from shardc.planning.machines import Machine, link_of, seconds
 from shardc.planning.program.fusion import traffic
 from shardc.planning.program.rates import OpWork, op_work
-from shardc.report.executions import Executions, Run
+from shardc.report.executions import Executions, Run, WrittenOut
 from shardc.report.traffic import Collective
 from shardc.report.work import operations
 
@@ -103,15 +103,20 @@ def worked(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
     """What every operation takes that is no exchange, and how often it runs."""
     graph = program.graph
     runs = Executions(program, partial(operations, graph)).runs
-    nodes = {run.node.id: run.node for run in runs}
-    ends = [node for node in walk(program.body) if has(node.name, Trait.TERMINATOR)]
+    written = WrittenOut(program, runs)
+    runs = tuple(run for run in runs if not has(run.node.name, Trait.CALL))
+    ops = {run.node.id: op_of(graph, run.node) for run in runs}
+    inlined = [(written.node(run), ops[run.node.id]) for run in runs]
     users: dict[int, list[Node]] = {}
-    for node in (*nodes.values(), *ends):
+    for node in (*(node for node, _ in inlined), *written.ends()):
         for value in node.operands:
             users.setdefault(value, []).append(node)
-    ops = {number: op_of(graph, node) for number, node in nodes.items()}
-    used = traffic(((node, ops[number]) for number, node in nodes.items()), users)
-    done = [(run, op_work(ops[run.node.id], used[run.node.id])) for run in runs if _computes(run.node)]
+    used = traffic(inlined, users)
+    done = [
+        (run, op_work(op, used[node.id]))
+        for run, (node, op) in zip(runs, inlined, strict=True)
+        if _computes(run.node)
+    ]
     return [(run, work) for run, work in done if work is not None]
 
 

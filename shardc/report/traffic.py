@@ -10,6 +10,7 @@ from pathlib import Path
 
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
+from shardc.analysis.marks import TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
@@ -77,13 +78,30 @@ def collectives(program: PerDeviceProgram) -> tuple[Collective, ...]:
     if program.mesh is None:
         return ()
     runs = Executions(program, lambda node: bytes_sent(program.graph, node)).runs
-    found: dict[Collective, Collective] = {}
+    entries: list[tuple[Collective, int]] = []
     for run in runs:
         if sends(run.node):
             entry = _entry(program.graph, program.mesh, run)
-            have = found.setdefault(entry, replace(entry, times=0))
-            found[entry] = replace(have, times=have.times + run.times)
+            if TOGETHER in run.node.attrs and entries:
+                before, _ = entries.pop()
+                entry = _together(before, entry)
+            entries.append((entry, run.times))
+    found: dict[Collective, Collective] = {}
+    for entry, times in entries:
+        have = found.setdefault(entry, replace(entry, times=0))
+        found[entry] = replace(have, times=have.times + times)
     return tuple(found.values())
+
+
+def _together(one: Collective, other: Collective) -> Collective:
+    """Two that are sent in one go (passes/combine_collectives.py)."""
+    return replace(
+        one,
+        operand=f"{one.operand}, {other.operand}",
+        bytes=one.bytes + other.bytes,
+        reason=f"{one.reason}; and {other.reason}",
+        operand_bytes=one.operand_bytes + other.operand_bytes,
+    )
 
 
 def _entry(graph: Graph, mesh: EmittedMesh, run: Run) -> Collective:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import prod
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 
 from shardc.analysis.collectives import axes_of
 from shardc.dialects.build import IRBuilder
@@ -25,8 +25,8 @@ JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
 
 def join(
     builder: IRBuilder, group: Sequence[Node], operands: Sequence[SSAValue], notes: Mapping[str, object]
-) -> list[SSAValue]:
-    """Build the one collective of a group of one kind over the same axes; the results of each.
+) -> tuple[Operation, list[SSAValue]]:
+    """Build the one collective of a group of one kind over the same axes; it, and the results of each.
 
     `notes` go on what all of them share.
     """
@@ -48,7 +48,9 @@ def join(
         with builder.at(node.loc):
             results.append(_taken(builder, made, (start, start + size), node, type, n))
         start += size
-    return results
+    owner = made.owner
+    assert isinstance(owner, Operation)
+    return owner, results
 
 
 def _scatters(node: Node) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from shardc.analysis.collectives import Pairs, axes_of, bytes_sent, pairs_of, title_of
+from shardc.analysis.marks import TOGETHER
 from shardc.analysis.text import readable
 from shardc.backend.python.expressions import Expr, raw
 from shardc.backend.python.mesh_text import axis_names
@@ -59,7 +60,8 @@ def comment(scope: Scope, node: Node) -> str:
     names = ", ".join(mesh.names(axes_of(node))) if mesh else ""
     reason = node.attrs.get("shardc.reason")
     amount = readable(bytes_sent(scope.graph, node))
-    text = f"{title_of(node)} over {names}, {amount} sent per device"
+    with_it = " with the one before" if TOGETHER in node.attrs else ""
+    text = f"{title_of(node)} over {names}, {amount} sent per device{with_it}"
     return f"{text}: {reason}" if reason else text
 
 

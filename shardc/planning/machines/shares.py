@@ -27,13 +27,19 @@ class Combined(NamedTuple):
 
 
 def combined(found: Iterable[Combined]) -> tuple[Combined, ...]:
-    """One entry for each kind and axes, of those where most are combined, in order of their names.
+    """One entry for each kind, of those where most are combined, in order of their names: over the axes over
+    which the most are saved.
 
-    Two that become one in a plan say little of other plans.
+    Two that become one in a plan say little of other plans. Nor do sums over two axes say that they and sums
+    over one of these will both be many: each kind would be one collective more.
     """
     before, after = Counter[tuple[str, tuple[str, ...]]](), Counter[tuple[str, tuple[str, ...]]]()
     for title, axes, many, few in found:
         before[title, axes] += many
         after[title, axes] += few
-    counted = ((key, many, after[key]) for key, many in sorted(before.items()))
-    return tuple(Combined(*key, many, few) for key, many, few in counted if 2 * few < many)
+    counted = [Combined(*key, many, after[key]) for key, many in sorted(before.items())]
+    best: dict[str, Combined] = {}
+    for each in sorted(counted, key=lambda each: each.after - each.before):
+        if 2 * each.after < each.before:
+            best.setdefault(each.title, each)
+    return tuple(best[title] for title in sorted(best))

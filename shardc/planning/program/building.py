@@ -105,7 +105,8 @@ def _value(net: Network, value: int) -> None:
             if need.keys() | given.keys() != given.keys() or len(given) > 1:
                 uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
     needs = list(uses.values())
-    made = Produced(problem.graph.type(value), problem.trips(value), problem.manual.get(value, NO_AXES))
+    manual, fused = problem.manual.get(value, NO_AXES), value in problem.fused
+    made = Produced(problem.graph.type(value), problem.trips(value), manual, fused)
     if len(needs) == 1:
         _transport(net, made, given, needs[0])
     elif needs:
@@ -170,10 +171,10 @@ def _direct(
     another that is left out for it.
     """
     known = net.prices.direct.setdefault((made.type, made.manual), {})
-    key = (middle, *places)
+    key = (middle, made.fused, *places)
     if key not in known:
         size = len(places)
-        ticks, count = net.prices.table(made.type, places, made.manual)
+        ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
         rank = np.empty(size * size, dtype=np.int64)
         rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
         rank = rank.reshape(size, size)
@@ -215,9 +216,7 @@ def _conserve(
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
     """An arc that is used exactly if one of the columns is 1."""
     if arc[1] != arc[2]:
-        made, source, target = arc
-        price = net.prices(made.type, source, target, made.manual)
-        net.row([net.copy(arc, price)], columns, 0, 0)
+        net.row([net.copy(arc, net.price(arc))], columns, 0, 0)
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:

@@ -28,11 +28,13 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 @dataclass(frozen=True, slots=True)
 class Traffic:
     """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
-    they lie, where that is not as written."""
+    they lie, where that is not as written. `fused`: its users take its result as it is made, so that it is
+    never in memory."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     lying: Lying | None = None
+    fused: bool = False
 
 
 def moved(op: Op) -> Moved:
@@ -99,7 +101,7 @@ def _of(
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
     turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
     where_it_is = node.name == hlo.reshape.name or (turned and reads)
-    return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying)
+    return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying, not writes)
 
 
 def _chained(node: Node) -> bool:

@@ -28,11 +28,13 @@ Columns = dict[Sharding, list[int]]
 
 
 class Produced(NamedTuple):
-    """A value: its type, how often it is made, and the manual axes of the code around it."""
+    """A value: its type, how often it is made, the manual axes of the code around it, and whether it is in
+    memory only where it is sent."""
 
     type: TensorType
     trips: int
     manual: AxisNames
+    fused: bool = False
 
 
 Arc = tuple[Produced, Sharding, Sharding]
@@ -81,6 +83,14 @@ class Network:
         for column, value in ((self.integral, False), (self.ticks, 0.0), (self.count, 0)):
             column += [value] * count
         return range(start, start + count)
+
+    def price(self, arc: Arc) -> Price:
+        """What a copy takes, as far as is known."""
+        made, source, target = arc
+        ticks, count = self.prices(made.type, source, target, made.manual)
+        return ticks + (
+            self.prices.rates.cut(made.type, source, target) if made.fused and count else 0
+        ), count
 
     def copy(self, arc: Arc, price: Price, integral: bool = False) -> int:
         """A column for a copy."""

@@ -13,7 +13,7 @@ from math import ceil
 from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
-from shardc.planning.program.network import Network
+from shardc.planning.program.network import Network, Produced
 from shardc.planning.program.variables import Total, Variable, work_of
 
 STEPS = 40_000  # pairs of decisions and a choice: a tenth of a second, less than it takes to import a solver
@@ -112,8 +112,9 @@ class _Search:
         key = value, source, target
         if key not in self.arcs:
             problem, trips = self.problem, self.problem.trips(value)
-            manual = problem.manual.get(value, NO_AXES)
-            ticks, count = self.net.prices(problem.graph.type(value), source, target, manual)
+            manual, fused = problem.manual.get(value, NO_AXES), value in problem.fused
+            made = Produced(problem.graph.type(value), trips, manual, fused)
+            ticks, count = self.net.price((made, source, target))
             least = trips * max(0, ceil(ticks - 1e-9 * ticks - 1e-3)) if ticks < 2.0**BITS else 2**BITS
             least += problem.toll * trips * count
             self.arcs[key] = _number((least, trips * count, trips * max(1, count), 0, 0))

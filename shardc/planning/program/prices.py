@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import inf
 
 import numpy as np
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
-from shardc.layout import Sharding
+from shardc.layout import Axis, Sharding
+from shardc.layout.difference import subtract
 from shardc.planning.program.delays import Delays
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
 from shardc.planning.solvers import Matrix
@@ -21,6 +23,20 @@ NEAR = 1e-9  # of bytes: what rounding may take off
 Key = tuple[TensorType, Sharding, Sharding, AxisNames]
 Price = tuple[float, int]
 """Ticks and collectives."""
+
+
+def _made_partial(sources: Sequence[Sharding], targets: Sequence[Sharding]) -> Matrix:
+    """1 where what is whole over some axis becomes a partial result over it."""
+    found = np.zeros((len(sources), len(targets)))
+    for at, target in enumerate(targets):
+        if target.unreduced:
+            found[:, at] = [_has_more(target.unreduced, source.unreduced) for source in sources]
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _has_more(axes: tuple[Axis, ...], others: tuple[Axis, ...]) -> bool:
+    return bool(subtract(axes, others))
 
 
 class Prices:
@@ -59,23 +75,32 @@ class Prices:
         bytes, count = known.table(type, sources, targets)
         per_byte, each = self.rates.least
         ticks = per_byte * bytes + each * count
-        if self.rates.flat or self.rates.free or len(self.atoms) > FEW:
+        if self.rates.free:
             return ticks, count
-        if type.rank not in self.delays:
-            self.delays[type.rank] = Delays(known, self.rates)
-        size = type.size * type.numpy.itemsize
-        return np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets))), count
+        if not self.rates.flat and len(self.atoms) <= FEW:
+            if type.rank not in self.delays:
+                self.delays[type.rank] = Delays(known, self.rates)
+            size = type.size * type.numpy.itemsize
+            ticks = np.maximum(ticks, self.delays[type.rank].ticks(size, *known.numbers(sources, targets)))
+        return ticks + ONCE * _made_partial(sources, targets), count
 
     def table(
-        self, type: TensorType, places: Sequence[Sharding], manual: AxisNames = NO_AXES
+        self,
+        type: TensorType,
+        places: Sequence[Sharding],
+        manual: AxisNames = NO_AXES,
+        fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
-        """The same from each of some layouts to each."""
+        """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
         ticks, count = self._least(type, places, places)
         at = {place: number for number, place in enumerate(places)}
         for key in self.settled.get((type, manual), ()):
             if key[1] in at and key[2] in at:
                 where = at[key[1]], at[key[2]]
                 ticks[where], count[where] = self.known[key]
+        if fused:
+            cuts = [[self.rates.cut(type, source, target) for target in places] for source in places]
+            ticks += np.where(count > 0, np.array(cuts, dtype=np.float64), 0)
         return ticks, count
 
     def gain(

@@ -15,8 +15,9 @@ from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.ops import Trait, has
 from shardc.planning.program.prices import Prices
-from shardc.planning.program.rates import Rates
+from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -56,6 +57,7 @@ class Problem:
     priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices], init=False)
     slots: list[Slot] = field(default_factory=list[Slot])
     free: set[int] = field(default_factory=set[int])  # made from constants alone, for one consumer
+    fused: set[int] = field(default_factory=set[int])  # in memory only where they are sent
     arguments: dict[int, tuple[Sharding, int]] = field(default_factory=dict[int, tuple[Sharding, int]])
     manual: dict[int, AxisNames] = field(default_factory=dict[int, AxisNames])  # of values in per-device code
     copies_summed: dict[int, tuple[Axis, ...]] = field(default_factory=dict[int, tuple[Axis, ...]])
@@ -168,12 +170,20 @@ class Problem:
         """The choice, the ticks of one run, and how many of them are no work done twice."""
         known = self.own.get((variable, id(choice)))
         if known is None or known[0] is not choice:
-            ticks, apart = self.rates.form(choice), 0
+            ticks, apart = self.rates.form(choice) + self._once(variable, choice), 0
             if variable.work is not None:
                 ticks += self.rates.repeated(variable.work, choice)
                 apart = self.rates.apart(variable.work, choice)
             known = self.own[variable, id(choice)] = choice, ticks, apart
         return known
+
+    def _once(self, variable: Variable, choice: Choice) -> int:
+        """Ticks for what is made from constants and counts on one device alone, where it is added to partial
+        sums."""
+        if self.rates.free or not has(variable.node.name, Trait.ELEMENTWISE):
+            return 0
+        operands = zip(variable.node.operands, choice.operands, strict=True)
+        return ONCE * sum(value in self.free and bool(layout.unreduced) for value, layout in operands)
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -192,7 +202,8 @@ class Problem:
             # what is made from constants counts on one device alone where it is added to partial sums
             return (0, 0, self.trips(value) if value in self.free and self.given(value).unreduced else 0)
         given, manual = self.given(value), self.manual.get(value, NO_AXES)
-        ticks, collectives, steps = self.rates.copies(self.graph.type(value), given, tuple(needs), manual)
+        type, fused = self.graph.type(value), value in self.fused
+        ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual, fused)
         trips = self.trips(value)
         return (trips * ticks, trips * collectives, trips * steps)
 

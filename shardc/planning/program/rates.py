@@ -30,6 +30,7 @@ from shardc.planning.reshard.steps import FREE
 
 FEMTO = 10**15
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
+ONCE = START  # femtoseconds: of equally quick plans, that in which fewer values are made to count once
 GRAIN = 10**6  # femtoseconds: work that is repeated for less is not counted; nothing starts so quickly
 
 
@@ -45,6 +46,11 @@ class OpWork:
     operations: int
     rate: str
     traffic: Traffic
+
+    @property
+    def only_reads(self) -> bool:
+        """Whether it brings others what they take in another order, and computes nothing."""
+        return self.traffic.fused and not self.operations
 
     def seconds(self, machine: Machine) -> float:
         """On one device."""
@@ -95,21 +101,29 @@ class Rates:
         """Whether a collective takes the longer of latency and bytes; else their sum."""
         self._times: dict[tuple[object, ...], int] = {}
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
+        self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, Choice], float] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
     def copies(
-        self, type: TensorType, given: Sharding, needs: tuple[Sharding, ...], manual: AxisNames
+        self,
+        type: TensorType,
+        given: Sharding,
+        needs: tuple[Sharding, ...],
+        manual: AxisNames,
+        fused: bool = False,
     ) -> tuple[int, int, int]:
-        """Ticks, collectives and steps of making all these copies of a value once."""
+        """Ticks, collectives and steps of making all these copies of a value once, which is `fused`."""
         if self.free:
             moved, collectives, steps = price(type, given, needs, manual)
             return self.byte * moved, collectives, steps
-        key = (type, given, needs, manual)
+        key = (type, given, needs, manual, fused)
         if key not in self._copies:
             _, collectives, steps = price(type, given, needs, manual)
-            self._copies[key] = self._ticks(copies(type, given, [*needs], manual), type), collectives, steps
+            made = copies(type, given, [*needs], manual)
+            cut = [self.cut(type, *each[:2]) for each in made if fused and each[2].cost.steps]
+            self._copies[key] = self._ticks(made, type) + sum(cut), collectives, steps
         return self._copies[key]
 
     def _ticks(self, made: list[MadeCopy], type: TensorType) -> int:
@@ -121,6 +135,14 @@ class Rates:
                 ticks += self._step(type, before, step)
                 before = step.result
         return ticks
+
+    def cut(self, type: TensorType, source: Sharding, target: Sharding) -> int:
+        """Ticks to write a value that is sent between operations that were one, and to read what comes."""
+        key = type, source, target
+        if key not in self._cuts:
+            bytes = block_bytes(type, source) + block_bytes(type, target)
+            self._cuts[key] = round(self.tick * bytes / self.machine.bandwidth)
+        return self._cuts[key]
 
     def form(self, choice: Choice) -> int:
         """Ticks of what a local form itself sends: at worst over links that span the mesh."""
@@ -144,6 +166,8 @@ class Rates:
     def apart(self, work: OpWork, choice: Choice) -> int:
         """Those ticks of `repeated` in which devices do different things: each its own part of a partial sum,
         or its own rows with all of the weights."""
+        if work.only_reads:
+            return self.repeated(work, choice)
         parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
         twice = self._alone(work, choice) * max(0.0, 1 - parts / self.mesh.size)
         return max(0, self.repeated(work, choice) - _counted(self.tick * twice))
@@ -180,7 +204,8 @@ class Rates:
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
             written = block_bytes(type, step.result) if step.kind == "sharded_to_unreduced" else 0
-            return _counted(self.tick * written / self.machine.bandwidth)
+            once = ONCE if step.kind != "all_slice" else 0
+            return once + _counted(self.tick * written / self.machine.bandwidth)
         if self.flat:
             return self.byte * step.bytes
         held, groups = block_bytes(type, before), _groups(before, step)

@@ -118,6 +118,8 @@ def _found(problem: Problem) -> Iterator[Repeated]:
         work, stated, choice = variable.work, variable.stated, variable.choice
         if work is None or stated is None or stated.parts <= choice.parts:
             continue
+        if work.only_reads:
+            continue
         more = problem.rates.repeated(work, choice) - problem.rates.repeated(work, stated)
         if more > 0:
             yield Repeated(variable, choice.parts, stated.parts, variable.trips * more)

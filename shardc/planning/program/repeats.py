@@ -76,6 +76,7 @@ class Repeats:
             },
             slots=[replace(slot, loop=class_of[slot.loop], end=class_of[slot.end]) for slot in full.slots],
             free=full.free & trips.keys(),
+            fused=full.fused & trips.keys(),
             arguments={v: (full.arguments[v][0], trips[v]) for v in trips if v in full.arguments},
             made={v: trips[v] for v in made},
         )

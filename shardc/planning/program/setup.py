@@ -96,6 +96,8 @@ def count_work(problem: Problem) -> None:
             if key not in known:
                 known[key] = problem.rates.work_of(variable.op, key[1])
             variable.work = known[key]
+            if key[1].fused and not problem.rates.free:
+                problem.fused.update(variable.node.results)
 
 
 def _region(

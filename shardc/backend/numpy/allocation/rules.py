@@ -7,6 +7,7 @@ new array. Products and convolutions are in products.py. Sizes are in bytes.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import prod
 from typing import cast
 
@@ -43,9 +44,9 @@ def with_copies(count: int) -> Allocates:
 
 @allocates(hlo.reshape)
 def reshape(it: Evaluation) -> Allocation:
-    """A view, or a copy where the dimensions don't lie so in memory."""
+    """A view, of a copy where the dimensions don't lie so in memory."""
     view = it.operands[0].reshaped(it.shape)
-    return row_major(it) if view is None else Allocation(view)
+    return Allocation(replace(row_major(it).view, owns=False) if view is None else view)
 
 
 @allocates(hlo.transpose)

@@ -21,19 +21,21 @@ class Buffer:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """An array on a buffer; None for what has none worth counting: a Python number."""
+    """An array on a buffer; None for what has none worth counting: a Python number. `owns`: it is the array
+    whose memory that is, and no other's view; a reshape that copies gives a view of its copy."""
 
     buffer: Buffer | None
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    owns: bool = True
 
     def transposed(self, order: Sequence[int]) -> View:
         shape, strides = tuple(self.shape[d] for d in order), tuple(self.strides[d] for d in order)
-        return View(self.buffer, shape, strides)
+        return View(self.buffer, shape, strides, owns=False)
 
     def sliced(self, shape: Sequence[int], steps: Sequence[int]) -> View:
         strides = tuple(s * step for s, step in zip(self.strides, steps, strict=True))
-        return View(self.buffer, tuple(shape), strides)
+        return View(self.buffer, tuple(shape), strides, owns=False)
 
     def repeated(self, shape: Sequence[int]) -> View:
         """What NumPy's broadcasting to a shape gives."""
@@ -42,12 +44,12 @@ class View:
             stride if n == size else 0
             for stride, n, size in zip(self.strides, self.shape, shape[missing:], strict=True)
         )
-        return View(self.buffer, tuple(shape), strides)
+        return View(self.buffer, tuple(shape), strides, owns=False)
 
     def reshaped(self, shape: Sequence[int]) -> View | None:
         """The same memory in another shape, or None if NumPy has to copy."""
         strides = _reshaped(self.shape, self.strides, tuple(shape))
-        return None if strides is None else View(self.buffer, tuple(shape), strides)
+        return None if strides is None else View(self.buffer, tuple(shape), strides, owns=False)
 
 
 def runs_evenly(view: View, result: View) -> bool:
