@@ -38,7 +38,7 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.folding.cut import Cut
 from shardc.rewrite.folding.stack import stack_of
 
-WORTH = 5_000
+WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
 
 
