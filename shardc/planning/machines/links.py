@@ -26,6 +26,7 @@ from numpy.typing import NDArray
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN
 from shardc.layout import Axis, Mesh
+from shardc.layout.distinct import distinct
 from shardc.ops import definitions
 from shardc.planning.machines.machine import Link, Machine
 
@@ -117,7 +118,7 @@ def _through(machine: Machine, link: Link, mesh: Mesh, axes: tuple[Axis, ...]) -
     if at and not all(axis.name in machine.axes for axis in axes):
         inner = machine.links[at - 1]
         groups = devices_of(mesh, axes)
-        together = groups.shape[1] // len(np.unique(groups[0] // (inner.devices or mesh.size)))
+        together = groups.shape[1] // len(distinct(groups[0] // (inner.devices or mesh.size)))
         bandwidth = min(inner.bandwidth, link.bandwidth * max(1, together))
     return bandwidth
 
