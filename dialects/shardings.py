@@ -22,6 +22,7 @@ from shardc.layout.mesh import MAX_DEVICES
 
 PARTIAL = "shardc.partial"
 SHARDING = "sdy.sharding"
+MHLO_SHARDING = "mhlo.sharding"
 
 Meshes = Mapping[str, Mesh]
 

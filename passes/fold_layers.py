@@ -35,10 +35,8 @@ from xdsl.dialects.func import FuncOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.cut import Cut
-from shardc.rewrite.folding.stack import stack_of
 
-WORTH = 5_000
+WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
 
 
@@ -60,6 +58,11 @@ class FoldLayers(GraphPass):
         if len(functions) != 1 or not module_meshes(shared.module):
             return False
         (function,) = functions
+        if sum(1 for _ in function.body.block.ops) < self.worth:
+            return False
+        from shardc.rewrite.folding.cut import Cut
+        from shardc.rewrite.folding.stack import stack_of
+
         stack = stack_of(function.body.block)
         if stack is None:
             return False

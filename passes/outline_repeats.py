@@ -17,9 +17,9 @@ as many lines are left as one layer has. Layers of fewer operations than `least`
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import accumulate, filterfalse
+from itertools import accumulate, pairwise
 
 from xdsl.dialects.func import CallOp
 from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
@@ -56,7 +56,7 @@ class OutlineRepeats(GraphPass):
 def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool = True) -> None:
     """Make functions of what repeats in a block; without `calls`, of what has none.
 
-    Of layers that fold-layers has left, no two go into one function.
+    Of layers that fold-layers has left, no two whole ones go into one function.
     """
     *every, _ = block.ops
     steps = [op for op in every if op.name != _CONSTANT]
@@ -65,7 +65,7 @@ def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool 
         kinds = [op if isinstance(op, CallOp) else kind for op, kind in zip(steps, kinds, strict=True)]
     for repeat in repeats(kinds, least):
         alike: defaultdict[_Key, list[_Segment]] = defaultdict(list)
-        for segment in filterfalse(_has_several_layers, _segments(steps, repeat)):
+        for segment in _of_a_layer(_segments(steps, repeat)):
             made = (result for step in segment for result in step.results)
             alike[(_flow(segment), functions.varies(made))].append(segment)
         for segments in alike.values():
@@ -73,9 +73,16 @@ def outline(functions: Functions, block: Block, least: int = LEAST, calls: bool 
                 _make(functions, segments)
 
 
-def _has_several_layers(segment: _Segment) -> bool:
-    places = {place for op in segment for place in places_of(op)}
-    return len({slot for slot, _ in places}) < len(places)
+def _of_a_layer(segments: Sequence[_Segment]) -> Iterator[_Segment]:
+    """Those that have every slot once, or that are of a layer each, though they begin within its slots."""
+    places = [{place for op in segment for place in places_of(op)} for segment in segments]
+    further = [
+        any({(slot, layer + by) for slot, layer in one} == other for by in (-1, 1))
+        for one, other in pairwise(places)
+    ]
+    for segment, own, *beside in zip(segments, places, [False, *further], [*further, False], strict=True):
+        if len({slot for slot, _ in own}) == len(own) or any(beside):
+            yield segment
 
 
 def _make(functions: Functions, segments: Sequence[_Segment]) -> None:

@@ -22,8 +22,7 @@ from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import FOLDED
-from shardc.rewrite.folding.unfolding import Unlike
+from shardc.rewrite.folding.notes import FOLDED, Unlike
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,6 @@ from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
 from shardc.rewrite.folding.notes import FOLDED, folded
 from shardc.rewrite.folding.places import LAYER, TIMES
-from shardc.rewrite.folding.whole import unfold
 from shardc.rewrite.outline import Functions, manual_bodies
 
 
@@ -41,6 +40,8 @@ class UnfoldLayers(GraphPass):
         notes = folded(shared.module)
         if notes is None:
             return False
+        from shardc.rewrite.folding.whole import unfold
+
         unfold(shared.module, notes)
         del shared.module.attributes[FOLDED]
         for op in shared.module.walk():

@@ -12,7 +12,6 @@ from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
 
@@ -104,6 +103,8 @@ class ShardcError(Exception):
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
     """A hint with the known word that is nearest to a misspelt one; `otherwise` if none is near."""
+    from difflib import get_close_matches
+
     near = get_close_matches(word, list(known), 1)
     return f"did you mean {near[0]}?" if near else otherwise
 

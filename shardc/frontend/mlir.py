@@ -30,13 +30,12 @@ from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
-from shardc.dialects.shardings import mesh_of
+from shardc.dialects.shardings import MHLO_SHARDING, mesh_of
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
-from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
 from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
@@ -61,6 +60,8 @@ def read(
         if APPROXIMATE in text:
             read_approximate(module)
         if MHLO_SHARDING in text:
+            from shardc.frontend.mlir_gspmd import read_gspmd
+
             read_gspmd(module)
         backward = backward_pass(module) if BACKWARD in text else set[Operation]()
         named = name_values(module, backward) if PYTHON in text else {}

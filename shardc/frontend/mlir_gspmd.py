@@ -26,7 +26,7 @@ from xdsl.ir import Attribute, Operation
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp
-from shardc.dialects.shardings import SHARDING, attr_of, mesh_attr, per_value
+from shardc.dialects.shardings import MHLO_SHARDING, SHARDING, attr_of, mesh_attr, per_value
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes
@@ -34,7 +34,6 @@ from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import hlo as notation
 from shardc.layout.recognise import factors, table_of
 
-MHLO_SHARDING = "mhlo.sharding"
 _COUNT = "mhlo.num_partitions"
 _METADATA = re.compile(r",?\s*metadata=\{(?:[^{}\"]|\"[^\"]*\")*\}")
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([\d,]*)\]")

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.layout.axes import Axis, merge
+from shardc.layout.distinct import distinct
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Sharding
 from shardc.layout.uneven import Policy, bounds
@@ -105,6 +106,6 @@ def partial_groups(sharding: Sharding) -> NDArray[np.int64]:
 
 def _groups(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     """The devices with equal labels; all labels occur equally often."""
-    count = len(np.unique(labels))
+    count = len(distinct(labels))
     groups = np.argsort(labels, kind="stable").reshape(count, -1)
     return groups[np.argsort(groups[:, 0])]

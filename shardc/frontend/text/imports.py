@@ -26,7 +26,8 @@ class Shared:
     `reserved` are the names of the functions and records of the program's own file, which keep them in the
     module; `symbols` and `classes` what is taken besides, classes with their docstrings. `named` are the
     axes that the shardings of the function being built name, and those of functions it calls. `turns` are
-    the values that the names of unrolled loops had, by file, line and column.
+    the values that the names of unrolled loops had, by file, line and column; `unrolled` is the number of
+    turns of the one that is being built and of those in it, None outside of any.
     """
 
     builder: SourceBuilder
@@ -39,6 +40,7 @@ class Shared:
     turns: dict[tuple[str, int, int], list[Value]] = field(
         default_factory=dict[tuple[str, int, int], list["Value"]]
     )
+    unrolled: int | None = None
 
 
 def import_names(into: Declarations, written: s.Import, reader: ProgramReader) -> None:

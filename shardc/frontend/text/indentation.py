@@ -17,6 +17,13 @@ from shardc.frontend.text.syntax import Pos, SyntaxProblem
 MAX_BRACKETS = 100
 """How deep brackets may be nested."""
 
+MAX_OPERATORS = 20_000
+"""How many operators a statement may have: refused while it is read, long before it would be built."""
+
+OPERATORS = frozenset(
+    "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE IF".split()
+)
+
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
 
@@ -42,11 +49,11 @@ class Indentation(PostLex):
         indents = [0]
         brackets: list[Token] = []
         last: Token | None = None
-        ended = True
+        ended, operators = True, 0
         for token in stream:
             if token.type == "_NL":
                 if not brackets:
-                    ended = True
+                    ended, operators = True, 0
                     yield token
                     yield from _indentation(token, indents)
                 continue
@@ -54,6 +61,10 @@ class Indentation(PostLex):
                 raise SyntaxProblem("this line is indented, and nothing above it begins a block", _pos(token))
             _check_name(token)
             _check_brackets(token, brackets)
+            operators += token.type in OPERATORS
+            if operators > MAX_OPERATORS:
+                hint = "give parts of it names; a loop over stacked terms stays a loop"
+                raise SyntaxProblem(f"a statement has at most {MAX_OPERATORS} operators", _pos(token), hint)
             last, ended = token, False
             yield token
         if brackets:

@@ -14,7 +14,10 @@ from shardc.frontend.text.turns import bound_to, turns
 from shardc.frontend.text.values import Tensor, Value, plural
 
 MAX_UNROLLED = 4096
-"""How many turns are unrolled at most."""
+"""How many turns of a loop are unrolled at most."""
+
+MAX_TURNS = 4 * MAX_UNROLLED
+"""How many turns of an unrolled loop and those in it there are at most."""
 
 Execute = Callable[[Scope, s.Statement], s.Return | None]
 
@@ -62,13 +65,29 @@ def _unroll(scope: Scope, statement: s.For, execute: Execute) -> None:
     if len(found) > MAX_UNROLLED:
         hint = "with carrying it stays a loop: for i in range(N) carrying x:"
         raise scope.e.error(f"a loop of {len(found)} turns cannot be unrolled", hint, statement.stacks.pos)
-    for turn in found:
-        values = bound_to(scope, statement.targets, turn)
-        for target, value in zip(statement.targets, values, strict=True):
-            scope.bind(target.name, value)
-            place = scope.program.file, target.pos.line, target.pos.col
-            scope.program.shared.turns.setdefault(place, []).append(value)
-        run_turn(scope, statement, execute)
+    shared = scope.program.shared
+    outermost = shared.unrolled is None
+    try:
+        for turn in found:
+            _count_turn(scope, statement)
+            values = bound_to(scope, statement.targets, turn)
+            for target, value in zip(statement.targets, values, strict=True):
+                scope.bind(target.name, value)
+                place = scope.program.file, target.pos.line, target.pos.col
+                shared.turns.setdefault(place, []).append(value)
+            run_turn(scope, statement, execute)
+    finally:
+        if outermost:
+            shared.unrolled = None
+
+
+def _count_turn(scope: Scope, statement: s.For) -> None:
+    """ShardcError where a loop and those in it have more than MAX_TURNS."""
+    turns = scope.program.shared.unrolled = (scope.program.shared.unrolled or 0) + 1
+    if turns > MAX_TURNS:
+        hint = "with carrying it stays a loop: for i in range(N) carrying x:"
+        message = f"unrolled loops in each other have more than {MAX_TURNS} turns"
+        raise scope.e.error(message, hint, statement.stacks.pos)
 
 
 def run_turn(scope: Scope, statement: s.For | s.While, execute: Execute) -> None:

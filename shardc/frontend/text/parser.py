@@ -17,7 +17,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 from shardc import cache
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
-from shardc.frontend.text.indentation import INSTEAD, Indentation
+from shardc.frontend.text.indentation import INSTEAD, OPERATORS, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
@@ -116,10 +116,6 @@ _WORDS = {
 }
 
 _ENDS = ("_NL", "_DEDENT", "$END")
-
-_OPERATORS = frozenset(
-    "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE IF".split()
-)
 
 _PUNCTUATION = {
     "COMMA": ",",
@@ -233,7 +229,7 @@ def _wanted(expected: set[str]) -> str | None:
     if rest >= _EXPRESSION:
         words.append("an expression")
         rest -= _EXPRESSION | {"PLUS", "TILDE", "LAMBDA"}
-    operators = rest & _OPERATORS
+    operators = rest & OPERATORS
     rest -= operators
     if operators - {"STAR"}:  # alone, it begins a dimension: *B
         rest -= {"DOT", "LPAR", "LSQB"}

@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN
 from shardc.layout import Axis, Mesh
+from shardc.layout.distinct import distinct
 from shardc.ops import definitions
 from shardc.planning.machines.machine import Link, Machine
 
@@ -92,7 +93,7 @@ def _stays_inside(mesh: Mesh, axes: tuple[Axis, ...], count: int) -> bool:
 def _together(mesh: Mesh, axes: tuple[Axis, ...], count: int) -> int:
     """How many positions of a group over the axes are among `count` devices that one link connects."""
     groups = devices_of(mesh, axes)
-    return groups.shape[1] // len(np.unique(groups[0] // count))
+    return groups.shape[1] // len(distinct(groups[0] // count))
 
 
 def devices_of(mesh: Mesh, axes: tuple[Axis, ...]) -> NDArray[np.int64]:

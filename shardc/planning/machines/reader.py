@@ -29,7 +29,6 @@ from __future__ import annotations
 import re
 import tomllib
 from dataclasses import dataclass
-from importlib.resources import files
 from math import inf
 from pathlib import Path
 from typing import Any, cast
@@ -46,19 +45,19 @@ TITLES = tuple(str(definition.title) for definition in definitions() if definiti
 MOST = 1 << 31
 """Of what is counted: devices on a link, and the like."""
 
+_SHIPPED = Path(__file__).parent
 _NUMBER = re.compile(r"\(at line (\d+), column (\d+)\)")
 
 
 def shipped() -> tuple[str, ...]:
     """The names of the machines that come with shardc."""
-    folder = files("shardc.planning.machines")
-    return tuple(sorted(Path(item.name).stem for item in folder.iterdir() if item.name.endswith(".toml")))
+    return tuple(sorted(file.stem for file in _SHIPPED.glob("*.toml")))
 
 
 def load(name: str) -> Machine:
     """A machine by its name, or from a TOML file. ShardcError if there is none, or if the file is wrong."""
     if name in shipped():
-        return read((files("shardc.planning.machines") / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
+        return read((_SHIPPED / f"{name}.toml").read_text("utf-8"), f"{name}.toml")
     if not name.endswith(".toml"):
         known = ", ".join(shipped())
         raise ShardcError(f"there is no machine {name}", hint=f"there are {known}; or name a .toml file")

@@ -19,6 +19,7 @@ import numpy as np
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split
+from shardc.layout.distinct import distinct
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.estimate import Estimate
 from shardc.planning.reshard.moves import SearchState
@@ -92,7 +93,7 @@ class Distances:
         named = [np.array([self._mask(at) for at in each], dtype=np.int64) for each in (sources, targets)]
         pairs = named[0][:, None] | named[1]
         bytes, steps = np.zeros(pairs.shape), np.zeros(pairs.shape)
-        for mask in np.unique(pairs).tolist():
+        for mask in distinct(pairs):
             rows, columns = (np.flatnonzero((each & ~mask) == 0) for each in named)
             atoms = sorted(
                 (atom for i, atom in enumerate(self.atoms) if mask >> i & 1), key=lambda atom: atom.size

@@ -14,6 +14,7 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.layout.distinct import distinct
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.orders import Numbers, orders
 from shardc.planning.reshard.space import AtomLayout, Space
@@ -104,7 +105,7 @@ class Ways:
         images, index = self.paths.images, self.index
         known: dict[SearchState, dict[AtomLayout, int]] = {}
         parts: list[tuple[Numbers, Numbers, Vector, Numbers]] = []
-        for start in np.unique(self.paths.first).tolist():
+        for start in distinct(self.paths.first):
             bytes = self._from(start, known)
             sources, by = np.unique(images[:, start], return_index=True)
             parts.append(

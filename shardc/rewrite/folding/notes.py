@@ -21,6 +21,10 @@ Border = tuple[int, int]
 program lacks the number of the one of layer `cut` - 1 that is like it, and its own layer."""
 
 
+class Unlike(Exception):
+    """The layers around the cut differ, so nobody knows what those between them are."""
+
+
 @dataclass(frozen=True)
 class Folded:
     """Between layers `cut` - 1 and `cut` of a folded program there are `removed` more.

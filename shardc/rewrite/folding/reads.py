@@ -11,19 +11,22 @@ from shardc.rewrite.outline import nested
 
 def reads(op: Operation) -> list[SSAValue]:
     """What an operation and those in its bodies read from around it, in order."""
+    if not op.regions:
+        return [*op.operands]
     return [step.operands[index] for step, index in _places(op)]
 
 
 def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:
     """Let an operation and those in its bodies read other values, in the order of reads()."""
+    if not op.regions:
+        op.operands = values
+        return
     for (step, index), value in zip(_places(op), values, strict=True):
         step.operands[index] = value
 
 
 def _places(op: Operation) -> list[tuple[Operation, int]]:
     """The operands that come from around an operation."""
-    if not op.regions:
-        return [(op, index) for index in range(len(op.operands))]
     inner = nested([op])
     blocks = [block for step in inner for region in step.regions for block in region.blocks]
     own: set[SSAValue] = {value for block in blocks for value in block.args}

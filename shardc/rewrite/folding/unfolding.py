@@ -16,7 +16,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.cut import NEAR
 from shardc.rewrite.folding.given import Given, kind_of
-from shardc.rewrite.folding.notes import Folded
+from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.places import Slot, places_of
 from shardc.rewrite.folding.reads import reads
 
@@ -29,10 +29,6 @@ At = tuple[Key, int]
 
 Wanted = tuple[SSAValue, "Read | None", int]
 """A value that is read here; how, if it is of a layer, and then of which layer of the whole program."""
-
-
-class Unlike(Exception):
-    """The layers around the cut differ, so nobody knows what those between them are."""
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
-from shardc.rewrite.folding.notes import Border, Folded, entry, item, shardings
+from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
 from shardc.rewrite.folding.reads import reads, replace_reads
-from shardc.rewrite.folding.unfolding import At, Layers, Read, Unlike, Wanted
+from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
 from shardc.rewrite.outline import GROUP, nested
 
 

@@ -14,8 +14,7 @@ from shardc.passes import pipeline
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import run_to
 from shardc.passes.unfold_layers import UnfoldLayers
-from shardc.rewrite.folding.notes import folded
-from shardc.rewrite.folding.unfolding import Unlike
+from shardc.rewrite.folding.notes import Unlike, folded
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, forward, step
 

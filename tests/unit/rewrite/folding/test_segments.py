@@ -1,0 +1,52 @@
+"""Which stretches of folded layers go into one function: those of a layer each, wherever they begin in it."""
+
+from __future__ import annotations
+
+import pytest
+from xdsl.dialects.test import TestOp
+from xdsl.ir import Operation
+
+from shardc.passes.outline_repeats import _of_a_layer
+from shardc.rewrite.folding.places import Place, note_places
+
+Segment = list[Operation]
+
+
+def segment(*places: Place) -> Segment:
+    """Operations that stand at these places, one each."""
+    made: Segment = []
+    for place in places:
+        made.append(TestOp())
+        note_places(made[-1], [place])
+    return made
+
+
+def within(layer: int) -> Segment:
+    """From the second half of what an operation of a layer has become to the first half of the next one's."""
+    return segment(((1, 7), layer), ((1, 8), layer), ((1, 6), layer + 1), ((1, 7), layer + 1))
+
+
+def two(layer: int) -> Segment:
+    return segment(((1, 0), layer), ((1, 1), layer), ((1, 0), layer + 1), ((1, 1), layer + 1))
+
+
+def test_layers_may_begin_within_the_operations_of_a_slot() -> None:
+    segments = [within(layer) for layer in range(5)]
+    assert list(_of_a_layer(segments)) == segments
+    assert list(_of_a_layer(segments[::-1])) == segments[::-1]
+
+
+def test_what_is_at_the_ends_stays_apart() -> None:
+    first, last = segment(((1, 6), 0), ((1, 7), 0)), two(5)
+    segments = [first, *(within(layer) for layer in range(5)), last]
+    assert list(_of_a_layer(segments)) == segments[:-1]
+
+
+@pytest.mark.parametrize("step", [0, 2, 3])
+def test_two_layers_do_not_go_into_one_function(step: int) -> None:
+    assert not list(_of_a_layer([two(step * number) for number in range(4)]))
+
+
+def test_parts_of_one_layer_may_repeat() -> None:
+    segments = [segment(((1, number), 2), ((1, number + 1), 2)) for number in range(0, 8, 2)]
+    assert list(_of_a_layer(segments)) == segments
