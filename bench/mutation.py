@@ -183,17 +183,22 @@ def main() -> int:
         page({file.stem: read(file) for file in sorted(options.folder.glob("*.json"))}, options.page)
         return 0
     done: dict[str, Tried] = {}
+    broken = list[str]()
     print(line("program", (title for title, _ in COLUMNS)))
     with ProcessPoolExecutor(options.jobs) as pool:
         names = {pool.submit(keep, options.folder, name): name for name in options.names or programs()}
         for future in as_completed(names):
+            if (error := future.exception()) is not None:
+                broken.append(names[future])
+                print(f"{names[future]}: {error!r}", flush=True)
+                continue
             tried = done[names[future]] = future.result()
             seconds = f"compiled in {tried.compiling:.1f} s, proved in {tried.proving:.1f} s"
             print(f"{line(names[future], figures(tried))}  {tried.proved}, {seconds}", flush=True)
             for remark in remarks(tried) if options.missed else ():
                 print(remark)
-    print("\n".join(summary(done)))
-    return int(failed(done))
+    print("\n".join([*summary(done), *(f"could not be tried: {name}" for name in broken)]))
+    return int(failed(done) or bool(broken))
 
 
 if __name__ == "__main__":
