@@ -25,7 +25,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.distance import TOLERANCE, distance
 from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
 from shardc.proof.prove import Verdict as Proved
