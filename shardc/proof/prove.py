@@ -12,8 +12,7 @@ from dataclasses import replace
 
 from shardc.analysis.manual import per_device_lines
 from shardc.diagnostics import ShardcError
-from shardc.graph import Graph, walk
-from shardc.ops import hlo
+from shardc.graph import Graph
 from shardc.proof.both_call import both_call
 from shardc.proof.comparable import comparable, incomparable
 from shardc.proof.drawing import (
@@ -33,9 +32,10 @@ from shardc.proof.drawing import (
 from shardc.proof.draws import ANY_ORDER, THRESHOLDS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
+from shardc.proof.exponents import has_exp
 from shardc.proof.failure import difference
 from shardc.proof.field import MOST
-from shardc.proof.induction import Plan, Replan, loop_numbers
+from shardc.proof.induction import Plan, Replan, in_full
 from shardc.proof.layers import Layers, layers
 from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
@@ -76,8 +76,8 @@ def prove(
         built = layers(whole, local)
         found = None if built is None else _by_layers(built, whole, seed, most)
         found = found or _attempt(whole, local, whole, seed, most)
-        in_full = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
-        return replace(found, in_full=in_full)
+        unlike = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
+        return replace(found, in_full=unlike)
     except _Large as error:
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
@@ -154,14 +154,14 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
     run.real = real_deciding(shapes, once, size, near)
     if built is not None:
         run.tried, run.layers = True, built
-        run.plan = _in_full(shapes.whole) if built.both_call else Plan()
+        run.plan = in_full(shapes.whole) if built.both_call else Plan()
         run.plan.layers = set()
         return _prove(run, seed)
     found = _prove(run, seed)
-    if found.reason == _ONLY_REALLY and _has_exp(shapes.whole) and _has_exp(shapes.local):
+    if found.reason == _ONLY_REALLY and has_exp(shapes.whole) and has_exp(shapes.local):
         shapes = with_logarithms(shapes)
         by_law = Run(
-            shapes, full, len(LAW), LAW, divides=True, plan=_in_full(shapes.whole), law=True, budget=budget
+            shapes, full, len(LAW), LAW, divides=True, plan=in_full(shapes.whole), law=True, budget=budget
         )
         return _by_law(by_law, seed, found)
     return found
@@ -174,15 +174,6 @@ def _by_law(run: Run, seed: int, otherwise: Proof) -> Proof:
     except Beyond:
         return otherwise
     return replace(found, law=True) if found.verdict is Verdict.PROVED else otherwise
-
-
-def _has_exp(graph: Graph) -> bool:
-    nodes = (node for function in graph.functions.values() for node in walk(function.body))
-    return any(node.name == hlo.exponential.name for node in nodes)
-
-
-def _in_full(whole: Graph) -> Plan:
-    return Plan(set(loop_numbers(whole).values()))
 
 
 def _prove(run: Run, seed: int) -> Proof:

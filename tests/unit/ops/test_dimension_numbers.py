@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -16,11 +17,11 @@ from shardc.proof.reading.regions import combination
 CONV = ConvDims(0, 1, (2, 3), 1, 0, (2, 3), 0, 1, (2, 3))
 
 
-def _built(name: str, types: list[TensorType], **attrs: object) -> None:
+def _built(name: str, types: list[TensorType], **attrs: Any) -> None:
     recorder = Recorder()
     builder = recorder.builder
     builder.mesh(Mesh("m", (("x", 4), ("y", 2))))
-    given = dict(attrs)
+    given: dict[str, Any] = dict(attrs)
     if name == hlo.scatter.name:
         given["regions"] = [combination(recorder, "sum", "f32")]
 
@@ -37,7 +38,7 @@ IMAGES = [TensorType((2, 4, 5, 5), "f32"), TensorType((4, 4, 3, 3), "f32")]
     "wrong",
     [{"kernel_spatial": (2, 2)}, {"output_batch": -1}, {"input_feature": 2}, {"output_spatial": (2, 4)}],
 )
-def test_dimensions_of_convolutions_are_each_named_once(wrong: dict[str, object]) -> None:
+def test_dimensions_of_convolutions_are_each_named_once(wrong: dict[str, Any]) -> None:
     _built(hlo.convolution.name, IMAGES, dimension_numbers=CONV)
     with pytest.raises(ShapeError, match="in some order"):
         _built(hlo.convolution.name, IMAGES, dimension_numbers=replace(CONV, **wrong))
