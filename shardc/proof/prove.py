@@ -205,16 +205,16 @@ def _prove(run: Run, seed: int) -> Proof:
             run.divides = True
             return _prove(run.anew(), seed)
         if found is not None:
-            return found
+            if (ends := run.ends_with(found)) is not None:
+                return ends
+            continue
         if draw.decisions and not run.decides:
             run.decides = True
             run.kinds = [*run.kinds, *run.deciding]
             run.wanted += len(run.deciding)
         if len(run.draws) >= run.wanted and not draw_more(run):
             break
-    if not run.draws:
-        return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
-    return _proved(run)
+    return run.unproved() or _proved(run)
 
 
 def _once(run: Run, draw: Draw) -> Proof | None:
@@ -234,12 +234,11 @@ def _once(run: Run, draw: Draw) -> Proof | None:
         if draw.kind == ANY_ORDER:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
-    number = wanted.differs(have)
-    if number is not None and run.tried:
+    if run.tried and wanted.differs(have) is not None:
         return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
-    if number is not None:
-        differing = wanted.results[number][0], have.results[number][0]
-        found = difference(run.shapes, draw, inputs, number, *differing)
+    differing = {n: (wanted.results[n][0], have.results[n][0]) for n in wanted.differing(have)}
+    if differing:
+        found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
         if draw.kind == ANY_ORDER:
             step = found.path[-1] if found.path else None
             raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
