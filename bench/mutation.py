@@ -161,11 +161,13 @@ def page(done: dict[str, Tried], file: Path) -> None:
         [name, *figures(tried), tried.proved, f"{tried.compiling:.1f} s", f"{tried.proving:.1f} s"]
         for name, tried in sorted(done.items())
     ]
+    left = [name for name in programs() if name not in done]
+    untried = [f"* not tried yet: {len(left)} programs, {', '.join(left)}"] if left else []
     table = (f"| {' | '.join(map(str, cells))} |" for cells in (titles, ["---"] * len(titles), *rows))
     publish(
         "Mutants of per-device programs",
         __doc__,
-        [*(f"* {text}" for text in summary(done)), "", *table],
+        [*(f"* {text}" for text in summary(done)), *untried, "", *table],
         file,
     )
 

@@ -114,7 +114,9 @@ class Run:
         if found.verdict is not Verdict.NOT_PROVED or found.difference is None:
             return found
         self.unlike.append(found)
-        return self.unlike[0] if len(self.unlike) + len(self.draws) >= len(self.kinds) else None
+        done = len(self.unlike) + len(self.draws)
+        more = done < len(self.kinds) and (self.budget is None or self.budget.fits_again(done))
+        return None if more else self.unlike[0]
 
     def unproved(self) -> Proof | None:
         """What is to be said if draws show no equality."""
@@ -181,6 +183,10 @@ def real_deciding(shapes: Reduced, once: int, size: int, found: Thresholds) -> t
     ordered = any(_orders(shapes.whole, node) for body in bodies for node in walk(body))
     turns = min(largest(shapes.whole.types(shapes.whole.main.body.args)), LONGEST) if ordered else 0
     return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once), *near)
+
+
+class Doubt(Exception):
+    """Programs differ with any order; says where."""
 
 
 def doubted(run: Run, where: str) -> None:

@@ -186,16 +186,15 @@ def uses(node: Node) -> tuple[int, ...]:
 def made_late(nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:
     """The nodes, and what of that can be made anywhere they use, each before the first that uses it."""
     found: dict[int, Node] = {}
-
-    def enter(node: Node) -> None:
-        for value in uses(node):
-            if value in anywhere and anywhere[value].id not in found:
-                enter(anywhere[value])
-        found.setdefault(node.id, node)
-
     for node in nodes:
-        if not node.results or node.results[0] not in anywhere:
-            enter(node)
+        waiting = [] if node.results and node.results[0] in anywhere else [node]
+        while waiting:
+            makers = (anywhere[value] for value in uses(waiting[-1]) if value in anywhere)
+            if more := [maker for maker in makers if maker.id not in found]:
+                waiting += more[::-1]
+            else:
+                last = waiting.pop()
+                found.setdefault(last.id, last)
     return list(found.values())
 
 

@@ -19,6 +19,7 @@ from shardc.proof.drawing import (
     KINDS,
     LAW,
     SHORT,
+    Doubt,
     Run,
     deciding_of,
     doubted,
@@ -114,10 +115,6 @@ class _Large(Exception):
     """Programs are too large; says why."""
 
 
-class Doubt(Exception):
-    """Programs differ with any order; says where."""
-
-
 def _attempt(
     whole: Graph, local: Graph, full: Graph, seed: int, most: int | None, built: Layers | None = None
 ) -> Proof:
@@ -160,8 +157,9 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
     found = _prove(run, seed)
     if found.reason == _ONLY_REALLY and has_exp(shapes.whole) and has_exp(shapes.local):
         shapes = with_logarithms(shapes)
+        alone = Budget(budget.most)
         by_law = Run(
-            shapes, full, len(LAW), LAW, divides=True, plan=in_full(shapes.whole), law=True, budget=budget
+            shapes, full, len(LAW), LAW, divides=True, plan=in_full(shapes.whole), law=True, budget=alone
         )
         return _by_law(by_law, seed, found)
     return found

@@ -22,6 +22,7 @@ from shardc.ops import hlo, spmd
 from shardc.passes.pipeline import run_to
 from shardc.proof.certificate import LOCAL, certificate
 from shardc.proof.check import Refused, check
+from shardc.proof.effort import Budget
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.reading.readers import READ
 from shardc.proof.reading.text import prove_text
@@ -382,3 +383,10 @@ def test_only_arguments_of_one_function_meet() -> None:
     text = _squares(30).replace("return sum(tanh(x), 0)", "y = x + 1.0\n    return sum({}(x) + {}(y), 0)")
     of_one, of_two = (prove(*_compiled(text.format("tanh", other))[:2]).chance for other in ("tanh", "exp"))
     assert of_two < of_one / 2
+
+
+def test_draws_that_show_no_difference_of_numbers_stay_within_the_work() -> None:
+    budget = Budget(100)
+    for spent, draws, fits in ((50, 1, True), (51, 1, False), (75, 3, True), (90, 3, False)):
+        budget.spent = spent
+        assert budget.fits_again(draws) == fits
