@@ -5,7 +5,8 @@ runs on emulated devices on the inputs of `shardc --run` and is compared with th
 that passes both runs on more random inputs: if it gives the right results on all of them it is equivalent (a
 maximum in place of a sum over devices that hold zeros but one, say), else it is missed. And it is proved
 (docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that is right on
-all inputs, `open` one of which it says nothing, MISSED one that it proves and that is wrong.
+all inputs, `right` one that it does not prove and that is right on all inputs (a softmax less another number
+than the greatest), `open` a wrong one of which it says nothing, MISSED one that it proves and that is wrong.
 
 Three figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check
 alone finds; of all mutants that change a result, those that the two checks find, and those that the proof
@@ -40,6 +41,7 @@ from bench.mutation_trial import (
     PROOF_FOUND,
     PROOF_MISSED,
     PROOF_OPEN,
+    PROOF_RIGHT,
     PROOF_SAME,
     TYPE,
     Found,
@@ -59,6 +61,7 @@ COLUMNS = (
     ("by type", 7),
     ("proof: differs", 14),
     ("same", 4),
+    ("right", 5),
     ("open", 4),
     ("MISSED", 6),
 )
@@ -68,7 +71,7 @@ def figures(tried: Tried) -> list[int]:
     """What stands in the columns."""
     lost = tried.lost_reductions
     verdicts = map(tried.count, (TYPE, NUMBERS, EQUIVALENT, MISSED))
-    proofs = map(tried.count_proofs, (PROOF_FOUND, PROOF_SAME, PROOF_OPEN, PROOF_MISSED))
+    proofs = map(tried.count_proofs, (PROOF_FOUND, PROOF_SAME, PROOF_RIGHT, PROOF_OPEN, PROOF_MISSED))
     return [len(tried.found), *verdicts, len(lost), lost.count(TYPE), *proofs]
 
 
@@ -98,7 +101,8 @@ def summary(done: dict[str, Tried]) -> list[str]:
     """The figures of all programs."""
     rows = [figures(tried) for tried in done.values()]
     sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0] * len(COLUMNS)
-    count, by_type, by_result, equivalent, _, lost, lost_by_type, differs, same, left, wrong = sums
+    count, by_type, by_result, equivalent, _, lost, lost_by_type, *proofs = sums
+    differs, same, right, left, wrong = proofs
     changing = count - equivalent
     to_prove = [each.proof for tried in done.values() for each in tried.found if _changes(each)]
     refuted = sorted(name for name, tried in done.items() if tried.proved.startswith("differs"))
@@ -110,9 +114,9 @@ def summary(done: dict[str, Tried]) -> list[str]:
         f"mutants that change the result: {changing}, type check and comparison find {by_type + by_result} "
         f"({percent(by_type + by_result, changing)}), the type check alone {by_type} "
         f"({percent(by_type, changing)})",
-        f"the proof: {differs} mutants differ, {same} are the same, {left} are open, {wrong} are missed; of "
-        f"{len(to_prove)} that change the result it finds {to_prove.count(PROOF_FOUND)} "
-        f"({percent(to_prove.count(PROOF_FOUND), len(to_prove))})",
+        f"the proof: {differs} mutants differ, {same} are the same, {right} are right, {left} are open, "
+        f"{wrong} are missed; of {len(to_prove)} that change the result it finds "
+        f"{to_prove.count(PROOF_FOUND)} ({percent(to_prove.count(PROOF_FOUND), len(to_prove))})",
         f"programs as they were compiled: {proved} of {len(done)} proved, said to differ: "
         f"{', '.join(refuted) or 'none'}",
     ]
@@ -120,7 +124,7 @@ def summary(done: dict[str, Tried]) -> list[str]:
 
 def _changes(each: Found) -> bool:
     """Whether a mutant is wrong, as far as anything tells."""
-    return each.verdict != EQUIVALENT and each.proof != PROOF_SAME
+    return each.verdict != EQUIVALENT and each.proof not in (PROOF_SAME, PROOF_RIGHT)
 
 
 def failed(done: dict[str, Tried]) -> bool:
@@ -157,11 +161,13 @@ def page(done: dict[str, Tried], file: Path) -> None:
         [name, *figures(tried), tried.proved, f"{tried.compiling:.1f} s", f"{tried.proving:.1f} s"]
         for name, tried in sorted(done.items())
     ]
+    left = [name for name in programs() if name not in done]
+    untried = [f"* not tried yet: {len(left)} programs, {', '.join(left)}"] if left else []
     table = (f"| {' | '.join(map(str, cells))} |" for cells in (titles, ["---"] * len(titles), *rows))
     publish(
         "Mutants of per-device programs",
         __doc__,
-        [*(f"* {text}" for text in summary(done)), "", *table],
+        [*(f"* {text}" for text in summary(done)), *untried, "", *table],
         file,
     )
 
@@ -183,17 +189,22 @@ def main() -> int:
         page({file.stem: read(file) for file in sorted(options.folder.glob("*.json"))}, options.page)
         return 0
     done: dict[str, Tried] = {}
+    broken = list[str]()
     print(line("program", (title for title, _ in COLUMNS)))
     with ProcessPoolExecutor(options.jobs) as pool:
         names = {pool.submit(keep, options.folder, name): name for name in options.names or programs()}
         for future in as_completed(names):
+            if (error := future.exception()) is not None:
+                broken.append(names[future])
+                print(f"{names[future]}: {error!r}", flush=True)
+                continue
             tried = done[names[future]] = future.result()
             seconds = f"compiled in {tried.compiling:.1f} s, proved in {tried.proving:.1f} s"
             print(f"{line(names[future], figures(tried))}  {tried.proved}, {seconds}", flush=True)
             for remark in remarks(tried) if options.missed else ():
                 print(remark)
-    print("\n".join(summary(done)))
-    return int(failed(done))
+    print("\n".join([*summary(done), *(f"could not be tried: {name}" for name in broken)]))
+    return int(failed(done) or bool(broken))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 `verdict` is what the two checks say: refused by the type check, wrong on the inputs of --run, equivalent
 (right on all inputs that are tried), or missed. `proof` is what the proof says: it differs (or cannot run),
-it is the same (proved, and right on all inputs), open (not proved), or MISSED: proved, and wrong.
+it is the same (proved, and right on all inputs), right (not proved, and right on all inputs), open (not
+proved, and wrong), or MISSED: proved, and wrong.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.distance import TOLERANCE, distance
 from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
 from shardc.proof.prove import Verdict as Proved
@@ -40,7 +41,7 @@ Verdict = str
 TYPE, NUMBERS, EQUIVALENT, MISSED = "type check", "comparison", "equivalent", "missed"
 
 
-PROOF_FOUND, PROOF_SAME, PROOF_OPEN, PROOF_MISSED = "differs", "same", "open", "MISSED"
+PROOF_FOUND, PROOF_SAME, PROOF_RIGHT, PROOF_OPEN, PROOF_MISSED = "differs", "same", "right", "open", "MISSED"
 
 
 @dataclass(frozen=True)
@@ -152,9 +153,12 @@ def _proof(reference: _Reference) -> Verdict:
             said = prove(reference.whole, reference.local, manual=True).verdict
     except ShardcError:
         return PROOF_FOUND
-    if said is not Proved.PROVED:
-        return PROOF_FOUND if said is Proved.DIFFERS else PROOF_OPEN
-    return PROOF_MISSED if any(map(reference.differs, (0, *SEEDS))) else PROOF_SAME
+    if said is Proved.DIFFERS:
+        return PROOF_FOUND
+    wrong = any(map(reference.differs, (0, *SEEDS)))
+    if said is Proved.PROVED:
+        return PROOF_MISSED if wrong else PROOF_SAME
+    return PROOF_OPEN if wrong else PROOF_RIGHT
 
 
 def programs() -> dict[str, Callable[[], ModuleOp]]:

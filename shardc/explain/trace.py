@@ -25,7 +25,7 @@ from shardc.explain.trace_text import operation, sender, summary
 from shardc.forms.localize import Localizer
 from shardc.graph import Graph, Node, TensorType
 from shardc.interpret.collectives import Blocks
-from shardc.interpret.compare import TOLERANCE, distance
+from shardc.interpret.distance import TOLERANCE, distance
 from shardc.interpret.manual import manual_part
 from shardc.interpret.run import run
 from shardc.interpret.tolerance import FACTOR

@@ -12,18 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.graph import FP8, Graph, TensorType
+from shardc.graph import Graph, TensorType
 from shardc.interpret.decisions import SAMPLES, Decision, nearby
 from shardc.interpret.reference import Reference
 from shardc.interpret.run import run
-from shardc.interpret.tolerance import UNIT, allowed, bounds
+from shardc.interpret.tolerance import allowed, bounds
+from shardc.interpret.wide import run_wide
 
 Array = NDArray[np.generic]
-
-TOLERANCE = {"f64": 1e-10, "f32": 1e-4, "bf16": 4e-2, "f16": 1e-2, "c64": 1e-4, "c128": 1e-10} | {
-    dtype: 8 * UNIT[dtype] for dtype in FP8
-}
-"""Between values of two programs in one dtype: the difference allowed, as a part of the largest element."""
 
 _NOISE = 0.1
 """From this error of the single-device program on, a comparison says little."""
@@ -37,7 +33,8 @@ class Compared:
     largest element, where one device gives a number. wrong: elements that are further off, or integers that
     differ. open: elements that are not compared, since they hang on `decisions`. equal: whether it is to the
     bit what one device gives. hidden: elements other than zero that are smaller than what is allowed; lost:
-    those that are numbers in f64 and none on one device.
+    those that are numbers in f64 and none on one device; spilled: those that are none on the devices alone,
+    which are right where these compute in f64.
     """
 
     index: int
@@ -52,6 +49,7 @@ class Compared:
     decisions: tuple[Decision, ...] = ()
     hidden: int = 0
     lost: int = 0
+    spilled: int = 0
 
     @property
     def same(self) -> bool:
@@ -90,6 +88,11 @@ class Compared:
         if self.lost:
             notes.append(
                 f"{self.lost} of {size} elements are numbers in f64 that {self.type.dtype} does not hold"
+            )
+        if self.spilled:
+            notes.append(
+                f"{self.spilled} of {size} elements are sums whose parts {self.type.dtype} does not hold; "
+                "in f64 the devices have them right"
             )
         if 2 * self.hidden > size:
             notes.append(
@@ -139,6 +142,9 @@ def compare(
             results, found = reference.own(nearby(arrays, seed))
             for judge, sample in zip(judges, results, strict=True):
                 judge.learn(sample, found.get(judge.index, []))
+    if any(judge.spills.any() for judge in judges):
+        for judge, wide in zip(judges, run_wide(local, arrays), strict=True):
+            judge.spilled = judge.spills & judge.near(wide)
     return [judge.verdict() for judge in judges]
 
 
@@ -171,11 +177,23 @@ class _Judge:
         self.apart = self._apart(own)
         self.lost = self._lost(own)
         self.moved = np.zeros(exact.shape, np.bool_)
+        self.spilled = np.zeros(exact.shape, np.bool_)
 
     @property
     def doubtful(self) -> bool:
         """Whether one run of the single-device program is not enough to judge by."""
         return self.fits and (bool(self._wrong().any()) or bool(self.decisions))
+
+    @property
+    def spills(self) -> NDArray[np.bool_]:
+        """Elements that only the devices do not have as numbers: parts of a sum may be larger than it."""
+        if self.integers or not self.fits:
+            return np.zeros(self.exact.shape, np.bool_)
+        return np.isfinite(self.exact) & np.isfinite(self.own) & ~np.isfinite(self.got)
+
+    def near(self, array: Array) -> NDArray[np.bool_]:
+        """Which elements are as near to f64 as they may be."""
+        return self._apart(array) <= self._allowed()
 
     def learn(self, sample: Array, decisions: Sequence[Decision]) -> None:
         """An element hangs on a decision if it jumps: by more than most elements are off."""
@@ -199,7 +217,7 @@ class _Judge:
             self.index,
             self.type,
             self.got,
-            float(errors[~self.lost].max(initial=0.0)),
+            float(errors[~self.lost & ~self.spilled].max(initial=0.0)),
             self._largest(),
             0.0 if self.integers else self._allowed(),
             int(wrong.sum()) - open,
@@ -208,6 +226,7 @@ class _Judge:
             tuple(decisions),
             self._hidden(),
             int(self.lost.sum()),
+            int(self.spilled.sum()),
         )
 
     def _hidden(self) -> int:
@@ -236,7 +255,7 @@ class _Judge:
         same = (self.got == self.own) | (_nan(self.got) & _nan(self.own))
         if self.lost.any():
             same |= self.lost & ~np.isfinite(self.got)
-        return ~same & ~(self._apart(self.got) <= self._allowed())
+        return ~same & ~self.spilled & ~self.near(self.got)
 
     def _allowed(self) -> float:
         if self.integers:
@@ -266,21 +285,3 @@ class _Judge:
 
 def _nan(array: Array) -> NDArray[np.bool_]:
     return np.isnan(array) if array.dtype.kind in "fcV" else np.zeros(array.shape, np.bool_)
-
-
-def distance(want: Array, have: Array) -> float:
-    """The largest difference as a part of the largest element; NaN equals NaN, infinity itself."""
-    if want.shape != have.shape or want.dtype != have.dtype:
-        return float("inf")
-    if want.size == 0:
-        return 0.0
-    kind = np.complex128 if want.dtype.kind == "c" else np.float64
-    if want.dtype.kind in "iub":
-        return 0.0 if bool((want == have).all()) else float("inf")
-    a, b = want.astype(kind), have.astype(kind)
-    same = (a == b) | (np.isnan(a) & np.isnan(b))
-    finite = np.isfinite(a) & np.isfinite(b)
-    if not bool((same | finite).all()):
-        return float("inf")
-    scale = float(np.abs(a[finite]).max(initial=0.0))
-    return float(np.abs(a[finite] - b[finite]).max(initial=0.0)) / (scale or 1.0)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TypeVar, cast
 
 from shardc.graph.types import TensorType
@@ -85,8 +86,12 @@ class UntypedOp:
         return self.tuple_of(key, int, default)
 
     def axes(self, key: str) -> tuple[Axis, ...]:
-        """A tuple of mesh axes."""
-        return self.tuple_of(key, Axis)
+        """A tuple of mesh axes, none of which overlap."""
+        axes = self.tuple_of(key, Axis)
+        for one, other in combinations(axes, 2):
+            if one.overlaps(other):
+                raise self.error(f"runs along {one} and {other}, which overlap")
+        return axes
 
     def pairs(self, key: str, default: object = _REQUIRED) -> tuple[tuple[int, int], ...]:
         """A tuple of pairs of integers, as padding is."""

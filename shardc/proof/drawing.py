@@ -29,6 +29,7 @@ from shardc.proof.layers import Layers
 from shardc.proof.lemmas import Lemma, Lemmas
 from shardc.proof.reduced import Reduced
 from shardc.proof.thresholds import Thresholds
+from shardc.proof.verdict import Proof, Verdict
 from shardc.semantics.arrays import Array
 
 DRAWS = 3
@@ -89,6 +90,8 @@ class Run:
     near: Thresholds = field(default_factory=Thresholds)
     doubt: str | None = None
     """What differed first with any order."""
+    unlike: list[Proof] = field(default_factory=list[Proof])
+    """Draws in which results differ, but not as real numbers."""
     draws: list[Draw] = field(default_factory=list[Draw])
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
@@ -100,7 +103,26 @@ class Run:
 
     def anew(self) -> Run:
         """The same without draws."""
-        return replace(self, draws=[], ran=[], loops=[], again=[], layers_made=[], known={}, more=0)
+        return replace(
+            self, draws=[], ran=[], loops=[], again=[], layers_made=[], known={}, more=0, unlike=[]
+        )
+
+    def ends_with(self, found: Proof) -> Proof | None:
+        """The proof that ends the matter, after a draw that did not go well. None where results differ, but
+        not as real numbers, and other draws may show that they do.
+        """
+        if found.verdict is not Verdict.NOT_PROVED or found.difference is None:
+            return found
+        self.unlike.append(found)
+        done = len(self.unlike) + len(self.draws)
+        more = done < len(self.kinds) and (self.budget is None or self.budget.fits_again(done))
+        return None if more else self.unlike[0]
+
+    def unproved(self) -> Proof | None:
+        """What is to be said if draws show no equality."""
+        if self.draws or self.unlike:
+            return self.unlike[0] if self.unlike else None
+        return Proof(Verdict.NOT_PROVED, f"no draw decides: {self.again[-1]}", self.shapes)
 
     def lemmas(self, draw: Draw) -> Lemmas | None:
         """The equal layers, for a draw."""
@@ -161,6 +183,10 @@ def real_deciding(shapes: Reduced, once: int, size: int, found: Thresholds) -> t
     ordered = any(_orders(shapes.whole, node) for body in bodies for node in walk(body))
     turns = min(largest(shapes.whole.types(shapes.whole.main.body.args)), LONGEST) if ordered else 0
     return (NEGATIVE, *MORE_TIED, *[PEAKS] * min(turns, SOON // once), *near)
+
+
+class Doubt(Exception):
+    """Programs differ with any order; says where."""
 
 
 def doubted(run: Run, where: str) -> None:

@@ -62,6 +62,10 @@ class Budget:
     spent: int = 0
     known: dict[tuple[int, int, int], int] = field(default_factory=dict[tuple[int, int, int], int])
 
+    def fits_again(self, draws: int) -> bool:
+        """Whether there is as much left as each of so many draws took."""
+        return self.spent * (draws + 1) <= self.most * draws
+
     def spend(self, graph: Graph, node: Node, on: int) -> None:
         """Raises Beyond where that is more than there is."""
         key = id(graph), node.id, on

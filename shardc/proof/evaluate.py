@@ -53,12 +53,15 @@ class Ran:
         """The results."""
         return (result[0] for result in self.results)
 
-    def differs(self, other: Ran) -> int | None:
-        """The first result that is another one in another run; what both have is not made."""
+    def differing(self, other: Ran) -> Iterator[int]:
+        """The results that are other ones in another run; what both have is not made."""
         for number, (left, right) in enumerate(zip(self.results, other.results, strict=True)):
             if left is not right and not _equal(left[0], right[0]):
-                return number
-        return None
+                yield number
+
+    def differs(self, other: Ran) -> int | None:
+        """The first of them."""
+        return next(self.differing(other), None)
 
 
 def evaluate(

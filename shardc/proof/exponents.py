@@ -16,6 +16,8 @@ from math import prod
 
 import numpy as np
 
+from shardc.graph import Graph, walk
+from shardc.ops import hlo
 from shardc.proof.field import PRIME, Residues, multiply
 from shardc.proof.values import Beyond
 
@@ -24,6 +26,12 @@ FACTORS = (9, 25, 7, 11, 13, 31, 41, 61, 151, 331, 1321)
 """What 2^60 - 1 is the product of."""
 
 _DIGIT = 15
+
+
+def has_exp(graph: Graph) -> bool:
+    """Whether there is an exp in a program, to which the law may apply."""
+    nodes = (node for function in graph.functions.values() for node in walk(function.body))
+    return any(node.name == hlo.exponential.name for node in nodes)
 
 
 @dataclass(slots=True)

@@ -6,7 +6,7 @@ as good as a name). From the wrong result the way goes back through values that 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -48,23 +48,35 @@ class Difference:
 
 
 def difference(
-    shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int, want: Array, have: Array
+    shapes: Reduced,
+    draw: Draw,
+    inputs: Sequence[Array],
+    found: Mapping[int, tuple[Array, Array]],
+    first: bool = True,
 ) -> Difference:
-    """Describe the difference of result `number`; what that takes is not counted."""
+    """Describe the difference of one of the results that differ (number: what it is to be, and is): the first
+    of which real values do, if there is one. What that takes is not counted. The way back is looked for where
+    they do, or where it is the `first` difference.
+    """
     draw = replace(draw, budget=None)
-    sizes = [_size(array) for array in (want, have)]
-    both = zip(parts(want) or [want], parts(have) or [have], strict=True)
-    seen = [(*_seen(*pair, np.maximum(*sizes)), *pair) for pair in both]
-    really, rounded, differ, want, have = max(seen, key=lambda each: (*each[:2], each[2].any()))
+    seen = [(*each, number) for number, pair in found.items() for each in _parts_seen(*pair)]
+    really, rounded, differ, want, have, number = max(seen, key=lambda each: (*each[:2], each[2].any()))
     if is_exact(want):
         want, have = want["shadow"], have["shadow"]
     index = tuple(int(i) for i in np.argwhere(differ)[0])
-    path = _path(shapes, draw, inputs, number)
+    path = _path(shapes, draw, inputs, number) if really or first else ()
     result = shapes.whole.main.body.results[number]
     loc = shapes.whole.values[result].loc
     values = float(want[index]), float(have[index])
     there = _at(shapes.whole, path[-1]) if path else None
     return Difference(number, index, want.shape, *values, really, path, loc, rounded, there)
+
+
+def _parts_seen(want: Array, have: Array) -> Iterator[tuple[bool, bool, Array, Array, Array]]:
+    """What is seen of an array, or of both parts of a complex one."""
+    size = np.maximum(_size(want), _size(have))
+    for pair in zip(parts(want) or [want], parts(have) or [have], strict=True):
+        yield (*_seen(*pair, size), *pair)
 
 
 def _seen(want: Array, have: Array, size: Array) -> tuple[bool, bool, Array]:

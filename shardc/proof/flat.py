@@ -8,12 +8,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from shardc.graph import Function, Graph, Node, Region, Value, walk
 from shardc.interpret.liveness import captures
-from shardc.ops import Trait, func, has, sdy
+from shardc.ops import Trait, func, has, hlo, sdy
 
 
 @dataclass(slots=True)
@@ -121,20 +121,29 @@ def constants(region: Region) -> dict[int, Node]:
     return found
 
 
+def made_anywhere(region: Region) -> dict[int, Node]:
+    """What makes the values that are as well made where they are used, by value: what follows from constants
+    alone, and broadcasts. One program may keep a broadcast for the way back of which the other keeps the
+    operand, and makes it again.
+    """
+    spread = {node.results[0]: node for node in region.nodes if node.name == hlo.broadcast_in_dim.name}
+    return {**spread, **constants(region)}
+
+
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Operations in a row, without what follows from constants alone; `constants` is what of that they use,
-    by value, in order.
+    """Operations in a row, without what can be made anywhere; `again` is what of that they use, by value,
+    each after what it is made of.
     """
 
     nodes: Sequence[Node]
-    constants: dict[int, Node]
+    again: dict[int, Node]
 
     def inputs(self) -> list[int]:
         """The values from outside, in order of use."""
         made = {value for node in self.nodes for value in node.results}
-        used = (value for node in self.nodes for value in (*node.operands, *captures(node)))
-        return list(dict.fromkeys(v for v in used if v not in made and v not in self.constants))
+        used = (value for node in (*self.nodes, *self.again.values()) for value in uses(node))
+        return list(dict.fromkeys(v for v in used if v not in made and v not in self.again))
 
     def values(self) -> list[int]:
         """What it makes."""
@@ -151,7 +160,7 @@ def outlined(
     first = stretches[0]
     names = {value: copy.value(value) for value in first.inputs()}
     arguments = tuple(names.values())
-    body = [copy.copied(node, names) for node in (*first.constants.values(), *first.nodes)]
+    body = [copy.copied(node, names) for node in made_late(first.nodes, first.again)]
     made = first.values()
     end = replace(region.nodes[-1], operands=tuple(names[made[number]] for number in results), results=())
     copy.nodes += 1
@@ -169,15 +178,24 @@ def outlined(
     return Region(region.args, nodes), [call.id for call in calls.values()]
 
 
-def without_unused_constants(region: Region) -> Region:
-    made = constants(region)
-    used: set[int] = set()
-    kept: list[Node] = []
-    for node in reversed(region.nodes):
-        if not node.results or node.results[0] not in made or node.results[0] in used:
-            used.update((*node.operands, *captures(node)))
-            kept.append(node)
-    return Region(region.args, kept[::-1])
+def uses(node: Node) -> tuple[int, ...]:
+    """The values that a node reads, those inside of it among them."""
+    return (*node.operands, *captures(node))
+
+
+def made_late(nodes: Iterable[Node], anywhere: Mapping[int, Node]) -> list[Node]:
+    """The nodes, and what of that can be made anywhere they use, each before the first that uses it."""
+    found: dict[int, Node] = {}
+    for node in nodes:
+        waiting = [] if node.results and node.results[0] in anywhere else [node]
+        while waiting:
+            makers = (anywhere[value] for value in uses(waiting[-1]) if value in anywhere)
+            if more := [maker for maker in makers if maker.id not in found]:
+                waiting += more[::-1]
+            else:
+                last = waiting.pop()
+                found.setdefault(last.id, last)
+    return list(found.values())
 
 
 def with_region(graph: Graph, old: Region, new: Region) -> None:

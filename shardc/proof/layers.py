@@ -11,7 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shardc.graph import Graph
+from shardc.graph import Graph, Region
 from shardc.graph.repeats import repeats
 from shardc.proof.cuts import Cuts, places
 from shardc.proof.flat import (
@@ -20,8 +20,8 @@ from shardc.proof.flat import (
     copy_of,
     devices_region,
     inlined,
+    made_late,
     with_region,
-    without_unused_constants,
     written_out,
 )
 from shardc.proof.steps import Key, Steps
@@ -86,7 +86,8 @@ def layers(whole: Graph, local: Graph) -> Layers | None:
             rows = zip(*(stretch.inputs() for stretch in stretches), strict=True)
             fixed[number][kind] = frozenset(n for n, row in enumerate(rows) if len(set(row)) == 1)
     for side, region in zip(sides, old, strict=True):
-        with_region(side.copy.graph, region, without_unused_constants(side.region))
+        settled = Region(side.region.args, made_late(side.region.nodes, side.anywhere))
+        with_region(side.copy.graph, region, settled)
     return Layers(compact(copies[0].graph), compact(copies[1].graph), calls, fixed, told)
 
 

@@ -12,14 +12,14 @@ from dataclasses import replace
 
 from shardc.analysis.manual import per_device_lines
 from shardc.diagnostics import ShardcError
-from shardc.graph import Graph, walk
-from shardc.ops import hlo
+from shardc.graph import Graph
 from shardc.proof.both_call import both_call
 from shardc.proof.comparable import comparable, incomparable
 from shardc.proof.drawing import (
     KINDS,
     LAW,
     SHORT,
+    Doubt,
     Run,
     deciding_of,
     doubted,
@@ -33,9 +33,10 @@ from shardc.proof.drawing import (
 from shardc.proof.draws import ANY_ORDER, THRESHOLDS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
+from shardc.proof.exponents import has_exp
 from shardc.proof.failure import difference
 from shardc.proof.field import MOST
-from shardc.proof.induction import Plan, Replan, loop_numbers
+from shardc.proof.induction import Plan, Replan, in_full
 from shardc.proof.layers import Layers, layers
 from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
@@ -76,8 +77,8 @@ def prove(
         built = layers(whole, local)
         found = None if built is None else _by_layers(built, whole, seed, most)
         found = found or _attempt(whole, local, whole, seed, most)
-        in_full = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
-        return replace(found, in_full=in_full)
+        unlike = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
+        return replace(found, in_full=unlike)
     except _Large as error:
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
@@ -112,10 +113,6 @@ def prove_by_calls(local: Graph, text: Graph, seed: int = 1) -> Proof | None:
 
 class _Large(Exception):
     """Programs are too large; says why."""
-
-
-class Doubt(Exception):
-    """Programs differ with any order; says where."""
 
 
 def _attempt(
@@ -154,14 +151,15 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
     run.real = real_deciding(shapes, once, size, near)
     if built is not None:
         run.tried, run.layers = True, built
-        run.plan = _in_full(shapes.whole) if built.both_call else Plan()
+        run.plan = in_full(shapes.whole) if built.both_call else Plan()
         run.plan.layers = set()
         return _prove(run, seed)
     found = _prove(run, seed)
-    if found.reason == _ONLY_REALLY and _has_exp(shapes.whole) and _has_exp(shapes.local):
+    if found.reason == _ONLY_REALLY and has_exp(shapes.whole) and has_exp(shapes.local):
         shapes = with_logarithms(shapes)
+        alone = Budget(budget.most)
         by_law = Run(
-            shapes, full, len(LAW), LAW, divides=True, plan=_in_full(shapes.whole), law=True, budget=budget
+            shapes, full, len(LAW), LAW, divides=True, plan=in_full(shapes.whole), law=True, budget=alone
         )
         return _by_law(by_law, seed, found)
     return found
@@ -174,15 +172,6 @@ def _by_law(run: Run, seed: int, otherwise: Proof) -> Proof:
     except Beyond:
         return otherwise
     return replace(found, law=True) if found.verdict is Verdict.PROVED else otherwise
-
-
-def _has_exp(graph: Graph) -> bool:
-    nodes = (node for function in graph.functions.values() for node in walk(function.body))
-    return any(node.name == hlo.exponential.name for node in nodes)
-
-
-def _in_full(whole: Graph) -> Plan:
-    return Plan(set(loop_numbers(whole).values()))
 
 
 def _prove(run: Run, seed: int) -> Proof:
@@ -214,16 +203,16 @@ def _prove(run: Run, seed: int) -> Proof:
             run.divides = True
             return _prove(run.anew(), seed)
         if found is not None:
-            return found
+            if (ends := run.ends_with(found)) is not None:
+                return ends
+            continue
         if draw.decisions and not run.decides:
             run.decides = True
             run.kinds = [*run.kinds, *run.deciding]
             run.wanted += len(run.deciding)
         if len(run.draws) >= run.wanted and not draw_more(run):
             break
-    if not run.draws:
-        return Proof(Verdict.NOT_PROVED, f"no draw decides: {run.again[-1]}", run.shapes)
-    return _proved(run)
+    return run.unproved() or _proved(run)
 
 
 def _once(run: Run, draw: Draw) -> Proof | None:
@@ -243,12 +232,11 @@ def _once(run: Run, draw: Draw) -> Proof | None:
         if draw.kind == ANY_ORDER:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
-    number = wanted.differs(have)
-    if number is not None and run.tried:
+    if run.tried and wanted.differs(have) is not None:
         return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
-    if number is not None:
-        differing = wanted.results[number][0], have.results[number][0]
-        found = difference(run.shapes, draw, inputs, number, *differing)
+    differing = {n: (wanted.results[n][0], have.results[n][0]) for n in wanted.differing(have)}
+    if differing:
+        found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
         if draw.kind == ANY_ORDER:
             step = found.path[-1] if found.path else None
             raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")

@@ -1,4 +1,7 @@
-"""A program as a sequence of operations, among which equal ones are found."""
+"""A program as a sequence of operations, among which equal ones are found.
+
+What can be made anywhere (constants, broadcasts) is none of them: each layer makes what it uses of that.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,8 @@ from itertools import accumulate
 from shardc.graph import Node, Region
 from shardc.graph.program import own_attrs
 from shardc.graph.types import is_inexact
-from shardc.interpret.liveness import captures
 from shardc.ops import Trait, has, hlo
-from shardc.proof.flat import Copy, Stretch, constants, outlined
+from shardc.proof.flat import Copy, Stretch, constants, made_anywhere, outlined, uses
 
 Key = tuple[Hashable, ...]
 
@@ -18,24 +20,31 @@ _SILENT = {d.name for d in (hlo.select, hlo.convert, hlo.optimization_barrier)}
 
 
 class Steps:
-    """One of the programs: its operations but for constants, and what they are like."""
+    """One of the programs: its operations but for what can be made anywhere, and what they are like."""
 
     def __init__(self, copy: Copy, region: Region) -> None:
         self.copy, self.region = copy, region
         self.graph = copy.graph
-        self.constants = constants(region)
-        self.steps = [node for node in region.nodes[:-1] if not self.is_constant(node)]
+        self.constants, self.anywhere = constants(region), made_anywhere(region)
+        self.steps = [node for node in region.nodes[:-1] if not self.is_anywhere(node)]
         self.numbers: dict[Hashable, int] = {}
         self.known: dict[int, int] = {}
         self.made_of: dict[int, int] = {}
-        last: dict[int, int] = {}
-        for place, node in enumerate(region.nodes):
-            last.update(dict.fromkeys((*node.operands, *captures(node)), place))
-        self.last = last
-        self.place = {node.id: place for place, node in enumerate(region.nodes)}
+        self.last = self._last([*self.steps, region.nodes[-1]])
+        self.place = {node.id: place for place, node in enumerate(self.steps)}
 
-    def is_constant(self, node: Node) -> bool:
-        return bool(node.results) and node.results[0] in self.constants
+    def is_anywhere(self, node: Node) -> bool:
+        return bool(node.results) and node.results[0] in self.anywhere
+
+    def _last(self, nodes: Sequence[Node]) -> dict[int, int]:
+        """Where each value is last used, by way of broadcasts, too."""
+        last: dict[int, int] = {}
+        for place, node in enumerate(nodes):
+            for value in uses(node):
+                while value in self.anywhere and value not in self.constants:
+                    (value,) = self.anywhere[value].operands
+                last[value] = place
+        return last
 
     def kind(self, node: Node) -> int:
         """A number that equal operations have in common."""
@@ -68,9 +77,7 @@ class Steps:
         these and used there. What else uses them does not count: what a layer keeps for the way back passes
         all that follows.
         """
-        last: dict[int, int] = {}
-        for place, node in enumerate(self.steps[start:stop]):
-            last.update(dict.fromkeys((*node.operands, *captures(node)), place))
+        last = self._last(self.steps[start:stop])
         change = [0] * (stop - start + 2)
         for place, node in enumerate(self.steps[start:stop]):
             for value in node.results:
@@ -82,16 +89,16 @@ class Steps:
     def stretch(self, start: int, stop: int) -> Stretch:
         nodes = self.steps[start:stop]
         used: dict[int, Node] = {}
-        for value in dict.fromkeys(value for node in nodes for value in (*node.operands, *captures(node))):
+        for value in dict.fromkeys(value for node in nodes for value in uses(node)):
             self._use(value, used)
         return Stretch(nodes, used)
 
     def _use(self, value: int, used: dict[int, Node]) -> None:
-        """Enter a constant, after what it is made of."""
-        if value in self.constants and value not in used:
-            for operand in self.constants[value].operands:
+        """Enter what can be made anywhere, after what of that it is made of."""
+        if value in self.anywhere and value not in used:
+            for operand in self.anywhere[value].operands:
                 self._use(operand, used)
-            used[value] = self.constants[value]
+            used[value] = self.anywhere[value]
 
     def constant(self, value: int) -> int:
         """A number that equal constants have in common."""
@@ -105,7 +112,9 @@ class Steps:
         """What two stretches have in common that do the same."""
         names: dict[int, Hashable] = {v: ("made", n) for n, v in enumerate(stretch.values())}
         names |= {value: ("from", number) for number, value in enumerate(stretch.inputs())}
-        names |= {value: ("constant", self.constant(value)) for value in stretch.constants}
+        for value, node in stretch.again.items():
+            constant = value in self.constants
+            names[value] = ("constant", self.constant(value)) if constant else self._flow(node, names)
         return tuple(self._flow(node, names) for node in stretch.nodes)
 
     def _flow(self, node: Node, names: Mapping[int, Hashable]) -> Key:

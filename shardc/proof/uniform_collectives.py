@@ -126,7 +126,8 @@ def _all_to_all(program: Program, node: Node) -> None:
     program.alike(operand, result, others)
     if cut == joined:
         program.alike(operand, result, [cut])
-        program.axes.pin(f"{node.name} in line {node.loc.line}", [axis.name for axis in axes_of(node)])
+        program.pin(operand, _line(node), cut)  # whose pieces change places within blocks
+        program.axes.pin(_line(node), [axis.name for axis in axes_of(node)])
         return
     program.split((operand, cut), axes_of(node), (result, cut))
     program.split((result, joined), axes_of(node), (operand, joined))

@@ -34,7 +34,7 @@ from shardc.frontend.text import read
 from shardc.graph import Dense, DotDims, Graph, Node, Region, TensorType, walk
 from shardc.graph.program import own_attrs
 from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import distance
+from shardc.interpret.distance import distance
 from shardc.interpret.run import run
 from shardc.ops import op_of, spmd
 from shardc.passes.pipeline import run_to

@@ -30,6 +30,9 @@ def _types(op: UntypedOp) -> Types:
     spatial = len(dims.input_spatial)
     if lhs.rank != spatial + 2 or rhs.rank != spatial + 2:
         raise op.error(f"over {spatial} spatial dimensions needs rank {spatial + 2}, got {lhs} and {rhs}")
+    for name, found in _numbers(dims).items():
+        if sorted(found) != list(range(lhs.rank)):
+            raise op.error(f"has {name} dimensions {found}, which are not 0 to {lhs.rank - 1} in some order")
     groups = op.integer("feature_group_count", 1)
     batches = op.integer("batch_group_count", 1)
     features, kernel_features = lhs.shape[dims.input_feature], rhs.shape[dims.kernel_input_feature]
@@ -60,6 +63,15 @@ def _types(op: UntypedOp) -> Types:
     for dim, size in zip(dims.output_spatial, sizes, strict=True):
         shape[dim] = size
     return (TensorType(tuple(shape), op.result_dtype(lhs.dtype)),)
+
+
+def _numbers(dims: ConvDims) -> dict[str, tuple[int, ...]]:
+    """The dimensions of the input, the kernel and the output."""
+    return {
+        "input": (dims.input_batch, dims.input_feature, *dims.input_spatial),
+        "kernel": (dims.kernel_input_feature, dims.kernel_output_feature, *dims.kernel_spatial),
+        "output": (dims.output_batch, dims.output_feature, *dims.output_spatial),
+    }
 
 
 def _rule(op: Op) -> FactorRule:

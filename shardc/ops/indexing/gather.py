@@ -33,7 +33,8 @@ def _types(op: UntypedOp) -> Types:
             raise op.error(f"cannot take slices of {size} of dimension {dim} of {operand}")
     dropped = dims.collapsed_slice_dims + dims.operand_batching_dims
     op.check_dims("collapsed or batching dimension", dropped, operand.rank)
-    op.check_dims("start_index_map", dims.start_index_map, operand.rank)
+    indexed = dims.start_index_map + dims.operand_batching_dims
+    op.check_dims("start_index_map or batching dimension", indexed, operand.rank)
     for dim in dropped:
         if sizes[dim] > 1:
             raise op.error(f"drops dimension {dim} of {operand}, but takes slices of {sizes[dim]} of it")

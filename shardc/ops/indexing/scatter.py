@@ -34,7 +34,8 @@ def _types(op: UntypedOp) -> Types:
     operand, update = inputs[0], updates[0]
     dropped = dims.inserted_window_dims + dims.input_batching_dims
     op.check_dims("inserted or batching dimension", dropped, operand.rank)
-    op.check_dims("scatter_dims_to_operand_dims", dims.scatter_dims_to_operand_dims, operand.rank)
+    indexed = dims.scatter_dims_to_operand_dims + dims.input_batching_dims
+    op.check_dims("scatter_dims_to_operand_dims or batching dimension", indexed, operand.rank)
     op.check_dims("update_window_dims", dims.update_window_dims, update.rank)
     check_batching(op, operand, indices, dims.input_batching_dims, dims.scatter_indices_batching_dims)
     batch = batch_shape(op, indices, dims.index_vector_dim, len(dims.scatter_dims_to_operand_dims))

@@ -39,16 +39,17 @@ def called_often(functions: Sequence[ast.stmt]) -> list[str]:
 
 
 def read_once(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which runs once for arrays of the same types and the same other things."""
+    """The function, which runs once for arrays of the same types and ranges and the same other things."""
     made: dict[tuple[object, ...], tuple[str, bool]] = {}
     others: list[object] = []  # they live as long, so that no two have one id
 
     def call(*given: Any) -> Any:
         arrays = [each for each in given if isinstance(each, Recorded)]
-        if any(array.value in recorder.bounds for array in arrays):
-            return function(*given)
         others.extend(given)
-        key = tuple(each.type if isinstance(each, Recorded) else id(each) for each in given)
+        ranges = recorder.bounds
+        key = tuple(
+            (each.type, ranges.get(each.value)) if isinstance(each, Recorded) else id(each) for each in given
+        )
         if key not in made:
             made[key] = _recorded(recorder, function, given)
         name, single = made[key]
@@ -67,6 +68,9 @@ def _recorded(recorder: Recorder, function: Callable[..., Any], given: Sequence[
         nonlocal single
         arrays = iter(values)
         taken = [Recorded(recorder, next(arrays)) if isinstance(each, Recorded) else each for each in given]
+        for own, each in zip(taken, given, strict=True):
+            if isinstance(own, Recorded) and each.value in recorder.bounds:
+                recorder.bounds[own.value] = recorder.bounds[each.value]
         result = function(*taken)
         single = isinstance(result, Recorded)
         results = [result] if single else list(result)

@@ -11,7 +11,7 @@ from typing import Any
 
 from shardc.ops import OpDef, Trait, definitions, hlo
 from shardc.ops.meanings import KernelMeaning
-from shardc.proof.reading.numpy_names import DType
+from shardc.proof.reading.numpy_names import Kind
 from shardc.proof.reading.recorded import Recorded, Recorder
 from shardc.proof.reading.regions import applied, combination, scalars
 from shardc.proof.values import Beyond
@@ -32,15 +32,16 @@ class KernelNames:
             return partial(self._one, _elementwise()[name])
         raise Beyond(f"the function ops.{name} in an emitted text")
 
-    def _one(self, definition: OpDef, *arrays: Any, dtype: DType | None = None, **attrs: Any) -> Recorded:
+    def _one(self, definition: OpDef, *arrays: Any, dtype: Kind | None = None, **attrs: Any) -> Recorded:
         """An elementwise operation; a number beside an array is of its dtype."""
+        _check(dtype)
         found = [array.type.dtype for array in arrays if isinstance(array, Recorded)]
         operands = self.recorder.broadcast(*(self.recorder.lifted(array, found[0]) for array in arrays))
         types = {} if dtype is None else {"results": [operands[0].type.with_dtype(dtype.name)]}
         return self.recorder.one(definition, *operands, **types, **attrs)
 
     def _kernel(self, definition: OpDef, kernel: KernelMeaning, *arrays: Any, **given: Any) -> Any:
-        dtype, shape = given.pop("dtype", None), given.pop("shape", None)
+        dtype, shape = _check(given.pop("dtype", None)), given.pop("shape", None)
         floats = [array.type.dtype for array in arrays if isinstance(array, Recorded)]
         operands = [self.recorder.lifted(array, floats[0]) for array in arrays]
         types: dict[str, Any] = {}
@@ -103,6 +104,13 @@ class KernelNames:
     def sort(self, *arrays: Recorded, dimension: int, less_than: Combine) -> list[Recorded]:
         region = applied(self.recorder, scalars(arrays, 2), less_than)
         return self.recorder.op(hlo.sort, *arrays, regions=[region], dimension=dimension)
+
+
+def _check(dtype: Any) -> Any:
+    """What np.dtype gives, or None."""
+    if dtype is not None and not isinstance(dtype, Kind):
+        raise Beyond("classes of numbers where a function of ops takes a dtype")
+    return dtype
 
 
 @cache

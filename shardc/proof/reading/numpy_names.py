@@ -53,6 +53,10 @@ class DType:
         return self.recorder.constant(value, self.name)
 
 
+class Kind(DType):
+    """np.dtype(np.float32), which functions of `ops` take, and no class."""
+
+
 class Function:
     """np.maximum, say: an operation of arrays; `accumulate` is of all elements up to each along an axis."""
 
@@ -85,8 +89,8 @@ class NumpyNames:
             return Function(self, name)
         raise Beyond(f"the name np.{name} in an emitted text")
 
-    def dtype(self, dtype: DType) -> DType:
-        return dtype
+    def dtype(self, dtype: DType) -> Kind:
+        return Kind(self.recorder, dtype.name)
 
     def isnan(self, array: Recorded) -> Recorded:
         if is_complex(array.type.dtype):
@@ -99,10 +103,7 @@ class NumpyNames:
 
     def clip(self, array: Recorded, low: object, high: object) -> Recorded:
         x, least, most = self.recorder.alike(array, low, high)
-        result = self.recorder.one(hlo.clamp, least, x, most)
-        if isinstance(low, int) and isinstance(high, int):
-            self.recorder.bounds[result.value] = (low, high)
-        return result
+        return self.recorder.one(hlo.clamp, least, x, most)
 
     # arrays of numbers that the text says
 

@@ -16,6 +16,7 @@ from shardc.analysis.build import GraphBuilder
 from shardc.graph import Dense, TensorType, is_integer
 from shardc.graph.types import DTYPES
 from shardc.ops import OpDef, ShapeError, hlo
+from shardc.proof.reading.ranges import range_of
 from shardc.proof.values import Beyond, Refused, Unfit
 
 MOST_OPERATIONS = 1 << 15
@@ -53,7 +54,7 @@ class Recorder:
     """Builds the graph; one for each text that is read.
 
     roots: whether 1.0 / np.sqrt(x) is read as rsqrt, which is written so. rooted: what square roots are taken
-    of; bounds: the least and the greatest number that integers can be, where the text says so.
+    of; bounds: the least and the greatest number that integers can be, where the text says so (ranges.py).
     """
 
     def __init__(self, roots: bool = False) -> None:
@@ -77,6 +78,9 @@ class Recorder:
             raise Unfit(str(error)) from error
         if definition is hlo.sqrt:
             self.rooted[values[0]] = operands[0]
+        known = [self.bounds.get(operand.value) for operand in operands]
+        if values and (found := range_of(definition, known, given, self.builder.type_of(values[0]))):
+            self.bounds[values[0]] = found
         return [Recorded(self, value) for value in values]
 
     def one(self, definition: OpDef, *operands: Recorded, **given: Any) -> Recorded:
@@ -86,6 +90,8 @@ class Recorder:
     def constant(self, value: object, dtype: str, shape: tuple[int, ...] | None = None) -> Recorded:
         """An array that the text writes out, or with a shape one that is full of a number."""
         data = np.asarray(value).astype(DTYPES[dtype][1])
+        if any(size < 0 for size in shape or ()):
+            raise Refused(f"an array of the shape {shape}")
         return self.one(hlo.constant, value=Dense(data, data.shape if shape is None else shape))
 
     def lifted(self, value: object, dtype: str) -> Recorded:
@@ -153,6 +159,8 @@ class Recorded:
 
     def reshape(self, *shape: Any) -> Recorded:
         sizes = cast("Sequence[int]", shape[0] if isinstance(shape[0], tuple) else shape)
+        if -1 in sizes:
+            raise Beyond("sizes that NumPy finds")
         return self.recorder.reshaped(self, tuple(sizes))
 
     def astype(self, dtype: Any) -> Recorded:
@@ -198,8 +206,8 @@ class Recorded:
 
 
 def indexed(array: Recorded, items: tuple[Any, ...]) -> Recorded:
-    """NumPy's basic indexing. A place that is a value of the program is to be known as inside the dimension:
-    clipped to numbers, or the counter of a loop. Raises Beyond for others, where NumPy counts from the end.
+    """NumPy's basic indexing. A place that is a value of the program is to be known as inside the dimension
+    (ranges.py). Raises Beyond for others, where NumPy counts from the end.
     """
     bounds = [(0, size, 1) for size in array.shape]
     places: dict[int, Recorded] = {}

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from shardc.cli.shardc import main
+from shardc.dialects.context import make_context
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.text import read
+from shardc.interpret.compare import compare
+from shardc.interpret.reference import GraphReference
+from shardc.ops import spmd
+from shardc.passes.pipeline import run_to
+from shardc.proof.flat import devices_region
 
 Say = Callable[..., tuple[str, int]]
 
@@ -106,6 +115,31 @@ def test_results_half_of_which_are_no_numbers(say: Say) -> None:
     x = np.where(np.arange(8) < 5, -1.0, 1.0).astype(np.float32)
     text, code = say("mesh pod[m=2]\ndef main(x: f32[8@m]) -> f32[8@m]:\n    return sqrt(x)\n", x=x)
     assert code == 0 and "5 of 8 elements are NaN or infinite: that shows little" in text
+
+
+LARGE = """mesh m[x=4]
+def f(a: f16[2, 8@x], b: f16[8@x, 2]) -> f16[2, 2]:
+    return a @ b
+"""
+
+
+@pytest.mark.parametrize("right", [True, False])
+def test_parts_of_sums_that_overflow(right: bool) -> None:
+    """120,000 - 100,000: one device sums in f32, the devices' parts are rounded to f16 first."""
+    module = read(LARGE, "large.shard", {}, None)
+    whole = snapshot(module.clone()).graph
+    run_to(make_context(), module, "local")
+    local = snapshot(module).graph
+    if not right:
+        region = devices_region(local)
+        assert region is not None
+        where = next(n for n, node in enumerate(region.nodes) if node.name == spmd.all_reduce.name)
+        region.nodes[where] = replace(region.nodes[where], attrs={**region.nodes[where].attrs, "kind": "max"})
+    a = np.full((2, 8), 300.0, np.float16)
+    b = np.concatenate([np.full((4, 2), 200.0), np.full((4, 2), -180.0)]).astype(np.float16)
+    (found,) = compare(GraphReference(whole), local, [a, b])
+    assert not np.isfinite(found.array).any()
+    assert found.same == right and ("in f64 the devices have them right" in str(found)) == right
 
 
 def test_sums_that_overflow(say: Say) -> None:

@@ -11,7 +11,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph, walk
 from shardc.interpret.arguments import random_inputs
-from shardc.interpret.compare import distance
+from shardc.interpret.distance import distance
 from shardc.interpret.run import run
 from shardc.passes.pipeline import run_to
 

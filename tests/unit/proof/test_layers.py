@@ -22,10 +22,11 @@ from shardc.layout import Axis
 from shardc.ops import hlo, spmd
 from shardc.options import Options
 from shardc.proof import prove as proving
+from shardc.proof import steps
 from shardc.proof.certificate import LOCAL, certificate, text_of
 from shardc.proof.check import Refused, check
 from shardc.proof.draws import LONGEST, PEAKS, Draw
-from shardc.proof.flat import copy_of, devices_region, inlined, with_region
+from shardc.proof.flat import constants, copy_of, devices_region, inlined, with_region
 from shardc.proof.lemmas import Lemmas
 from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import lines
@@ -106,6 +107,73 @@ def test_equal_layers_are_proved_once(text: str, kinds: int) -> None:
     assert proof.verdict is Verdict.PROVED, lines(proof)
     assert len(proof.layers) == kinds and all(count >= 4 for count, _, _ in proof.layers)
     assert f"proved once: {proof.layers[0][0]} layers of {proof.layers[0][1]} operations" in lines(proof)[0]
+
+
+def _scaled(count: int) -> str:
+    """A scale of each row that layers use on both ways: the per-device program broadcasts it once."""
+    text = _gradients(count)
+    for i in range(count):
+        made = f"x{i} * rsqrt(mean(x{i} * x{i}, axis=-1, keepdims=True) + 0.001)"
+        text = text.replace(made, f"x{i} * s{i}")
+        text = text.replace(
+            f"    n{i} =", f"    s{i} = rsqrt(mean(x{i} * x{i}, axis=-1, keepdims=True) + 0.001)\n    n{i} ="
+        )
+        text = text.replace(f"d{i} @ transpose(w{i})", f"(d{i} * s{i}) @ transpose(w{i})")
+    return text
+
+
+def _shared(graph: Graph, region: Region) -> None:
+    """What is broadcast in the same way is broadcast once."""
+    first: dict[tuple[object, ...], int] = {}
+    names: dict[int, int] = {}
+    nodes: list[Node] = []
+    for node in region.nodes:
+        node = replace(node, operands=tuple(names.get(value, value) for value in node.operands))
+        key = (node.name, node.operands, *graph.types(node.results))
+        if node.name == hlo.broadcast_in_dim.name and key in first:
+            names[node.results[0]] = first[key]
+            continue
+        first.setdefault(key, node.results[0] if node.results else -1)
+        nodes.append(node)
+    region.nodes[:] = nodes
+
+
+def _apart(graph: Graph) -> Graph:
+    """Each operation has broadcasts of its own."""
+    copy = copy_of(graph)
+    body = copy.graph.main.body
+    makers = {node.results[0]: node for node in body.nodes if node.name == hlo.broadcast_in_dim.name}
+    nodes: list[Node] = []
+    for node in body.nodes:
+        names: dict[int, int] = {}
+        nodes += [
+            copy.copied(makers[value], names) for value in dict.fromkeys(node.operands) if value in makers
+        ]
+        nodes.append(replace(node, operands=tuple(names.get(value, value) for value in node.operands)))
+    used = {value for node in nodes for value in node.operands}
+    kept = [node for node in nodes if node.name != hlo.broadcast_in_dim.name or node.results[0] in used]
+    with_region(copy.graph, body, Region(body.args, kept))
+    return copy.graph
+
+
+def test_broadcasts_are_made_where_they_are_used() -> None:
+    """One program keeps for the way back what the other makes again of what it keeps."""
+    whole, local = _compiled(_scaled(6))
+    whole = _apart(whole)
+    region = devices_region(local)
+    assert region is not None
+    _shared(local, region)
+    proof = prove(whole, local)
+    assert proof.verdict is Verdict.PROVED and len(proof.layers) == 2, lines(proof)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(steps, "made_anywhere", constants)
+        assert len(prove(whole, local).layers) < 2
+    roots = [place for place, node in enumerate(region.nodes) if node.name == hlo.rsqrt.name]
+    for place in (roots[0], roots[3]):
+        node = region.nodes[place]
+        region.nodes[place] = replace(node, name=hlo.sqrt.name)
+        assert prove(whole, local).verdict is Verdict.DIFFERS
+        region.nodes[place] = node
 
 
 def test_the_chance_of_a_miss_does_not_grow_with_the_layers() -> None:
@@ -324,8 +392,13 @@ def test_certificates_of_layers_hold() -> None:
     made = certificate((proof, texts, LOCAL))
     assert check(*texts, made).chance == proof.chance
     document = json.loads(made)
-    for layers in (None, [0], ["0"], 3):
-        altered = text_of([{**document["proofs"][0], "layers_in_full": layers}], None)
+    first = document["proofs"][0]
+    draws = [[{**draw, "divides": divides} for draw in first["draws"]] for divides in ([], 0, None)]
+    for changed in (
+        *({"layers_in_full": each} for each in (None, [0], ["0"], 3)),
+        *({"draws": d} for d in draws),
+    ):
+        altered = text_of([{**first, **changed}], None)
         with pytest.raises(Refused):
             check(*texts, altered)
 

@@ -9,6 +9,7 @@ from shardc.graph import Graph, TensorType, walk
 from shardc.ops import hlo
 from shardc.proof.prove import Verdict
 from shardc.proof.reading.kernel_names import KernelNames
+from shardc.proof.reading.numpy_names import NumpyNames
 from shardc.proof.reading.numpy_text import read_back
 from shardc.proof.reading.recorded import Recorded, Recorder
 from shardc.proof.reading.text import prove_text
@@ -104,6 +105,85 @@ def test_a_text_reads_nothing_and_runs_nothing_else() -> None:
 def test_large_shapes_do_not_allocate() -> None:
     whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
     assert prove_text(whole, text, "numpy").verdict is Verdict.PROVED
+
+
+PLACES = """
+mesh m[x=4]
+def f(a: f32[12@x, 4], c: f32[10@x, 4]) -> (f32[12@x, 4], f32[10@x, 4], f32[4, 4]):
+    best = a
+    for i in range(6) carrying best:
+        row = a[11 - i]
+        best = dynamic_update_slice(best, where(row > best[i], row, 0.0)[None], (i, 0))
+    return best, c * 2.0, c[1:8:2]
+"""
+
+
+def test_places_that_follow_from_counters_and_positions_are_read() -> None:
+    """a[11 - i], and a table of the devices' starts."""
+    whole, text = _emitted(PLACES)
+    assert "a[j]" in text or "11) - i" in text, text
+    proof = prove_text(whole, text, "numpy")
+    assert proof.verdict is Verdict.PROVED, proof.reason
+    for wrong, found in (("np.int32(5) - i", Verdict.DIFFERS), ("np.int32(12) - i", Verdict.NOT_PROVED)):
+        altered = text.replace("np.int32(11) - i", wrong)
+        assert altered != text
+        assert prove_text(whole, altered, "numpy").verdict is found
+
+
+RANGES = {
+    "np.int32(11) - i": (6, 11),
+    "np.clip(x, 7, 3)": (3, 3),
+    "np.int32(3) * i - 20": (-20, -5),
+    "np.where(i < 2, i, np.int32(-1))": (-1, 5),
+    "np.array([1, 2, 1, 0], np.int32)[i % 4]": None,
+    "np.int32(2147483647) + i": None,
+    "x + 1": None,
+}
+
+
+@pytest.mark.parametrize("text", RANGES)
+def test_what_integers_can_be(text: str) -> None:
+    recorder = Recorder()
+    names = NumpyNames(recorder)
+    found: list[tuple[int, int] | None] = []
+
+    def body(_: object, *given: int) -> list[int]:
+        i, x = (Recorded(recorder, value) for value in given)
+        recorder.bounds[i.value] = (0, 5)
+        try:
+            result = eval(text, {"np": names, "i": i, "x": x})
+        except Beyond:  # the place in the table is not known
+            return [i.value]
+        found.append(recorder.bounds.get(result.value))
+        return [result.value]
+
+    recorder.builder.function("main", [TensorType((), "i32")] * 2, body)
+    assert (found or [None]) == [RANGES[text]]
+
+
+ODD = {
+    "a class in place of a dtype": ("dtype=np.dtype(np.int32)", "dtype=np.int32"),
+    "a size below zero": ("np.zeros((8,", "np.zeros((-8,"),
+    "a size that NumPy finds": ("x.reshape(16)", "x.reshape(-1)"),
+}
+ODD_TEXT = """
+def main(x):
+    y = ops.convert(x, dtype=np.dtype(np.int32))
+    return x.reshape(16), y.astype(np.float32), np.zeros((8, 2), np.float32) + x
+"""
+
+
+@pytest.mark.parametrize("name", [None, *ODD])
+def test_what_numpy_takes_otherwise_is_not_proved(name: str | None) -> None:
+    whole = emitted(
+        "mesh m[x=2]\ndef main(x: f32[8, 2]) -> (f32[16], f32[8, 2], f32[8, 2]):\n"
+        "    return reshape(x, (16,)), astype(astype(x, i32), f32), x\n",
+        emit,
+    )[0]
+    text = ODD_TEXT if name is None else ODD_TEXT.replace(*ODD[name])
+    assert (text == ODD_TEXT) == (name is None)
+    proof = prove_text(whole, text, "numpy")
+    assert (proof.verdict is Verdict.PROVED) == (name is None), proof.reason
 
 
 REFUSED = {

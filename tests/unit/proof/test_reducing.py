@@ -124,3 +124,31 @@ def test_powers_are_alike_in_blocks_of_any_exponents() -> None:
     exponents = jnp.array([2.0, 2.0, 3.0, 0.5])
     proof = prove(*_compiled(Case(lambda x: x ** lax.optimization_barrier(exponents), ("f32[8, 4@y]",))))
     assert proof.verdict is Verdict.PROVED, proof.reason
+
+
+def test_what_devices_exchange_within_a_dimension_keeps_its_size() -> None:
+    """all_to_all of one dimension: pieces of blocks change places, so blocks are as many of them."""
+    local = f"""sdy.mesh @m = <["x"=4]>
+func.func public @main(%a: tensor<64x48xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) \
+-> (tensor<64x48xf32> {{sdy.sharding = #sdy.sharding<@m, [{{"x"}}, {{}}]>}}) {{
+  %0 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x"}}, {{}}]>] out_shardings=[<@m, [{{"x"}}, {{}}]>] \
+manual_axes={{"x"}} (%b: tensor<16x48xf32>) {{
+{_EXCHANGE.format(3, "b")}
+{_EXCHANGE.format(4, 3)}
+    sdy.return %4 : tensor<16x48xf32>
+  }} : (tensor<64x48xf32>) -> tensor<64x48xf32>
+  func.return %0 : tensor<64x48xf32>
+}}"""
+    whole = "func.func public @main(%a: tensor<64x48xf32>) -> tensor<64x48xf32> {{ {} }}"
+    same, other = (snapshot(read(whole.format(text), "whole.mlir")).graph for text in (_SAME, _OTHER))
+    found = snapshot(read(local, "local.mlir")).graph
+    assert prove(same, found, manual=True).verdict is Verdict.PROVED
+    assert prove(other, found, manual=True).verdict is Verdict.DIFFERS
+
+
+_SAME = "func.return %a : tensor<64x48xf32>"
+_OTHER = "%0 = stablehlo.reverse %a, dims = [0] : tensor<64x48xf32> func.return %0 : tensor<64x48xf32>"
+_EXCHANGE = (
+    '    %{} = "spmd.all_to_all"(%{}) {{axes = ["x"], concat_dim = 0 : i64, split_dim = 0 : i64}} '
+    ": (tensor<16x48xf32>) -> tensor<16x48xf32>"
+)
