@@ -35,11 +35,10 @@ from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.loop_names import name_carried
-from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
-from shardc.frontend.mlir_gspmd import MHLO_SHARDING, read_gspmd
 from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.python_names import name_values
 from shardc.frontend.saved_names import name_saved
 from shardc.layout import LayoutError
@@ -59,8 +58,12 @@ def read(
     with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
         if APPROXIMATE in text:
+            from shardc.frontend.mlir_approx import read_approximate
+
             read_approximate(module)
         if MHLO_SHARDING in text:
+            from shardc.frontend.mlir_gspmd import read_gspmd
+
             read_gspmd(module)
         backward = backward_pass(module) if BACKWARD in text else set[Operation]()
         named = name_values(module, backward) if PYTHON in text else {}
@@ -71,9 +74,6 @@ def read(
     _check_meshes(module)
     return module
 
-
-PYTHON = ".py"
-"""What is in a text with locations in Python files, whose lines name values."""
 
 _TOP = "meshes stand in the module, beside its functions"
 

@@ -30,11 +30,11 @@ from shardc.dialects.shardings import SHARDING, attr_of, mesh_attr, per_value
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes
+from shardc.frontend.mlir_marks import MHLO_SHARDING
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import hlo as notation
 from shardc.layout.recognise import factors, table_of
 
-MHLO_SHARDING = "mhlo.sharding"
 _COUNT = "mhlo.num_partitions"
 _METADATA = re.compile(r",?\s*metadata=\{(?:[^{}\"]|\"[^\"]*\")*\}")
 _UNSPECIFIED = re.compile(r"unspecified_dims=\[([\d,]*)\]")
