@@ -34,8 +34,8 @@ class Expr:
     """One expression: `head` + `items` joined by commas + `tail`. Only calls and displays have items.
 
     `level` says how tightly the outermost operator binds, `reads` which variables occur, `weight` how
-    many operations it nests, `op` the outermost binary operator. `thinner` is the same without a dimension of
-    size 1, and which that is.
+    many operations it nests, `op` the outermost binary operator. `thinner` is the same without
+    dimensions of size 1, and which these are.
     """
 
     head: str
@@ -45,7 +45,7 @@ class Expr:
     reads: frozenset[str] = frozenset()
     weight: int = 0
     op: str | None = None
-    thinner: tuple[Expr, int] | None = None
+    thinner: tuple[Expr, tuple[int, ...]] | None = None
     text: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -177,13 +177,18 @@ def index(value: Expr, items: Sequence[Expr | str]) -> Expr:
     """value[items]; x[:, None][:, 0] is x."""
     given = [item if isinstance(item, Expr) else raw(item) for item in items]
     texts = [item.text for item in given]
-    if value.thinner is not None and texts == [*[":"] * value.thinner[1], "0"]:
+    if value.thinner is not None and texts == _dropping(value.thinner[1]):
         return value.thinner[0]
     reads = value.reads.union(*(item.reads for item in given))
-    only_new = texts.count("None") == 1 and {*texts} <= {":", "None"}
-    thinner = (value, texts.index("None")) if only_new else None
+    new = tuple(dim for dim, item in enumerate(texts) if item == "None")
+    thinner = (value, new) if new and {*texts} <= {":", "None"} else None
     text = f"{value.at(POSTFIX)}[{', '.join(texts)}]"
     return Expr(text, level=POSTFIX, reads=reads, weight=value.weight + 1, thinner=thinner)
+
+
+def _dropping(dims: tuple[int, ...]) -> list[str]:
+    """What stands in brackets that take these dimensions away."""
+    return ["0" if dim in dims else ":" for dim in range(max(dims) + 1)]
 
 
 def integers(values: Sequence[int]) -> Expr:

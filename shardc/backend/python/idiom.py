@@ -48,7 +48,7 @@ one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the in
 put = _idiom(
     "put",
     "x with slices along `axis` combined with others by `kind`; negative indices count from the end where it "
-    "`wraps`, and those beyond do nothing.",
+    "`wraps`, and those beyond do nothing; `column`: they have a dimension of size 1.",
 )
 put_elements = _idiom(
     "put_elements",

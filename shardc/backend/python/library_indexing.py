@@ -105,20 +105,30 @@ def put(run: Run, node: Node) -> Found:
         permutation = cast(Dims, run.node(updates, hlo.transpose).attrs["permutation"])
         run.same([permutation[d] for d in order], sorted(order))
         updates = cast(Node, moved).operands[0]
-    apart = Run(run.program)
-    made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
-    run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
-    run.same((*run.shape(made.operands[0]), 1), run.shape(places))
-    ids = made.operands[0]
-    try:
-        plain = from_the_end(apart, ids, shape[axis])
-    except Other:
-        plain = ids
-    wraps = plain != ids or _is_from_zero(run, ids)
-    run.same(run.shape(plain), run.shape(ids))
+    ids, attrs = _put_at(run, places, rank, shape[axis])
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
-    return idiom.put, [table, plain, updates], {"axis": axis, "kind": kind, "wraps": wraps}
+    return idiom.put, [table, ids, updates], {"axis": axis, "kind": kind, **attrs}
+
+
+def _put_at(run: Run, places: int, rank: int, size: int) -> tuple[int, dict[str, object]]:
+    """The indices of a scatter, which are `places` or what is a column there, and what the idiom says of
+    them. Who uses them besides has them computed for himself.
+    """
+    try:
+        apart = Run(run.program)
+        made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
+        (ids,) = made.operands
+        run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
+        run.same((*run.shape(ids), 1), run.shape(places))
+    except Other:
+        return places, {"column": True, "wraps": _is_from_zero(run, places)}
+    try:
+        plain = from_the_end(apart, ids, size)
+        run.same(run.shape(plain), run.shape(ids))
+    except Other:
+        return ids, {"column": False, "wraps": False}
+    return plain, {"column": False, "wraps": True}
 
 
 def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:

@@ -51,8 +51,8 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
         return method(expr, "astype", scope.target.dtype(type.dtype)) if narrow else expr
 
     expr = written(keepdims)
-    if keepdims and len(dims) == 1:
-        expr = replace(expr, thinner=(written(False), dims[0]))
+    if keepdims and dims:
+        expr = replace(expr, thinner=(written(False), dims))
     if not empty and not is_neutral(scope, kind, start):
         expr = _combined(xp, kind, expr, scope.term(start).expr)
     shape = (1 if d in dims else n for d, n in enumerate(type.shape) if keepdims or d not in dims)

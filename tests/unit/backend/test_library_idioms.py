@@ -64,6 +64,16 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
         'jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip")',
     ),
+    "take_along_axis in a training step": (
+        jax.value_and_grad(lambda x, ids: jnp.take_along_axis(jnp.exp(x), ids[:, None], axis=1).sum()),
+        "jnp.take_along_axis(",
+    ),
+    "segment_sum": (
+        lambda x, ids: jax.ops.segment_sum(x, ids, 16),
+        ".at[gathered[:, 0]].add(",
+    ),
+    "segment_max": (lambda x, ids: jax.ops.segment_max(x, ids + 0, 9), "wrap_negative_indices=False"),
+    "a dimension that stays and goes": (lambda x: x.sum(0, keepdims=True)[0], "jnp.sum(x, axis=0)"),
     "take": (lambda x, ids: jnp.take(TABLE, ids, axis=0), ", ids, axis=0)"),
     "take of columns": (lambda x: jnp.take(x, IDS, axis=1), ", axis=1)\n"),
     "take in a training step": (
