@@ -215,7 +215,8 @@ def put(scope: Scope, node: Node) -> Expr:
     places = scope.index(ids)
     if node.attrs["column"]:
         places = index(places, [*[":"] * (scope.type(ids).rank - 1), "0"])
-    at = index(attribute(scope.expr(table), "at"), [*[":"] * axis, places])
+    one = _table(scope, table, prod(scope.type(ids).shape) == 1)
+    at = index(attribute(one, "at"), [*[":"] * axis, places])
     wraps = None if node.attrs["wraps"] else "False"
     return method(at, combined, scope.expr(updates), wrap_negative_indices=wraps)
 
