@@ -22,7 +22,6 @@ from shardc.layout.mesh import MAX_DEVICES
 
 PARTIAL = "shardc.partial"
 SHARDING = "sdy.sharding"
-MHLO_SHARDING = "mhlo.sharding"
 
 Meshes = Mapping[str, Mesh]
 

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from shardc.frontend.jax_loops import say_loops
-from shardc.frontend.jax_tuples import say_tuples
+from shardc.frontend.jax_said import say_trees
 
 
 def staged(function: Callable[..., Any], **options: Any) -> Any:
@@ -29,7 +29,7 @@ def text_of(traced: Any, parameters: Any = None) -> str:
     """StableHLO with `sdy` shardings and source locations for a jax.stages.Traced.
 
     Parameters and results are the leaves of the trees of arguments and results, in order; what JAX's paths
-    leave open of the tuples among them is said by shardc.tuples, and what Python calls what loops carry by
+    leave open of them is said by shardc.tuples and shardc.classes, and what Python calls what loops carry by
     shardc.loops. `parameters` are JAX's own of a lowering.
     """
     import jax
@@ -38,7 +38,7 @@ def text_of(traced: Any, parameters: Any = None) -> str:
     # said, because a function inside a traced one may know its mesh without the devices
     lowered = traced.lower(lowering_platforms=(jax.default_backend(),), **stated)
     module = lowered.compiler_ir("stablehlo")
-    say_tuples(module, traced)
+    say_trees(module, traced)
     say_loops(module, traced)
     text = str(lowered.as_text(debug_info=True))
     _forget(traced.jaxpr)

@@ -4,11 +4,11 @@
 ->  main(params, x), where params is a dict of two tensors
 
 JAX writes `['w']` for a dict, `[0]` for a tuple or a list, `.w` for an object with attributes, which becomes
-a record. What is a tuple itself is a parameter for each item: JAX writes `*args` so; unless shardc.tuples
-(jax_tuples.py) says that it is an argument. Parts of a tree without tensors are in no path: in a tuple they
-are empty tuples, at its end where shardc.tuples says so, elsewhere nothing. A parameter whose paths make no
-tree stays one per tensor, and so do all where JAX was not asked for paths, which
-`lowered.as_text(debug_info=True)` has.
+a record, called as shardc.classes (jax_said.py) says or else after its place. What is a tuple itself is a
+parameter for each item: JAX writes `*args` so; unless shardc.tuples says that it is an argument. Parts of a
+tree without tensors are in no path: in a tuple they are empty tuples, at its end where shardc.tuples says so,
+elsewhere nothing. A parameter whose paths make no tree stays one per tensor, and so do all where JAX was not
+asked for paths, which `lowered.as_text(debug_info=True)` has.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from xdsl.ir import Attribute
 
 from shardc.dialects.locations import location_of
 from shardc.dialects.trees import INTERFACE, attr_of_interface
-from shardc.frontend.jax_tuples import TUPLES
+from shardc.frontend.jax_said import CLASSES, TUPLES
 from shardc.graph.trees import Branch, Interface, Tree
 
 _RESULT_INFO = "jax.result_info"
@@ -48,32 +48,44 @@ def read_trees(module: ModuleOp) -> None:
     """Say on the entry of a module that JAX lowered which trees it takes and gives, in place."""
     for function in module.body.block.ops:
         if isinstance(function, FuncOp) and function.sym_name.data == "main":
-            lengths = dict(_lengths(function.attributes.pop(TUPLES, None)))
+            known = _Known(_lengths(function), _classes(function))
             if INTERFACE not in function.attributes and function.body.blocks:
-                interface = _interface(function, lengths)
+                interface = _interface(function, known)
                 if interface is not None and not interface.is_flat:
                     function.attributes[INTERFACE] = attr_of_interface(interface)
 
 
-def _lengths(stated: Attribute | None) -> Iterator[tuple[_Place, int]]:
-    """The lengths of tuples by where they are. An attribute of another form says nothing."""
+def _lengths(function: FuncOp) -> dict[_Place, int]:
+    """The lengths of tuples that are said, by where they are."""
+    said = _said(function, TUPLES)
+    return {place: fact.value.data for place, fact in said if isinstance(fact, IntegerAttr)}
+
+
+def _classes(function: FuncOp) -> dict[_Place, str]:
+    """The classes of objects that are said, by where they are."""
+    said = _said(function, CLASSES)
+    return {place: fact.data for place, fact in said if isinstance(fact, StringAttr)}
+
+
+def _said(function: FuncOp, attribute: str) -> Iterator[tuple[_Place, Attribute]]:
+    """What is said of places; it is taken away. An attribute of another form says nothing."""
+    stated = function.attributes.pop(attribute, None)
     for pair in cast("ArrayAttr[Attribute]", stated).data if isinstance(stated, ArrayAttr) else ():
         match pair:
-            case ArrayAttr(data=(StringAttr(data=path), IntegerAttr() as length)):
+            case ArrayAttr(data=(StringAttr(data=path), fact)):
                 steps = _steps(path, _root(path))
                 if steps is not None:
-                    yield (_root(path), *steps), length.value.data
+                    yield (_root(path), *steps), fact
             case _:
                 pass
 
 
-def _interface(function: FuncOp, lengths: Mapping[_Place, int]) -> Interface | None:
+def _interface(function: FuncOp, known: _Known) -> Interface | None:
     """None where JAX does not say what the arguments or the results are."""
     given = [_result_info(attr) for attr in function.res_attrs or ()]
     names = [location_of(arg.location).name or "" for arg in function.body.block.args]
     if not given or None in given or not all(names) or len(given) < len(function.function_type.outputs):
         return None
-    known = _Known(lengths)
     parameters: list[tuple[str, Tree]] = []
     roots: set[str] = set()
     for root, group in groupby(names, _root):
@@ -123,20 +135,23 @@ _Parts = tuple[tuple[str, ...], tuple[Tree, ...]]
 
 @dataclass
 class _Known:
-    """The lengths that are stated, and the records found.
+    """What is said of places, and the records found.
 
-    JAX's paths do not name records, so each has the name of where it is first.
+    JAX's paths do not name records; where no class is said, each has the name of where it is first.
     """
 
     lengths: Mapping[_Place, int]
-    names: dict[_Parts, str] = field(default_factory=dict["_Parts", str])
+    classes: Mapping[_Place, str]
+    names: dict[tuple[str, _Parts], str] = field(default_factory=dict[tuple[str, _Parts], str])
 
-    def named(self, fields: tuple[str, ...], items: tuple[Tree, ...], place: str) -> str:
-        words = [word for word in re.split(r"[^A-Za-z0-9]+", place) if not word.isdigit()]
-        wish = "".join(word[:1].upper() + word[1:] for word in words) or "Record"
+    def named(self, fields: tuple[str, ...], items: tuple[Tree, ...], name: str, place: _Place) -> str:
+        """The name of a record; `name` is that of its place."""
+        said = self.classes.get(place, "")
+        words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if not word.isdigit()]
+        wish = said or "".join(word[:1].upper() + word[1:] for word in words) or "Record"
         known = set(self.names.values())
         number = next(n for n in range(len(known) + 1) if f"{wish}{n or ''}" not in known)
-        return self.names.setdefault((fields, items), f"{wish}{number or ''}")
+        return self.names.setdefault((said, (fields, items)), f"{wish}{number or ''}")
 
 
 def _tree(paths: Sequence[Sequence[Step] | None], root: str, known: _Known) -> Tree:
@@ -172,7 +187,7 @@ def _grown(paths: Sequence[Sequence[Step]], name: str, place: _Place, known: _Kn
         numbered = {int(key): item for key, item in zip(keys, items, strict=True)}
         return _tuple(numbered, known.lengths.get(place, 0))
     fields = tuple(map(str, keys))
-    record = known.named(fields, tuple(items), name) if kind == "field" else ""
+    record = known.named(fields, tuple(items), name, place) if kind == "field" else ""
     return Branch(tuple(items), record, fields)
 
 

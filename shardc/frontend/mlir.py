@@ -30,15 +30,15 @@ from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
 from shardc.dialects.sdy import MeshOp
-from shardc.dialects.shardings import MHLO_SHARDING, mesh_of
+from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.loop_names import name_carried
-from shardc.frontend.mlir_approx import APPROXIMATE, read_approximate
 from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
+from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.python_names import name_values
 from shardc.frontend.saved_names import name_saved
 from shardc.layout import LayoutError
@@ -58,6 +58,8 @@ def read(
     with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
         if APPROXIMATE in text:
+            from shardc.frontend.mlir_approx import read_approximate
+
             read_approximate(module)
         if MHLO_SHARDING in text:
             from shardc.frontend.mlir_gspmd import read_gspmd
@@ -72,9 +74,6 @@ def read(
     _check_meshes(module)
     return module
 
-
-PYTHON = ".py"
-"""What is in a text with locations in Python files, whose lines name values."""
 
 _TOP = "meshes stand in the module, beside its functions"
 

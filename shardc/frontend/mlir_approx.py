@@ -21,9 +21,8 @@ from shardc.dialects.convert import python_of
 from shardc.dialects.locations import location_of
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
+from shardc.frontend.mlir_marks import APPROXIMATE
 from shardc.ops import chlo, hlo
-
-APPROXIMATE = "ApproxTopK"
 
 
 def read_approximate(module: ModuleOp) -> None:

@@ -26,10 +26,11 @@ from xdsl.ir import Attribute, Operation
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp
-from shardc.dialects.shardings import MHLO_SHARDING, SHARDING, attr_of, mesh_attr, per_value
+from shardc.dialects.shardings import SHARDING, attr_of, mesh_attr, per_value
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes
+from shardc.frontend.mlir_marks import MHLO_SHARDING
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import hlo as notation
 from shardc.layout.recognise import factors, table_of

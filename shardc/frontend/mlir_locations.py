@@ -35,6 +35,7 @@ class LocationReader:
     def __init__(self, text: str) -> None:
         self.aliases = {name: body for name, body in _ALIAS.findall(text)} if "#loc" in text else {}
         self._known: dict[str, Attribute | None] = {}
+        self._defined: dict[str, Any] = {}
         self._open: set[str] = set()
 
     def read(self, body: str) -> Attribute | None:
@@ -97,15 +98,18 @@ class LocationReader:
         return FusedLoc(tuple(parts), NoneAttr())
 
     def _alias(self, name: str) -> Any:
+        if name in self._defined:
+            return self._defined[name]
         if name not in self.aliases:
             raise ValueError(f"{name} is not defined")
         if name in self._open:
             raise ValueError(f"{name} is defined by itself")
         self._open.add(name)
         try:
-            return self._parse(self.aliases[name])
+            self._defined[name] = self._parse(self.aliases[name])
         finally:
             self._open.discard(name)
+        return self._defined[name]
 
 
 class _Tokens:

@@ -19,6 +19,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypedDict, Unpack, overload
 
+from shardc.collector import no_garbage_collection
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.captured import with_captured
@@ -107,7 +108,11 @@ class Jitted:
             return self._function(*args, **kwargs)
         if is_inside():
             return self._plain(*args, **kwargs)
-        return self._call(args, kwargs)(*args, **kwargs)
+        key = placement((args, kwargs)), _ambient()
+        if key in self._calls:
+            return self._calls[key](*args, **kwargs)
+        with no_garbage_collection():  # while JAX traces, shardc compiles and XLA does
+            return self._at(key)(*args, **kwargs)
 
     @functools.cached_property
     def _plain(self) -> Any:
@@ -160,7 +165,9 @@ class Jitted:
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """jax.jit of the emitted programs for arguments placed as these are."""
-        key = placement((args, kwargs)), _ambient()
+        return self._at((placement((args, kwargs)), _ambient()))
+
+    def _at(self, key: tuple[Placement, AnyMesh | None]) -> Any:
         if key not in self._calls:
             self._calls[key] = jax.jit(self._emitted(*key), **self._jit_options)
         return self._calls[key]

@@ -209,11 +209,16 @@ def layer(scope: Scope, node: Node) -> Expr:
 
 @JAX.prints(idiom.put)
 def put(scope: Scope, node: Node) -> Expr:
-    """x.at[:, ids].add(v)"""
+    """x.at[:, ids].add(v), where negative indices count from the end, or there are none."""
     table, ids, updates = node.operands
     axis, combined = cast(int, node.attrs["axis"]), PUT_BY[str(node.attrs["kind"])]
-    at = index(attribute(scope.expr(table), "at"), [*[":"] * axis, scope.index(ids)])
-    return method(at, combined, scope.expr(updates))
+    places = scope.index(ids)
+    if node.attrs["column"]:
+        places = index(places, [*[":"] * (scope.type(ids).rank - 1), "0"])
+    one = _table(scope, table, prod(scope.type(ids).shape) == 1)
+    at = index(attribute(one, "at"), [*[":"] * axis, places])
+    wraps = None if node.attrs["wraps"] else "False"
+    return method(at, combined, scope.expr(updates), wrap_negative_indices=wraps)
 
 
 def _brackets(scope: Scope, node: Node, ids: Sequence[int]) -> list[Expr | str]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
 from shardc.backend.numpy.allocation.peak import peak as peak_of
+from shardc.backend.numpy.custom_calls import refuse_unknown
 from shardc.backend.numpy.target import TARGET
 from shardc.backend.python import demo, interface, main_lines, records
 from shardc.backend.python.emission import Emission
@@ -32,7 +33,11 @@ _QUIET = '@np.errstate(all="ignore")  # infinities and NaN are values, as on an 
 
 
 def emit(graph: Graph, comments: str = "brief") -> str:
-    """The NumPy program of a local module; `comments` are those of shardc.Options."""
+    """The NumPy program of a local module; `comments` are those of shardc.Options.
+
+    ShardcError where it calls what NumPy has nothing for.
+    """
+    refuse_unknown(graph)
     return _write(graph, comments)[0]
 
 

@@ -34,7 +34,8 @@ class Expr:
     """One expression: `head` + `items` joined by commas + `tail`. Only calls and displays have items.
 
     `level` says how tightly the outermost operator binds, `reads` which variables occur, `weight` how
-    many operations it nests, `op` the outermost binary operator.
+    many operations it nests, `op` the outermost binary operator. `thinner` is the same without
+    dimensions of size 1, and which these are.
     """
 
     head: str
@@ -44,6 +45,7 @@ class Expr:
     reads: frozenset[str] = frozenset()
     weight: int = 0
     op: str | None = None
+    thinner: tuple[Expr, tuple[int, ...]] | None = None
     text: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -172,11 +174,21 @@ def attribute(value: Expr, field_name: str) -> Expr:
 
 
 def index(value: Expr, items: Sequence[Expr | str]) -> Expr:
-    """value[items]."""
+    """value[items]; x[:, None][:, 0] is x."""
     given = [item if isinstance(item, Expr) else raw(item) for item in items]
+    texts = [item.text for item in given]
+    if value.thinner is not None and texts == _dropping(value.thinner[1]):
+        return value.thinner[0]
     reads = value.reads.union(*(item.reads for item in given))
-    text = f"{value.at(POSTFIX)}[{', '.join(item.text for item in given)}]"
-    return Expr(text, level=POSTFIX, reads=reads, weight=value.weight + 1)
+    new = tuple(dim for dim, item in enumerate(texts) if item == "None")
+    thinner = (value, new) if new and {*texts} <= {":", "None"} else None
+    text = f"{value.at(POSTFIX)}[{', '.join(texts)}]"
+    return Expr(text, level=POSTFIX, reads=reads, weight=value.weight + 1, thinner=thinner)
+
+
+def _dropping(dims: tuple[int, ...]) -> list[str]:
+    """What stands in brackets that take these dimensions away."""
+    return ["0" if dim in dims else ":" for dim in range(max(dims) + 1)]
 
 
 def integers(values: Sequence[int]) -> Expr:

@@ -47,8 +47,8 @@ modulo = _idiom("modulo", "Python's % of integers where it is the same in all la
 one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")
 put = _idiom(
     "put",
-    "x with slices along `axis` combined with others by `kind`; negative indices count from the end, and "
-    "those beyond it do nothing.",
+    "x with slices along `axis` combined with others by `kind`; negative indices count from the end where it "
+    "`wraps`, and those beyond do nothing; `column`: they have a dimension of size 1.",
 )
 put_elements = _idiom(
     "put_elements",

@@ -7,7 +7,7 @@ from math import isnan, prod
 from typing import cast
 
 from shardc.backend.python import idiom
-from shardc.backend.python.library_run import Dims, Found, Run
+from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.backend.python.ranges import bounds
 from shardc.graph import GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
@@ -25,15 +25,15 @@ PUT_BY = {
 
 
 def take_along(run: Run, node: Node) -> Found:
-    """Elements by indices that count from the end if negative, and NaN where there is none."""
+    """Elements by indices that count from the end if negative, and NaN where there is none. Who uses the
+    indices besides, as the derivative does, has them computed for himself.
+    """
     rows = node.operands[1]
     gather = run.node(rows, hlo.gather)
     axis, size = alongside(run, gather)
     run.same(run.shape(rows), run.shape(node.results[0]))
-    places = gather.operands[1]
-    _filled(run, node, places, size)
-    run.used[places] += 2  # by the two tests
-    return _along(run, gather, axis, {})
+    _filled(run, node, gather.operands[1], size)
+    return _along(Run(run.program), gather, axis, {})
 
 
 def take_along_clipped(run: Run, node: Node) -> Found:
@@ -87,7 +87,9 @@ def take_filled(run: Run, node: Node) -> Found:
 
 
 def put(run: Run, node: Node) -> Found:
-    """Slices combined with others at such indices, of which those beyond the ends are left out."""
+    """Slices combined with others at such indices, of which those beyond the ends are left out; or at indices
+    that do not count from the end.
+    """
     run.same(len(node.operands), 3)
     table, places, updates = node.operands
     shape, dims = run.shape(table), cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
@@ -103,15 +105,30 @@ def put(run: Run, node: Node) -> Found:
         permutation = cast(Dims, run.node(updates, hlo.transpose).attrs["permutation"])
         run.same([permutation[d] for d in order], sorted(order))
         updates = cast(Node, moved).operands[0]
-    apart = Run(run.program)
-    made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
-    run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
-    run.same((*run.shape(made.operands[0]), 1), run.shape(places))
-    plain = from_the_end(apart, made.operands[0], shape[axis])
-    run.same(run.shape(plain), run.shape(made.operands[0]))
+    ids, attrs = _put_at(run, places, rank, shape[axis])
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
-    return idiom.put, [table, plain, updates], {"axis": axis, "kind": kind}
+    return idiom.put, [table, ids, updates], {"axis": axis, "kind": kind, **attrs}
+
+
+def _put_at(run: Run, places: int, rank: int, size: int) -> tuple[int, dict[str, object]]:
+    """The indices of a scatter, which are `places` or what is a column there, and what the idiom says of
+    them. Who uses them besides has them computed for himself.
+    """
+    try:
+        apart = Run(run.program)
+        made = apart.node(places, hlo.reshape, hlo.broadcast_in_dim)
+        (ids,) = made.operands
+        run.same(made.attrs.get("broadcast_dimensions", tuple(range(rank))), tuple(range(rank)))
+        run.same((*run.shape(ids), 1), run.shape(places))
+    except Other:
+        return places, {"column": True, "wraps": _is_from_zero(run, places)}
+    try:
+        plain = from_the_end(apart, ids, size)
+        run.same(run.shape(plain), run.shape(ids))
+    except Other:
+        return ids, {"column": False, "wraps": False}
+    return plain, {"column": False, "wraps": True}
 
 
 def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:
@@ -153,8 +170,7 @@ def _dims_in(run: Run, value: int, source: int) -> Dims:
 
 def from_the_end(run: Run, ids: int, size: int) -> int:
     """What stands for itself plus the size where it is negative; itself where it never is."""
-    known = bounds(ids, run.program.made, run.program.counters)
-    if known is not None and known[0] >= 0:
+    if _is_from_zero(run, ids):
         return ids
     made = run.node(ids, hlo.select)
     test, more, plain = made.operands
@@ -162,3 +178,9 @@ def from_the_end(run: Run, ids: int, size: int) -> int:
     run.same((negative.operands[0], negative.attrs["comparison_direction"]), (plain, "LT"))
     run.same((run.number(negative.operands[1]), run.other(run.node(more, hlo.add), size)), (0, plain))
     return plain
+
+
+def _is_from_zero(run: Run, ids: int) -> bool:
+    """Whether no index is negative."""
+    known = bounds(ids, run.program.made, run.program.counters)
+    return known is not None and known[0] >= 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from shardc.backend.python import group, idiom
@@ -36,16 +37,22 @@ def reduction(scope: Scope, node: Node, keepdims: bool = False) -> Term:
     narrow = adds and xp == "np" and is_narrow(type.dtype)
     widens = adds and is_integer(type.dtype)
     empty = kind in ("max", "min") and any(type.shape[d] == 0 for d in dims)
-    expr = call(
-        f"{xp}.{_FUNCTIONS[kind]}",
-        scope.expr(value),
-        axis=None if len(dims) == type.rank and not keepdims else axes(dims),
-        dtype=scope.target.dtype("f32" if narrow else type.dtype) if widens or narrow else None,
-        keepdims="True" if keepdims else None,
-        initial=scope.expr(start) if empty else None,
-    )
-    if narrow:
-        expr = method(expr, "astype", scope.target.dtype(type.dtype))
+    operand, initial = scope.expr(value), scope.expr(start) if empty else None
+
+    def written(keepdims: bool) -> Expr:
+        expr = call(
+            f"{xp}.{_FUNCTIONS[kind]}",
+            operand,
+            axis=None if len(dims) == type.rank and not keepdims else axes(dims),
+            dtype=scope.target.dtype("f32" if narrow else type.dtype) if widens or narrow else None,
+            keepdims="True" if keepdims else None,
+            initial=initial,
+        )
+        return method(expr, "astype", scope.target.dtype(type.dtype)) if narrow else expr
+
+    expr = written(keepdims)
+    if keepdims and dims:
+        expr = replace(expr, thinner=(written(False), dims))
     if not empty and not is_neutral(scope, kind, start):
         expr = _combined(xp, kind, expr, scope.term(start).expr)
     shape = (1 if d in dims else n for d, n in enumerate(type.shape) if keepdims or d not in dims)

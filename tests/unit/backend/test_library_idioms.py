@@ -64,6 +64,16 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
         'jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip")',
     ),
+    "take_along_axis in a training step": (
+        jax.value_and_grad(lambda x, ids: jnp.take_along_axis(jnp.exp(x), ids[:, None], axis=1).sum()),
+        "jnp.take_along_axis(",
+    ),
+    "segment_sum": (
+        lambda x, ids: jax.ops.segment_sum(x, ids, 16),
+        ".at[gathered[:, 0]].add(",
+    ),
+    "segment_max": (lambda x, ids: jax.ops.segment_max(x, ids + 0, 9), "wrap_negative_indices=False"),
+    "a dimension that stays and goes": (lambda x: x.sum(0, keepdims=True)[0], "jnp.sum(x, axis=0)"),
     "take": (lambda x, ids: jnp.take(TABLE, ids, axis=0), ", ids, axis=0)"),
     "take of columns": (lambda x: jnp.take(x, IDS, axis=1), ", axis=1)\n"),
     "take in a training step": (
@@ -151,3 +161,20 @@ def main(x: f32[8, 6, 5], v: f32[8, 6], i: i32[3], t: i32[], u: f32[8, 3, 5]):
     x, v, u = (RNG.normal(size=shape).astype(np.float32) for shape in ((8, 6, 5), (8, 6), (8, 3, 5)))
     given = x, v, np.array([1, -7, place], np.int32), np.int32(place), u
     assert_near(jaxs.main(*given), numpys.main(*given))
+
+
+@pytest.mark.parametrize("place", [0, 4, 7, 8, -1, -9])
+@pytest.mark.parametrize("wraps", [True, False])
+def test_one_place_of_blocks_of_a_whole_array(place: int, wraps: bool) -> None:
+    """XLA would merge the slice that cuts the block with that of the place, whoever has it."""
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    way = jax.sharding.NamedSharding(mesh, P("data"))
+
+    def put(x: Any, i: Any, v: Any) -> Any:
+        return x.at[i].multiply(v, wrap_negative_indices=wraps)
+
+    args = X[:, :3], np.array([place], np.int32), np.full((1, 3), 0.5, np.float32)
+    whole = jax.sharding.NamedSharding(mesh, P())
+    program = shardc.from_jax(put, *args, in_shardings=(whole,) * 3, out_shardings=way)
+    assert "lax.optimization_barrier(" in program.source and ".multiply(" in program.source
+    assert_near(program.main(*args), jax.jit(put)(*args))

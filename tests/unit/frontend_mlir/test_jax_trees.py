@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import shardc
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.jax import lower, staged, text_of
+from shardc.frontend.jax_said import CLASSES
 from shardc.frontend.read import read
 from shardc.graph.trees import Branch, arguments_of, flattened
 from shardc.options import Options
@@ -22,6 +23,11 @@ jax = pytest.importorskip("jax")
 
 
 class Moments(NamedTuple):
+    mu: Any
+    nu: Any
+
+
+class Other(NamedTuple):
     mu: Any
     nu: Any
 
@@ -41,9 +47,12 @@ def doubled(tree: Any) -> Any:
     return jax.tree.map(lambda x: x * 2, tree)
 
 
-def interface(function: Any, *arguments: Any) -> Any:
-    text = lower(function, *arguments)
+def interface_of(text: str) -> Any:
     return snapshot(read(text, Options(file="<f>", language="mlir"))).graph.main.interface
+
+
+def interface(function: Any, *arguments: Any) -> Any:
+    return interface_of(lower(function, *arguments))
 
 
 LEAF = Branch((None, None), "", ("b", "w"))
@@ -85,7 +94,7 @@ def test_an_argument_that_is_a_tuple_is_one_parameter():
 
     text = text_of(staged(f).trace(*arguments, k=(array(),)))
     found = snapshot(read(text, Options(file="<f>", language="mlir"))).graph.main.interface
-    moments = Branch((None, None), "State", ("mu", "nu"))
+    moments = Branch((None, None), "Moments", ("mu", "nu"))
     assert found is not None and found.parameters == (
         ("pair", Branch((None, None))),
         ("state", Branch((moments, Branch(())))),
@@ -122,13 +131,28 @@ def test_records_of_one_name_and_other_parts_are_two_classes():
 
     found = interface(f, {"m": Moments(array(1), array(1))}, {"m": Moments(array(1), {"x": array(2)})})
     names = [tree.items[0].record for _, tree in found.parameters]
-    assert names == ["M", "M1"]
+    assert names == ["Moments", "Moments1"]
     source = shardc.from_jax(f, {"m": Moments(array(1), 1.0)}, {"m": Moments(array(1), {"x": 1.0})}).source
     assert "    nu: jax.Array\n" in source and "    nu: dict[str, jax.Array]\n" in source
 
 
-def test_a_record_in_a_tuple_is_called_after_the_tuple():
-    found = interface(lambda opt: opt, {"o": [Moments(array(1), array(2)), Moments(array(1), [array(2)])]})
+def test_records_are_called_as_their_classes_are():
+    one, other = Moments(array(1), array(2)), Other(array(1), array(2))
+    found = interface(lambda opt, more: {"m": opt}, {"o": [one, other]}, one)
+    ((_, opt), (_, more)) = found.parameters
+    (of_list,) = opt.items
+    assert [item.record for item in of_list.items] == ["Moments", "Other"]
+    assert more.record == "Moments"
+    assert found.results.items[0] == opt
+
+
+def test_where_no_class_is_said_a_record_is_called_after_its_place():
+    traced = staged(lambda opt: opt).trace(
+        {"o": [Moments(array(1), array(2)), Moments(array(1), [array(2)])]}
+    )
+    text = text_of(traced)
+    assert CLASSES in text
+    found = interface_of(text.replace(CLASSES, "shardc.unknown"))
     (of_list,) = found.parameters[0][1].items
     assert [item.record for item in of_list.items] == ["O", "O1"]
 

@@ -7,6 +7,7 @@ from shardc.dialects.locations import location_of
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.frontend.mlir import read
+from shardc.frontend.mlir_locations import LocationReader
 from shardc.graph import Location, walk
 
 MAIN = """func.func @main(%a: tensor<4xf32>, %b: tensor<2xf32>) -> tensor<4xf32> {{
@@ -105,6 +106,14 @@ def test_locations_survive_printing():
     again = read(print_module(module, locations=True), "b.mlir")
     first = [location_of(op.location) for op in module.walk()]
     assert [location_of(op.location) for op in again.walk()] == first
+
+
+def test_an_alias_is_read_once():
+    aliases = '#loc1 = loc("a.py":1:2)\n#loc2 = loc("f"(#loc1))\n'
+    found = LocationReader(aliases)
+    one, other = found.read('callsite("x"(#loc1) at #loc2)'), found.read('callsite("y"(#loc1) at #loc2)')
+    assert one.caller is other.caller
+    assert one.callee != other.callee
 
 
 def test_an_alias_defined_by_itself_is_an_error():

@@ -238,3 +238,12 @@ def test_a_text_names_its_function():
 def test_a_text_that_does_not_is_refused(config):
     with pytest.raises(ShardcError, match=r"f:2:3: error: a call of the host"):
         api.compile(TEXT.replace("CONFIG", config), language="mlir", file="f")
+
+
+def test_what_a_program_that_calls_the_host_costs(pod, draw):
+    def step(x):
+        jax.debug.print("{}", x.sum())
+        return jax.pure_callback(Host().double, like(x), x) + x
+
+    lowered = shardc.jit(step).lower(pod.put(draw(8, 4), "data"))
+    assert lowered.cost().memory.peak >= 2 * 4 * 8 * 4

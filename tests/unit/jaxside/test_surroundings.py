@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from functools import partial
 
 import numpy as np
@@ -132,3 +133,27 @@ def test_captured_arrays_are_called_as_where_they_are_held(pod):
 
     assert parameters(made({"scale": scale})) == "table, weights_scale, x"
     assert parameters(Model().apply) == "kernel, x"
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_garbage_is_not_collected_in_a_first_call(pod, draw, enabled):
+    found = []
+
+    def step(x):
+        found.append(gc.isenabled())
+        if x.shape == (16, 4):
+            raise ZeroDivisionError
+        return x * 2
+
+    function, x = shardc.jit(step), pod.put(draw(8, 4), "data")
+    before = gc.isenabled()
+    (gc.enable if enabled else gc.disable)()
+    try:
+        same(function(x), x * 2)
+        assert gc.isenabled() is enabled
+        with pytest.raises(ZeroDivisionError):
+            function(pod.put(draw(16, 4), None, "model"))
+        assert gc.isenabled() is enabled
+    finally:
+        (gc.enable if before else gc.disable)()
+    assert found == [False, False]

@@ -129,6 +129,30 @@ def test_the_peak_of_a_loop(local_graph, peak) -> None:
     assert cost_of(graph).memory.peak == pytest.approx(peak(graph), rel=0.1)
 
 
+BRANCHES = """
+def small(h: f32[512, 256]):
+    y = h * h
+    return y / (y + 1.0)
+
+def large(h: f32[512, 256]):
+    a = exp(h)
+    b = a * a
+    c = a + b
+    return (a + c) * b * c
+
+def f(x: f32[512@data, 256], ws: f32[8], n: i32[]) -> f32[512@data, 256]:
+    for w in ws carrying x:
+        x = cond(n < 5, small, large, x) * w
+    return x
+"""
+
+
+def test_the_peak_of_branches_in_a_loop(local_graph, peak) -> None:
+    """What a branch left in its variables is nothing that the next round has."""
+    graph = local_graph(BRANCHES)
+    assert cost_of(graph).memory.peak >= 0.9 * peak(graph)
+
+
 def test_no_size_is_too_large(local_graph) -> None:
     """Nothing is allocated to find out what would be."""
     graph = local_graph(

@@ -6,7 +6,7 @@ another value or their function returns, and temporaries of expressions until th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from math import prod
 
 from shardc.analysis.per_device import Held, Peak
@@ -156,9 +156,8 @@ class _Simulation:
     def loop(self, frame: _Frame, line: Loop) -> None:
         """Two rounds show everything: in the second, variables still hold what the first left in them."""
         for _ in range(2 if line.trips is None else min(line.trips, 2)):
-            for inner in line.lines:
-                if isinstance(inner, Bind):
-                    frame.held.pop(inner.value, None)
+            for value in _bound(line.lines):
+                frame.held.pop(value, None)
             self.lines(frame, line.lines)
 
     def choice(self, frame: _Frame, line: Choice) -> None:
@@ -250,3 +249,18 @@ def _is_literal(printed: Printed) -> bool:
 def _held(variables: dict[str, View]) -> int:
     buffers = {id(v.buffer): v.buffer.nbytes for v in variables.values() if v.buffer is not None}
     return sum(buffers.values())
+
+
+def _bound(lines: Iterable[Line]) -> Iterator[int]:
+    """The values that get variables in these lines, and in the branches and loops among them."""
+    for line in lines:
+        match line:
+            case Bind():
+                yield line.value
+            case Loop():
+                yield from _bound(line.lines)
+            case Choice():
+                for branch in line.branches:
+                    yield from _bound(branch)
+            case _:
+                pass
