@@ -8,7 +8,7 @@ are those of the whole command without its cache, from the text to the JAX progr
 Shardy's are those of jaxlib's `sdy-propagation-pipeline` alone, on the module it has parsed, which plans
 nothing; XLA's those of `compile()` alone on emulated devices, up to --most of them. Each has a process of
 its own. With --rows FILE each row is kept in it as JSON once it is measured, and one that is there is not
-measured again, so that a run may be stopped and go on.
+measured again, so that a run may be stopped and go on. The page is of all rows that are there.
 """
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ def measured(
         return found
 
 
-def page(rows: dict[str, Row]) -> str:
+def page(rows: dict[str, Row], note: str) -> str:
     """The table, with what stands above it."""
     names = list(dict.fromkeys(name for row in rows.values() for name in row))
     kinds = [name if name in ("Shardy", "XLA") else f"shardc, {name}" for name in names]
@@ -145,6 +145,7 @@ def page(rows: dict[str, Row]) -> str:
         "",
         *(__doc__ or "").strip().splitlines(),
         "",
+        *([note, ""] if note else []),
         f"| layers | mesh | devices | {' | '.join(kinds)} |",
         f"| --- | --- | ---: | {' | '.join('---:' for _ in names)} |",
     ]
@@ -165,6 +166,7 @@ def main() -> None:
     parser.add_argument("--machines", nargs="*", default=["balanced", "h100-infiniband"])
     parser.add_argument("--most", type=int, default=64)
     parser.add_argument("--rows", type=Path)
+    parser.add_argument("--note", default="", help="what is to be said of the machine")
     parser.add_argument("--child", help=argparse.SUPPRESS)
     parser.add_argument("--path", default="", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -183,7 +185,7 @@ def main() -> None:
                 print(name, rows[name], flush=True)
                 if options.rows:
                     options.rows.write_text(json.dumps(rows), encoding="utf-8")
-    PAGE.write_text(page(rows), encoding="utf-8")
+    PAGE.write_text(page(rows, options.note), encoding="utf-8")
 
 
 if __name__ == "__main__":
