@@ -20,7 +20,7 @@ import json
 import time
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -81,7 +81,7 @@ MOVES: dict[str, Move] = {
     "ties compared up to 1,000 columns": Move(solve, "TIES", 0),
     "finer cuts save a 64th": Move(planner, "WORTH_CUTTING", 10**12, changes=True),
     "finer cuts where two pairs gain": Move(
-        planner, "atoms_of", lambda *said: replace(atoms_of(*said), joined=False), changes=True
+        planner, "atoms_of", lambda *said: atoms_of(*said)._replace(joined=False), changes=True
     ),
 }
 """What is left out, by name."""
