@@ -25,6 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.page import publish
+from shardc.cache import ANEW as ANEW_PLANS
 from shardc.compilation import by_pass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
@@ -222,6 +223,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=KEPT)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
+    ANEW_PLANS.set(True)
     programs = {**every(), **dict(layers())}
     names = [name for name in programs if name.startswith(tuple(given.prefixes))][:: given.every]
     tables: list[str] = []
