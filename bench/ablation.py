@@ -39,7 +39,6 @@ from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.planning.machines import Machine, load
 from shardc.planning.program import exact, improve, plan_program, solve
 from shardc.planning.program.problem import Problem
-from shardc.planning.program.rates import Rates
 from shardc.planning.reshard import copies, planner
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.report.combined import plans
@@ -79,7 +78,6 @@ MOVES: dict[str, Move] = {
     "axis by axis": Move(improve, "by_axis", lambda problem: None),
     "results like arguments": Move(improve, "argument_layouts", lambda problem: {}),
     "equal operations as one": Move(improve, "repeats_of", lambda problem: None),
-    "what is cut is read and written": Move(Rates, "cut", lambda rates, type, source, target: 0),
     "ties compared up to 1,000 columns": Move(solve, "TIES", 0),
     "finer cuts save a 64th": Move(planner, "WORTH_CUTTING", 10**12, changes=True),
     "finer cuts where two pairs gain": Move(
