@@ -27,6 +27,7 @@ from bench.page import publish
 from bench.suites import SUITES, lowered, programs
 from bench.xla_program import FLAGS, partitioned, price
 from shardc.analysis import per_device
+from shardc.cache import ANEW
 from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
@@ -157,6 +158,7 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, default=KEPT)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
+    ANEW.set(True)
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     known = kept(given.keep)

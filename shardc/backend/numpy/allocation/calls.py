@@ -137,8 +137,8 @@ def operator(symbol: str) -> Allocates:
         for view, temporary, value in list(zip(it.operands, it.temporary, it.node.operands, strict=True))[
             :last
         ]:
-            own = view.buffer is not None and view.owns
-            fits = own and view.shape == it.shape and view.buffer.nbytes == it.nbytes
+            fits = view.buffer is not None and view.shape == it.shape and view.buffer.nbytes == it.nbytes
+            fits = fits and view.owns
             if temporary and fits and it.nbytes >= ELISION and it.graph.type(value).dtype == it.dtype:
                 return Allocation(view, buffers(it, view))
         return array(it)
