@@ -18,14 +18,17 @@ MAX_BRACKETS = 100
 """How deep brackets may be nested."""
 
 MAX_OPERATORS = 20_000
-"""How many operators a statement may have: refused while it is read, long before it would be built."""
+"""How many operators between operands a statement may have: refused as it is read, not when it is built."""
 
 OPERATORS = frozenset(
     "PLUS MINUS STAR SLASH FLOOR_DIVIDE PERCENT AT BAR CARET AMPERSAND SHIFT POWER COMPARE IF".split()
 )
+"""What may stand between operands."""
 
 _OPENING = {"LPAR": "(", "LSQB": "[", "LBRACE": "{"}
 _CLOSING = {"RPAR": "(", "RSQB": "[", "RBRACE": "{"}
+_OPERANDS = frozenset(("NAME", "INT", "FLOAT", "IMAGINARY", "STRING", "LONG_STRING", "DOTS", *_CLOSING))
+"""What operands end with; a minus after anything else is a sign."""
 
 INSTEAD = {
     "and": "& is elementwise and, and binds first: (a > b) & (c > d)",
@@ -61,7 +64,7 @@ class Indentation(PostLex):
                 raise SyntaxProblem("this line is indented, and nothing above it begins a block", _pos(token))
             _check_name(token)
             _check_brackets(token, brackets)
-            operators += token.type in OPERATORS
+            operators += token.type in OPERATORS and last is not None and last.type in _OPERANDS
             if operators > MAX_OPERATORS:
                 hint = "give parts of it names; a loop over stacked terms stays a loop"
                 raise SyntaxProblem(f"a statement has at most {MAX_OPERATORS} operators", _pos(token), hint)

@@ -48,6 +48,12 @@ def test_operators_count_for_their_statement() -> None:
     assert len(program.functions[0].body) == 4
 
 
+def test_signs_are_no_operators() -> None:
+    numbers = ", ".join(["-1.0"] * (MAX_OPERATORS + 1))
+    program = parse(f"def main(x: f32[8]):\n    c = [{numbers}]\n    return x\n", "long.shard")
+    assert len(program.functions[0].body) == 2
+
+
 def test_turns_of_loops_in_each_other_count_together(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(loops, "MAX_TURNS", 12)
     once = "    for i in range(3):\n        for j in range(3):\n            x = -x\n"

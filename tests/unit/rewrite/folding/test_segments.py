@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from xdsl.dialects.test import TestOp
+from xdsl.dialects import test as dialect
 from xdsl.ir import Operation
 
 from shardc.passes.outline_repeats import _of_a_layer
@@ -16,7 +16,7 @@ def segment(*places: Place) -> Segment:
     """Operations that stand at these places, one each."""
     made: Segment = []
     for place in places:
-        made.append(TestOp())
+        made.append(dialect.TestOp())
         note_places(made[-1], [place])
     return made
 
