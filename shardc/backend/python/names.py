@@ -15,7 +15,7 @@ from shardc.diagnostics import Location
 
 _BUILTINS = frozenset(name for name in dir(builtins) if name.islower())
 _MODULES = frozenset(
-    "jax jnp lax np base64 ml_dtypes ops Mesh P emulate comm".split()
+    "jax jnp lax np base64 ml_dtypes ops Mesh P NamedTuple emulate comm".split()
     + "mesh main main_local device_main run run_on_whole run_on_blocks emulate_devices".split()
     + "own_bernoulli own_gumbel own_exponential own_normal own_uniform own_bits own_randint".split()
     + "own_threefry2x32 threefry2x32_p one_device host_functions".split()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import OrderedDict
+from collections import OrderedDict, namedtuple
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -144,6 +144,19 @@ def test_records_are_called_as_their_classes_are():
     assert [item.record for item in of_list.items] == ["Moments", "Other"]
     assert more.record == "Moments"
     assert found.results.items[0] == opt
+
+
+@pytest.mark.parametrize("target", ["jax", "numpy"])
+def test_classes_of_any_name(target: str):
+    names = ["NamedTuple", "Mesh", "P", "main", "jax", "class", 'a"]b\n c', "x", "Ünï"]
+    classes = [namedtuple(f"C{i}", ["a", f"b{i}"]) for i in range(len(names))]  # noqa: PYI024
+    for name, cls in zip(names, classes, strict=True):
+        cls.__name__ = name
+    arguments = [cls(array(2), array(3)) for cls in classes]
+    program = shardc.from_jax(lambda *args: doubled(args), *arguments, target=target)
+    assert "\nclass NamedTuple_(NamedTuple):\n" in program.source
+    for one, other in zip(flattened(program.main(*arguments)), jax.tree.leaves(arguments), strict=True):
+        np.testing.assert_array_equal(one, other * 2)
 
 
 def test_where_no_class_is_said_a_record_is_called_after_its_place():
