@@ -1,6 +1,7 @@
 """Reading MLIR text: places, and errors that point at them."""
 
 import pytest
+from xdsl.dialects.builtin import CallSiteLoc
 
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
@@ -112,6 +113,8 @@ def test_an_alias_is_read_once():
     aliases = '#loc1 = loc("a.py":1:2)\n#loc2 = loc("f"(#loc1))\n'
     found = LocationReader(aliases)
     one, other = found.read('callsite("x"(#loc1) at #loc2)'), found.read('callsite("y"(#loc1) at #loc2)')
+    assert isinstance(one, CallSiteLoc)
+    assert isinstance(other, CallSiteLoc)
     assert one.caller is other.caller
     assert one.callee != other.callee
 
