@@ -29,12 +29,13 @@ _MADE = (hlo.dynamic_slice.name, spmd.all_slice.name, spmd.to_partial.name)
 class Traffic:
     """Numbers of the operands that an operation reads from memory, and of the results that it writes; how
     they lie, where that is not as written. `fused`: its users take its result as it is made, so that it is
-    never in memory."""
+    never in memory. `made`: operands that are made from constants for it alone, and are written."""
 
     reads: tuple[int, ...]
     writes: tuple[int, ...]
     lying: Lying | None = None
     fused: bool = False
+    made: tuple[int, ...] = ()
 
 
 def moved(op: Op) -> Moved:

@@ -68,6 +68,7 @@ class OpWork:
     def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
         read, written = moved(op)
         bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
+        bytes += sum(op.operands[i].nbytes for i in self.traffic.made)
         turned = self.work.turned(op, self.traffic.lying or as_written(op)) if machine.turned < inf else 0
         return machine.work(operations, self.rate, bytes, turned)
 

@@ -79,20 +79,22 @@ def _dividing(axes: tuple[Axis, ...], size: int) -> tuple[Axis, ...]:
 
 
 def _mark_free(problem: Problem) -> None:
-    """Values made from constants alone cost nothing in any layout: each device makes its own block."""
+    """What is made from constants for one user is made in its layout: each device makes its own block."""
     derived = made_from_constants(problem)
     problem.free.update(v for v in derived if len(problem.consumers.get(v, [])) == 1)
 
 
 def count_work(problem: Problem) -> None:
-    """What the operations take that run in one way or another; what is made from constants is cheap."""
+    """What the operations take that run in one way or another; what is made for one alone counts there."""
     program = [(variable.node, variable.op) for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
     found = traffic(program, users)
+    written = {v for v in problem.free if found[problem.producer[v][0].node.id].writes}
     known: dict[tuple[object, Traffic], OpWork | None] = {}
     for variable in problem.variables:
         if problem.open(variable):
-            key = variable.op.key(), found[variable.node.id]
+            made = tuple(i for i, value in enumerate(variable.node.operands) if value in written)
+            key = variable.op.key(), replace(found[variable.node.id], made=made)
             if key not in known:
                 known[key] = problem.rates.work_of(variable.op, key[1])
             variable.work = known[key]

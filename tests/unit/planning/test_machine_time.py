@@ -114,6 +114,27 @@ def test_rows_that_come_again_are_read_once() -> None:
     assert moved(added) == ((table.nbytes, places.nbytes, rows.nbytes), (table.nbytes,))
 
 
+CHOSEN = """
+mesh m[v=4]
+size B = 256, V = 32768
+
+def main(y: i32[B], e: f32[B, V@v]) -> f32[B, V@v]:
+    g = zeros((B, V)).at[arange(B), y].add(-1.0)
+    return g - sum(g, axis=1)[:, None] * e
+"""
+
+
+@pytest.mark.parametrize("machine", ["balanced", "h100-infiniband", "tpu-v5e"])
+def test_zeros_that_are_written_are_divided(machine: str) -> None:
+    """The gradient of a choice from a vocabulary: a sum over it sends twice what rows that are gathered do,
+    and spares each device 32 MiB of zeros."""
+    plan = planned(CHOSEN, machine)
+    (scatter,) = [v for v in plan.problem.variables if v.node.name == hlo.scatter.name]
+    assert scatter.work is not None and 0 in scatter.work.traffic.made
+    assert scatter.choice.operands[0].local_shape((256, 32768)) == (256, 8192)
+    assert plan.less_divided() is None
+
+
 THREE_USES = """
 mesh m[x=2, y=4]
 
