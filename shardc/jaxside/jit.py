@@ -101,6 +101,8 @@ class Jitted:
         self._programs: dict[Any, Lowered] = {}
         self._calls: dict[Any, Any] = {}
         functools.update_wrapper(self, function)
+        self.__name__: str = self._stages.__name__  # JAX gives one to a functools.partial and an object too
+        self.__qualname__: str = self._stages.__qualname__
         self._function = function
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

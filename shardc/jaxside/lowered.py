@@ -20,6 +20,7 @@ from shardc.graph.trees import arguments_of
 from shardc.jaxside import kept
 from shardc.jaxside.callbacks import HostFunctions, check
 from shardc.jaxside.constants import large_constants
+from shardc.jaxside.memories import moves_left_out
 from shardc.jaxside.own_main import own_main
 from shardc.jaxside.placement import AnyMesh, abstract, meshes_in, on_devices
 from shardc.jaxside.untyped import jax
@@ -236,7 +237,7 @@ def lowered(
     found = (*known, *meshes_in(traced.jaxpr))
     own_rules = frozenset(name for name in names if name.startswith(_OWN_RULES))
     program = kept.compiled(text, chosen, prove)
-    warnings = (*program.warnings, *large_constants(traced.jaxpr))
+    warnings = (*program.warnings, *large_constants(traced.jaxpr), *moves_left_out(traced.jaxpr))
     program = changed(program, captured=captured, warnings=warnings)
     if host.functions:
         program.module.host_functions.update(host.functions)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import gc
+import operator
 import warnings
 import weakref
 from collections import OrderedDict, defaultdict
@@ -266,6 +267,42 @@ def test_attributes(x):
     assert "sdy.manual_computation" in str(lowered.compiler_ir("stablehlo"))
     compiled = lowered.compile()
     assert compiled.memory_analysis() is not None and "HloModule" in compiled.as_text()
+
+
+class Called:
+    def __call__(self, x: Any) -> Any:
+        return x + 1
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        three,
+        partial(three, 1),
+        partial(partial(three, 1), c=2),
+        jnp.sin,
+        operator.add,
+        Called(),
+        Called().__call__,
+    ],
+    ids=["plain", "partial", "twice partial", "numpy", "builtin", "object", "method"],
+)
+def test_names(function):
+    theirs, ours = jax.jit(function), shardc.jit(function)
+    assert (ours.__name__, ours.__qualname__) == (theirs.__name__, theirs.__qualname__)
+    assert (ours.__module__, ours.__doc__ or "") == (theirs.__module__, theirs.__doc__ or "")
+
+
+def test_moves_to_host_memory_are_left_out_with_a_warning(pod, x):
+    def moved(x):
+        return jax.device_put(x * 2, jax.memory.Space.Host), jax.jit(lambda x: x + 1)(x)
+
+    with pytest.warns(UserWarning, match="moves a value to host memory: left out"):
+        doubled, more = shardc.jit(moved)(x)
+    same((doubled, more), jax.tree.map(lambda of: jax.device_put(of, x.sharding), (x * 2, x + 1)))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        shardc.jit(lambda x: jax.device_put(x, pod.way("model")))(x)
 
 
 def test_from_several_threads(pod):
