@@ -57,8 +57,11 @@ def _matrix(draw: Draw, name: str, length: int, rows: int) -> Array:
 
 
 def _entries(draw: Draw, name: tuple[object, ...], shadow: np.ndarray) -> Array:
+    """Random residues; cosines of angles that are rounded may be off by some units in the last place of 1."""
     places = np.arange(shadow.size, dtype=np.uint64).reshape(shadow.shape)
-    return make(field.hashed(draw.key("fourier", *name), [places]), shadow, shadow)
+    residues = field.hashed(draw.key("fourier", *name), [places])
+    off = 2.0**-50 * np.abs(shadow).max(initial=0.0)
+    return make(residues, shadow, shadow + np.where(residues & np.uint64(1), off, -off))
 
 
 def _times(draw: Draw, operand: Array, dim: int, matrix: Array) -> Array:

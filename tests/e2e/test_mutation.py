@@ -69,8 +69,11 @@ def test_a_mutant_is_what_it_says(mutation: ModuleType) -> None:
 
 @pytest.mark.parametrize("name", ["matmul_reduce_scatter", "spectral"])
 def test_the_proof_finds_all_mutants(name: str, mutation: ModuleType) -> None:
+    """All that change results; it proves those that change none, as another way to cut what is cut again."""
     tried = mutation.attempt(*mutation.compiled(mutation.programs()[name]()), proofs=True)
-    assert tried.found and {found.proof for found in tried.found} == {mutation.PROOF_FOUND}
+    found = {(one.verdict == mutation.EQUIVALENT, one.proof) for one in tried.found}
+    assert (False, mutation.PROOF_FOUND) in found
+    assert found <= {(False, mutation.PROOF_FOUND), (True, mutation.PROOF_SAME)}
 
 
 def test_what_was_tried_is_kept_and_counted(mutation: ModuleType, tmp_path: Path) -> None:

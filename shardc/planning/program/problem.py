@@ -178,12 +178,17 @@ class Problem:
         return known
 
     def _once(self, variable: Variable, choice: Choice) -> int:
-        """Ticks for what is made from constants and counts on one device alone, where it is added to partial
-        sums."""
-        if self.rates.free or not has(variable.node.name, Trait.ELEMENTWISE):
+        """Ticks by which, of equally quick plans, that is taken in which fewer results are split over more
+        devices than they have elements there, and less that is made from constants counts on one device
+        alone, where it is added to partial sums."""
+        if self.rates.free:
             return 0
-        operands = zip(variable.node.operands, choice.operands, strict=True)
-        return ONCE * sum(value in self.free and bool(layout.unreduced) for value, layout in operands)
+        results = zip(variable.node.results, choice.results, strict=True)
+        found = sum(_has_idle(self.graph.type(value).shape, layout) for value, layout in results)
+        if has(variable.node.name, Trait.ELEMENTWISE):
+            operands = zip(variable.node.operands, choice.operands, strict=True)
+            found += sum(value in self.free and bool(layout.unreduced) for value, layout in operands)
+        return ONCE * found
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -290,3 +295,8 @@ def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:
 
 def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
     return (*layouts[:index], layout, *layouts[index + 1 :])
+
+
+def _has_idle(shape: tuple[int, ...], layout: Sharding) -> bool:
+    """Whether a dimension is split over more devices than it has elements."""
+    return any(size < dim.parts for size, dim in zip(shape, layout.dims, strict=True))
