@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.graph import Op, TensorType
 from shardc.graph.attrs import DotDims
@@ -56,11 +57,11 @@ def _matrix(draw: Draw, name: str, length: int, rows: int) -> Array:
     )
 
 
-def _entries(draw: Draw, name: tuple[object, ...], shadow: np.ndarray) -> Array:
+def _entries(draw: Draw, name: tuple[object, ...], shadow: NDArray[np.float64]) -> Array:
     """Random residues; cosines of angles that are rounded may be off by some units in the last place of 1."""
     places = np.arange(shadow.size, dtype=np.uint64).reshape(shadow.shape)
     residues = field.hashed(draw.key("fourier", *name), [places])
-    off = 2.0**-50 * np.abs(shadow).max(initial=0.0)
+    off = 2.0**-50 * float(np.abs(shadow).max(initial=0.0))
     return make(residues, shadow, shadow + np.where(residues & np.uint64(1), off, -off))
 
 
