@@ -88,9 +88,9 @@ class Network:
         """What a copy takes, as far as is known."""
         made, source, target = arc
         ticks, count = self.prices(made.type, source, target, made.manual)
-        return ticks + (
-            self.prices.rates.cut(made.type, source, target) if made.fused and count else 0
-        ), count
+        if made.fused and count:
+            ticks += self.prices.rates.cut(made.type, source, target)
+        return ticks, count
 
     def copy(self, arc: Arc, price: Price, integral: bool = False) -> int:
         """A column for a copy."""
