@@ -1,4 +1,4 @@
-"""What processes of both kinds do with the plans of a folder: run each ten times, and keep the quickest.
+"""What processes of both kinds do with the plans of a folder: run each in ten turns, and keep the quickest.
 
 The plans of a program take turns with each other and with a product that is the same for all programs, the
 reference: a machine that is slower than it was when `shardc measure` fitted it is slower there too.
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from shardc.launch.program import load_program
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.solving import STEADY, Clock, quickest
 from shardc.launch.working import Product
 
 REFERENCE = Product("f32", (1024, 512, 1024), (False, False))
@@ -52,7 +52,7 @@ def measure(processes: Processes) -> None:
     if names:
         _plans(processes, folder, names, reference)
     else:
-        (seconds,) = quickest([reference], processes.clock)
+        (seconds,) = quickest([reference], processes.clock, STEADY)
         _written(processes, folder / AT_FIT, min(seconds, _kept(folder / AT_FIT, seconds)))
 
 
@@ -64,7 +64,7 @@ def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: 
     for _, group in groupby(left, lambda name: name.rpartition("-")[0]):
         plans = [*group]
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
-        *seconds, beside = quickest([*runs, reference], processes.clock)
+        *seconds, beside = quickest([*runs, reference], processes.clock, STEADY)
         found |= {name: (own, beside) for name, own in zip(plans, seconds, strict=True)}
         _written(processes, kept, found)
         if processes.first:

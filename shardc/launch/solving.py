@@ -6,12 +6,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from math import log
+from math import ceil, log
 from typing import Any, cast
 
 import numpy as np
 
 REPEATS = 10
+
+STEADY = 0.05
+"""Seconds of a turn that is long enough: waking a core and filling its caches takes few of them."""
 
 _FAR = log(1e6)
 """How far from where it starts an unknown may go: one that takes no time is a millionth of that."""
@@ -26,21 +29,33 @@ class Clock:
     slowest: Callable[[Any], Any]
 
 
-def quickest(runs: Sequence[Callable[[], object]], clock: Clock) -> list[float]:
-    """Seconds of the quickest of REPEATS runs of each, as long as its slowest process takes.
+def quickest(runs: Sequence[Callable[[], object]], clock: Clock, steady: float = 0.0) -> list[float]:
+    """Seconds of the quickest of REPEATS turns of each run, as long as its slowest process takes.
 
-    Runs take turns: what slows the machine for a while slows a turn of all, not all turns of one.
+    Runs take turns: what slows the machine for a while slows a turn of all, not all turns of one. In a turn a
+    run that takes less than `steady` seconds is repeated for as long, and its mean counts.
     """
     for run in runs:
         run()
+    if steady:
+        once = clock.slowest(np.array([_timed(run, 1, clock) for run in runs]))
+        counts = [max(1, ceil(steady / seconds)) for seconds in once]
+    else:
+        counts = [1] * len(runs)
     found = np.empty((REPEATS, len(runs)))
     for turn in range(REPEATS):
-        for index, run in enumerate(runs):
-            clock.before()
-            start = time.perf_counter()
-            run()
-            found[turn, index] = time.perf_counter() - start
+        for index, (run, count) in enumerate(zip(runs, counts, strict=True)):
+            found[turn, index] = _timed(run, count, clock)
     return [float(seconds) for seconds in clock.slowest(found).min(axis=0)]
+
+
+def _timed(run: Callable[[], object], count: int, clock: Clock) -> float:
+    """Seconds of a run in the mean of so many, one after the other. All processes run it as often."""
+    clock.before()
+    start = time.perf_counter()
+    for _ in range(count):
+        run()
+    return (time.perf_counter() - start) / count
 
 
 def nearest(rows: Any, seconds: Any, known: Any = 0.0) -> tuple[Any, float]:

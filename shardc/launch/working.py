@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.solving import Clock, nearest, quickest
+from shardc.launch.solving import STEADY, Clock, nearest, quickest
 from shardc.ops.definition import Rate
 
 PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
@@ -179,7 +179,8 @@ def measured(
     functions = [(f, side) for f in WORK for side in SIDES]
     functions += [(f, side) for f in ORDERED for side in ORDERED_SIDES]
     functions += [(f, side) for f in ACROSS for side in SIDES]
-    times = iter(quickest([*map(product, products), *(function(f, side) for f, side in functions)], clock))
+    runs = [*map(product, products), *(function(f, side) for f, side in functions)]
+    times = iter(quickest(runs, clock, STEADY))
     samples: dict[str, list[Timed]] = {}
     for one in products:
         samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times), one.across))

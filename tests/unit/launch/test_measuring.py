@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from math import inf
@@ -184,14 +185,15 @@ class Watch:
     """A clock that shows what its runs say they take, and counts them."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now, self.runs = 0.0, list[object]()
+        self.now, self.runs, self.counts = 0.0, list[object](), Counter[object]()
         monkeypatch.setattr(solving.time, "perf_counter", lambda: self.now)
 
     def run(self, name: object, seconds: Callable[[int], float]) -> Callable[[], object]:
         """Takes so many seconds the so manieth time; the first is 0."""
 
         def run() -> None:
-            self.now += seconds(self.runs.count(name))
+            self.now += seconds(self.counts[name])
+            self.counts[name] += 1
             self.runs.append(name)
 
         return run
@@ -203,6 +205,14 @@ def test_runs_take_turns_and_the_slowest_process_counts(monkeypatch: pytest.Monk
     runs = [watch.run(name, lambda turn, name=name: name * (5 if 2 < turn < 9 else 2)) for name in (1, 3)]
     assert quickest(runs, Clock(lambda: None, lambda own: own + 1)) == [2 + 1, 6 + 1]
     assert watch.runs == [1, 3] * 11
+
+
+def test_short_runs_are_repeated_in_a_turn(monkeypatch: pytest.MonkeyPatch):
+    """As often on all processes: as the slowest, whose runs take ten times as long, fills a turn."""
+    watch = Watch(monkeypatch)
+    runs = [watch.run(name, lambda turn, name=name: name) for name in (0.25, 2.0)]
+    assert quickest(runs, Clock(lambda: None, lambda own: 10 * own), steady=6.0) == [2.5, 20.0]
+    assert watch.runs == [0.25, 2.0] * 2 + ([0.25] * 3 + [2.0]) * 10
 
 
 def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
