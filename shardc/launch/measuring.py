@@ -26,7 +26,8 @@ SIZES = tuple(1 << power for power in range(12, 25, 2))
 
 _ERRORS: dict[str, str] = {
     Rate.OTHER: "other work",
-    Rate.SERIAL: "serial work",
+    Rate.SERIAL: "cumulative sums",
+    Rate.ARGMAX: "argmax",
     Rate.SORT: "sorts",
     TURNED_BYTES: "what is turned",
 }

@@ -116,8 +116,8 @@ WORK = (
 ORDERED = (
     Function(lambda xp, x, y: xp.cumsum(x, axis=0), 1, 2, Rate.SERIAL),
     Function(lambda xp, x, y: xp.cumsum(x, axis=1), 1, 2, Rate.SERIAL),
-    Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.SERIAL),
-    Function(lambda xp, x, y: xp.argmax(x, axis=1), 1, 1, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.ARGMAX),
+    Function(lambda xp, x, y: xp.argmax(x, axis=1), 1, 1, Rate.ARGMAX),
     Function(lambda xp, x, y: xp.sort(x, axis=0), 1, 2, Rate.SORT),
     Function(lambda xp, x, y: xp.sort(x, axis=1), 1, 2, Rate.SORT),
 )

@@ -78,7 +78,9 @@ class Rate(StrEnum):
     OTHER = "other"
     """Arithmetic on elements, on many of them at once."""
     SERIAL = "serial"
-    """Elements taken one after the other: cumulative sums, argmax."""
+    """Elements taken one after the other: cumulative sums."""
+    ARGMAX = "argmax"
+    """Elements compared one after the other, with their places: argmax, top_k."""
     SORT = "sort"
     """Comparisons of elements that are sorted."""
 

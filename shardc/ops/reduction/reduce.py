@@ -59,7 +59,7 @@ def _rule(op: Op) -> FactorRule:
 
 def _rate(op: Op) -> Rate:
     """Several tensors at once, as argmax has them, are compared one element after the other."""
-    return Rate.OTHER if len(op.results) == 1 else Rate.SERIAL
+    return Rate.OTHER if len(op.results) == 1 else Rate.ARGMAX
 
 
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:

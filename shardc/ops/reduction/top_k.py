@@ -44,7 +44,7 @@ top_k = define(
         infer=_types,
         rule=top_k_rule,
         meaning=kernels(ordering.top_k, "k"),
-        work=Work(per_operand, rate=lambda op: Rate.SERIAL),
+        work=Work(per_operand, rate=lambda op: Rate.ARGMAX),
         syntax=Syntax(
             ("operand",),
             ("values", "indices"),

@@ -6,7 +6,7 @@
     memory = 80e9                  # bytes
     bandwidth = 3.35e12            # bytes/s, to that memory
     turned = 1e12                  # optional: of what is read across its order; left out: in no more time
-    [device.flops]                 # operations/s by dtype, and of sorts; `other` for those not listed
+    [device.flops]                 # operations/s by dtype, of sorts, …; `other` for those not listed
     bf16 = 9.89e14
     sort = 1e12
     other = 6.7e13
@@ -28,6 +28,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from pathlib import Path
@@ -187,6 +188,11 @@ class _Table:
         return self._path(key)
 
 
+def _unlisted(rates: Mapping[str, float]) -> dict[str, float]:
+    """argmax takes elements one after the other, as cumulative sums do: their rate, where it has none."""
+    return {Rate.ARGMAX: rates[Rate.SERIAL]} if Rate.SERIAL in rates else {}
+
+
 def _machine(top: _Table) -> Machine:
     top.only("name", "source", "device", "links", "axes")
     device = top.table("device")
@@ -194,6 +200,7 @@ def _machine(top: _Table) -> Machine:
     memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
     flops = device.table("flops")
     flops.only(*DTYPES, *Rate)
+    rates = {rate: flops.rate(rate) for rate in flops.data}
     links = tuple(map(_link, top.tables("links")))
     _check_names(top, links)
     axes = top.table("axes", needed=False)
@@ -207,7 +214,7 @@ def _machine(top: _Table) -> Machine:
         source=top.string("source"),
         memory=memory,
         bandwidth=bandwidth,
-        flops={"other": flops.rate("other"), **{dtype: flops.rate(dtype) for dtype in flops.data}},
+        flops={Rate.OTHER: flops.rate("other"), **_unlisted(rates), **rates},
         links=links,
         axes=chosen,
         turned=device.rate("turned") if "turned" in device.data else inf,

@@ -37,12 +37,15 @@ def test_machines_without_a_rate_take_that_of_all_else():
     machine = load("h100-infiniband")
     assert machine.work(1e6, Rate.SERIAL, 0) == machine.work(1e6, Rate.OTHER, 0)
     assert machine.work(1e6, Rate.SORT, 0) > machine.work(1e6, Rate.OTHER, 0)
+    laptop = load("laptop")
+    assert laptop.work(1e6, Rate.ARGMAX, 0) == laptop.work(1e6, Rate.SERIAL, 0)
+    assert laptop.work(1e6, Rate.SERIAL, 0) > laptop.work(1e6, Rate.OTHER, 0)
 
 
 def test_which_reductions_are_serial():
     short = TensorType((4,), "f32")
     assert rate("stablehlo.reduce", 1, short, "sum", dimensions=(1,)) is Rate.OTHER
-    assert rate("stablehlo.reduce", 2, short, "argmax", dimensions=(1,)) is Rate.SERIAL
+    assert rate("stablehlo.reduce", 2, short, "argmax", dimensions=(1,)) is Rate.ARGMAX
     window = {"window_dimensions": (1, 1000), "padding": ((0, 0), (999, 0))}
     assert rate("stablehlo.reduce_window", 1, ROWS, "sum", **window) is Rate.SERIAL
     window = {"window_dimensions": (1, 10), "padding": ((0, 0), (9, 0))}
