@@ -21,11 +21,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from bench.page import publish
-from bench.suites import SUITES, lowered, programs
-from bench.xla_program import FLAGS, partitioned, price
+from bench.suites import SUITES, lowered, programs, texts
+from bench.xla_program import partitioned, price
+from bench.xla_text import FLAGS
 from shardc.analysis import per_device
 from shardc.cache import ANEW
 from shardc.compilation import by_latency, by_pass
@@ -111,12 +113,14 @@ def table(known: Mapping[tuple[str, str], dict[str, Any]]) -> Iterator[str]:
         rows = {name: row for (name, where), row in known.items() if where == machine and "ns" in row}
         both = [row for row in rows.values() if "xla_ns" in row]
         below = sum(row["ns"] < row["xla_ns"] for row in both)
-        above = sum(row["ns"] > row["xla_ns"] for row in both)
+        above = [name for name, row in rows.items() if row["ns"] > row.get("xla_ns", row["ns"])]
         worse = sum(row["ns"] > row["fewest_ns"] for row in rows.values())
         yield f"## {machine}"
         yield ""
+        which = f" ({', '.join(above)})" if above else ""
         yield (
-            f"{len(rows)} programs. Against XLA's plan: {below} quicker, {above} slower of {len(both)}. "
+            f"{len(rows)} programs. Against XLA's plan: {below} quicker, {len(above)} slower of {len(both)}"
+            f"{which}. "
             f"Against the plan with the fewest bytes: {worse} slower."
         )
         yield ""
@@ -162,17 +166,28 @@ def main() -> None:
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {FLAGS}"
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     known = kept(given.keep)
-    for suite in map(import_module, SUITES):
-        for name, program in programs(suite).items():
-            for machine in MACHINES:
-                wanted = name.startswith(tuple(given.prefixes)) and (name, machine) not in known
-                if not wanted or time.process_time() > given.seconds:
-                    continue
-                known[name, machine] = row = figures(suite, program, machine)
-                entry = {"program": name, "machine": machine, "figures": row}
-                with given.keep.open("a", encoding="utf-8") as file:
-                    file.write(json.dumps(entry) + "\n")
-    publish("Modelled time on machines", __doc__, table(known), given.output)
+    order = {(name, machine): None for name, _ in texts() for machine in MACHINES}
+    for name, suite, program in _smallest_first(tuple(given.prefixes)):
+        for machine in MACHINES:
+            if (name, machine) in known or time.process_time() > given.seconds:
+                continue
+            known[name, machine] = row = figures(suite, program, machine)
+            entry = {"program": name, "machine": machine, "figures": row}
+            with given.keep.open("a", encoding="utf-8") as file:
+                file.write(json.dumps(entry) + "\n")
+    shown = {key: known[key] for key in order if key in known}
+    publish("Modelled time on machines", __doc__, table(shown), given.output)
+
+
+def _smallest_first(prefixes: tuple[str, ...]) -> list[tuple[str, ModuleType, Any]]:
+    """Name, suite and program, by the length of their texts."""
+    found = [
+        (len(lowered(suite, program)), name, suite, program)
+        for suite in map(import_module, SUITES)
+        for name, program in programs(suite).items()
+        if name.startswith(prefixes)
+    ]
+    return [(name, suite, program) for _, name, suite, program in sorted(found, key=lambda each: each[:2])]
 
 
 if __name__ == "__main__":

@@ -8,18 +8,14 @@ other are one where that is quicker; over several links each is done in stages w
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module
-from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
 import numpy as np
 
+from bench.xla_text import text
 from shardc.analysis import per_device
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.read import read
@@ -32,16 +28,6 @@ from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, l
 from shardc.report.executions import Executions
 from shardc.report.times import worked
 
-DUMPED = Path(tempfile.gettempdir()) / f"shardc-xla-{os.getpid()}"
-FLAGS = (
-    f"--xla_force_host_platform_device_count=16 --xla_dump_to={DUMPED} "
-    "--xla_dump_hlo_pass_re=spmd-partitioning --xla_dump_hlo_as_proto"
-)
-"""What XLA_FLAGS must have before JAX starts."""
-
-COPY, SAME = "= mhlo.copy ", "= stablehlo.optimization_barrier "
-"""An operation of HLO that StableHLO lacks, and one that is the same but for the memory."""
-
 MOST = 1 << 25
 OPS = {
     hlo.all_reduce.name: spmd.all_reduce,
@@ -53,28 +39,7 @@ OTHERS = {hlo.all_to_all.name: spmd.all_to_all, hlo.collective_permute.name: spm
 
 def partitioned(suite: ModuleType, program: Any) -> Graph:
     """What each device runs, as XLA partitions a program of a suite."""
-    from jax._src.interpreters import mlir
-    from jaxlib.mlir import ir
-
-    portable = import_module("jaxlib._jax").mlir  # private: JAX has no other way
-    shutil.rmtree(DUMPED, ignore_errors=True)
-    suite.jitted(program, suite.make_mesh(program)).lower(*suite.avals(program)).compile()
-    (file,) = (path for path in DUMPED.glob("*.pb") if ".after_spmd-partitioning." in path.name)
-    module = _module(file.read_bytes())
-    shutil.rmtree(DUMPED)
-    with mlir.make_ir_context():
-        text = str(ir.Module.parse(portable.hlo_to_stablehlo(module)))
-    return snapshot(read(text.replace(COPY, SAME), Options(language="mlir"))).graph
-
-
-def _module(proto: bytes) -> bytes:
-    """The first field of an HloProto, its HloModuleProto: a tag, its length, seven bits a byte, itself."""
-    length, shift, at = 0, 0, 1
-    while True:
-        byte, at = proto[at], at + 1
-        length, shift = length | (byte & 127) << shift, shift + 7
-        if byte < 128:
-            return proto[at : at + length]
+    return snapshot(read(text(suite, program), Options(language="mlir"))).graph
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,99 @@
+"""Groups of devices as XLA writes them, and the bench's StableHLO with these groups."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bench.xla_text import groups, mended
+
+ROWS = ((0, 1, 2, 3), (4, 5, 6, 7))
+COLUMNS = ((0, 4), (1, 5), (2, 6), (3, 7))
+HALVES = ((0, 2), (1, 3), (4, 6), (5, 7))
+
+
+@pytest.mark.parametrize(
+    ("written", "rows"),
+    [
+        ("{{0,1,2,3},{4,5,6,7}}", ROWS),
+        ("[2,4]<=[8]", ROWS),
+        ("[4,2]<=[2,4]T(1,0)", COLUMNS),
+        ("mesh['a'=2,'b'=4] {'b'}", ROWS),
+        ("mesh['a'=2,'b'=4] {'a'}", COLUMNS),
+        ("mesh['a'=4,'b'=2], device_ids=([2,4]T(1,0)) {'a'}", ROWS),
+        ("mesh['a'=4,'b'=2], device_ids=([2,4]T(1,0)) {'b'}", COLUMNS),
+        ("mesh['a'=2,'b'=4] {'b':(1)2}", HALVES),
+        ("mesh['a'=2,'b'=4] {'b','a'}", ((0, 4, 1, 5, 2, 6, 3, 7),)),
+    ],
+)
+def test_groups(written: str, rows: tuple[tuple[int, ...], ...]):
+    assert groups(written) == rows
+
+
+@pytest.mark.parametrize("written", ["flattened", "mesh['a'=4], device_ids=(one) {'a'}"])
+def test_groups_that_nobody_knows(written: str):
+    with pytest.raises(ValueError, match="cannot read"):
+        groups(written)
+
+
+HLO = """
+  all-reduce.2 = f32[] all-reduce(reduce.2), channel_id=3, replica_groups=mesh['a'=4,'b'=2], \
+device_ids=([2,4]T(1,0)) {'a'}, use_global_device_ids=true, to_apply=region_2.3.clone
+"""
+CONVERTED = """
+    %29 = "stablehlo.all_reduce"(%28) <{channel_handle = #stablehlo.channel_handle<handle = 3, type = 0>, \
+replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @m, axes = [#stablehlo.axis_ref<name = "a">]>, \
+use_global_device_ids}> ({
+"""
+
+
+def test_the_order_of_devices_is_not_lost():
+    assert (
+        "replica_groups = dense<[[0, 1, 2, 3], [4, 5, 6, 7]]> : tensor<2x4xi64>, use_global_device_ids}> ({"
+        in mended(CONVERTED, HLO)
+    )
+
+
+def test_groups_that_the_hlo_does_not_say():
+    with pytest.raises(ValueError, match="channel 4 has no group"):
+        mended(CONVERTED.replace("handle = 3", "handle = 4"), HLO)
+    with pytest.raises(ValueError, match="two groups"):
+        mended(CONVERTED, HLO + HLO.replace("{'a'}", "{'b'}"))
+    with pytest.raises(ValueError, match="says no groups"):
+        mended(CONVERTED.replace("channel_handle<handle", "channel_handle<number"), HLO)
+
+
+COMPILED = """
+import os
+from bench import more_programs, xla_text
+from bench.xla_program import _over, partitioned
+from shardc.graph import walk
+from shardc.layout import Mesh
+
+os.environ["XLA_FLAGS"] = xla_text.FLAGS
+program = more_programs.PROGRAMS["clip_global_norm"]
+mesh = Mesh("m", tuple(program.mesh.items()))
+for turn in range(2):
+    graph = partitioned(more_programs, program)
+    print([[axis.name for axis in _over(node, mesh)] for node in walk(graph.functions["main"].body)
+           if node.name == "stablehlo.all_reduce"])
+    xla_text._compiled = None  # what is kept is not compiled again
+"""
+
+
+@pytest.mark.slow
+def test_sums_over_a_minor_axis_are_over_that_axis(tmp_path: Path):
+    code = COMPILED.replace(
+        "for turn", f"from pathlib import Path\nxla_text.KEPT = Path({str(tmp_path)!r})\nfor turn"
+    )
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=False
+    )
+    model, data = ["model"], ["data"]
+    expected = [model, data, model, data, data, model, data, model]
+    assert done.stdout.splitlines() == [str(expected)] * 2, done.stderr
