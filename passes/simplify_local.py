@@ -9,8 +9,9 @@ becomes
 
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
-Identities go, constant scalars are computed, what is summed is not placed into zeros before (placed_sums.py),
-equal operations are done once, unused ones not at all.
+Identities go, and sums over dimensions of size 1 that were only just added; constant scalars are computed,
+what is summed is not placed into zeros before (placed_sums.py), equal operations are done once, unused ones
+not at all.
 """
 
 from __future__ import annotations
@@ -109,17 +110,33 @@ def _identity_partial(op: Operation) -> SSAValue | None:
 
 
 def _over_nothing(op: Operation) -> SSAValue | None:
-    """What is reduced over no dimension, from the identity, which a reduction may use or not."""
+    """What is reduced over no dimension, or over dimensions of size 1 that were only just added, from the
+    identity, which a reduction may use or not.
+    """
     body = op.regions[0].block
     combine, end = body.first_op, body.last_op
-    if python_of(_attribute(op, "dimensions")) or len(op.operands) != 2 or not combine or not end:
+    if len(op.operands) != 2 or not combine or not end:
         return None
     value, start = op.operands
+    dims, shape = cast("tuple[int, ...]", python_of(_attribute(op, "dimensions"))), type_of(value.type).shape
+    before = _without_ones(value) if dims and {shape[dim] for dim in dims} == {1} else value
     dtype = type_of(value.type).dtype
     kind = (_COMBINES | _OF_BOOLS if dtype == "bool" else _COMBINES).get(combine.name)
     if kind is None or set(combine.operands) != set(body.args) or [*end.operands] != [*combine.results]:
         return None
-    return value if is_splat(start, identity(kind, dtype)) else None
+    given = before is not None and before.type == op.results[0].type
+    return before if given and is_splat(start, identity(kind, dtype)) else None
+
+
+def _without_ones(value: SSAValue) -> SSAValue | None:
+    """What a reshape or a broadcast in order was given."""
+    made = value.owner
+    if not isinstance(made, Operation) or made.name not in (hlo.reshape.name, hlo.broadcast_in_dim.name):
+        return None
+    if made.name == hlo.reshape.name:
+        return made.operands[0]
+    dims = cast("tuple[int, ...]", python_of(_attribute(made, "broadcast_dimensions")))
+    return made.operands[0] if list(dims) == sorted(dims) else None
 
 
 _COMBINES = {hlo.add.name: "sum", hlo.multiply.name: "prod", hlo.maximum.name: "max", hlo.minimum.name: "min"}

@@ -6,6 +6,7 @@ The file is parsed, never run. A file that cannot be read or parsed assigns noth
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -33,7 +34,8 @@ class Statement:
 
 def statement_at(file: str, place: Place) -> Statement | None:
     """The statement that assigns or returns a value of which an expression begins at the place."""
-    return _statements(file).get(place)
+    part = part_at(file, place)
+    return None if part is None else _statements(file, part).get(place)
 
 
 @lru_cache(maxsize=64)
@@ -48,13 +50,37 @@ def parsed(file: str) -> ast.Module | None:
         return None
 
 
-@lru_cache(maxsize=64)
-def _statements(file: str) -> dict[Place, Statement]:
+def part_at(file: str, place: Place) -> ast.stmt | None:
+    """The function, method or other statement outside all functions that a place is in.
+
+    A program's places are in a few functions of a file: the trees of the others are not walked.
+    """
     tree = parsed(file)
-    if tree is None:
-        return {}
+    body = [] if tree is None else tree.body
+    while True:
+        before = bisect_right(body, place, key=_begin)
+        if before == 0 or place[0] > (body[before - 1].end_lineno or 0):
+            return None
+        part = body[before - 1]
+        if not isinstance(part, ast.ClassDef):
+            return part
+        body = part.body
+
+
+def first_line(node: ast.stmt) -> int:
+    """Where a statement begins, with its decorators."""
+    decorated = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+    return min([node.lineno, *(d.lineno for d in node.decorator_list)]) if decorated else node.lineno
+
+
+def _begin(node: ast.stmt) -> Place:
+    return first_line(node), node.col_offset
+
+
+@lru_cache(maxsize=1024)
+def _statements(file: str, part: ast.stmt) -> dict[Place, Statement]:
     found: dict[Place, Statement] = {}
-    for node in ast.walk(tree):
+    for node in ast.walk(part):
         value, targets = _assignment(node)
         if value is None or not isinstance(node, (ast.stmt, ast.expr)):
             continue

@@ -7,10 +7,11 @@ never run; what cannot be read names nothing.
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 
-from shardc.frontend.python_lines import Place, parsed
+from shardc.frontend.python_lines import Place, first_line, part_at
 
 Root = Callable[[ast.expr], str | None]
 """The path of an expression that paths begin with."""
@@ -22,8 +23,8 @@ def unpacked_in(file: str, line: int, function: str) -> Mapping[str, str]:
 
     The line is the one where it begins, or its first decorator.
     """
-    for node in _nodes(file):
-        if isinstance(node, ast.FunctionDef) and node.name == function and _first_line(node) == line:
+    for node in _nodes(file, (line, sys.maxsize)):
+        if isinstance(node, ast.FunctionDef) and node.name == function and first_line(node) == line:
             return _unpacked(node)
     return {}
 
@@ -33,7 +34,7 @@ def parameters_of(file: str, line: int, function: str) -> tuple[str, ...]:
     """The parameters by position of the function at a line, or of its one lambda; `self` is left out."""
     found = [
         node.args
-        for node in _nodes(file)
+        for node in _nodes(file, (line, sys.maxsize))
         if isinstance(node, ast.FunctionDef | ast.Lambda) and _is_at(node, line, function)
     ]
     if len(found) != 1:
@@ -45,7 +46,7 @@ def parameters_of(file: str, line: int, function: str) -> tuple[str, ...]:
 def _is_at(node: ast.FunctionDef | ast.Lambda, line: int, function: str) -> bool:
     if isinstance(node, ast.Lambda):
         return function == "<lambda>" and node.lineno == line
-    return node.name == function and _first_line(node) == line
+    return node.name == function and first_line(node) == line
 
 
 def _unpacked(node: ast.FunctionDef) -> Mapping[str, str]:
@@ -69,16 +70,13 @@ def assigned_from(file: str, place: Place) -> Mapping[str, str]:
         called = isinstance(value, ast.Call) and (value.lineno, value.col_offset) == place
         return "result" if called else None
 
-    return {path: name for node in _nodes(file) for path, name in _pairs(node, root)}
+    return {path: name for node in _nodes(file, place) for path, name in _pairs(node, root)}
 
 
-def _nodes(file: str) -> Iterator[ast.AST]:
-    tree = parsed(file)
-    return iter(()) if tree is None else ast.walk(tree)
-
-
-def _first_line(node: ast.FunctionDef) -> int:
-    return min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+def _nodes(file: str, place: Place) -> Iterator[ast.AST]:
+    """What is in the function outside all functions that a place is in."""
+    part = part_at(file, place)
+    return iter(()) if part is None else ast.walk(part)
 
 
 def _pairs(statement: ast.AST, root: Root) -> Iterator[tuple[str, str]]:

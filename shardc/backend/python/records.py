@@ -15,7 +15,7 @@ from keyword import iskeyword
 from shardc.backend.python.expressions import Expr, call, dict_of, name, several, tuple_of
 from shardc.backend.python.names import Names, identifier, quoted
 from shardc.backend.python.writer import Writer, paragraphs
-from shardc.graph.trees import Branch, Interface, Tree, branches
+from shardc.graph.trees import Branch, Interface, Tree, branches, leaf_count
 
 IMPORT = "from typing import NamedTuple"
 _NUMBER = re.compile(r'"(?:[^"\\]|\\.)*"|\[(\d+)\]')
@@ -127,11 +127,15 @@ def made_of(branch: Branch, items: Sequence[Expr]) -> Expr:
 
 
 def returned(interface: Interface, leaves: Iterator[Expr]) -> Expr:
-    """What `return` gives: the results, of these leaves. A record that is an argument's is not made anew."""
+    """What `return` gives: the results, of these leaves. A record that is an argument's is not made anew.
+
+    What has no leaves is: an empty tuple is nobody's.
+    """
     known: dict[tuple[Branch, str], str] = {}
     for param, tree in interface.parameters:
         for place, branch in places(tree, param):
-            known[branch, built(branch, map(name, leaf_places(branch, place))).text] = place
+            if leaf_count(branch):
+                known[branch, built(branch, map(name, leaf_places(branch, place))).text] = place
 
     def made(tree: Tree) -> tuple[Expr, list[Expr]]:
         """The expression, and its leaves."""

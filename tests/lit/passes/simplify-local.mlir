@@ -41,6 +41,28 @@ func.func @over_nothing(%x: tensor<4xf32>, %p: tensor<4xi1>) -> (tensor<4xf32>, 
   return %1, %2, %3, %5 : tensor<4xf32>, tensor<4xf32>, tensor<f32>, tensor<4xi1>
 }
 
+// Nor is it one over dimensions of size 1 that were only just added; others stay.
+// CHECK-LABEL: @over_added
+// CHECK: [[R:%.*]] = stablehlo.reshape %x
+// CHECK: [[A:%.*]] = stablehlo.reduce([[R]] init: {{%.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: [[T:%.*]] = stablehlo.broadcast_in_dim %y, dims = [2, 0]
+// CHECK: [[B:%.*]] = stablehlo.reduce([[T]] init: {{%.*}}) applies stablehlo.add across dimensions = [1]
+// CHECK: [[S:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.add across dimensions = [0]
+// CHECK: func.return %x, [[A]], %y, [[B]], [[S]]
+func.func @over_added(%x: tensor<1x4xf32>, %y: tensor<4x4xf32>, %one: tensor<f32>) -> (tensor<1x4xf32>, tensor<4x1xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<f32>
+  %1 = stablehlo.reshape %x : (tensor<1x4xf32>) -> tensor<1x1x4x1xf32>
+  %2 = stablehlo.reduce(%1 init: %0) applies stablehlo.add across dimensions = [0, 3] : (tensor<1x1x4x1xf32>, tensor<f32>) -> tensor<1x4xf32>
+  %3 = stablehlo.reshape %x : (tensor<1x4xf32>) -> tensor<1x4x1xf32>
+  %4 = stablehlo.reduce(%3 init: %0) applies stablehlo.add across dimensions = [0] : (tensor<1x4x1xf32>, tensor<f32>) -> tensor<4x1xf32>
+  %5 = stablehlo.broadcast_in_dim %y, dims = [0, 2] : (tensor<4x4xf32>) -> tensor<4x1x4xf32>
+  %6 = stablehlo.reduce(%5 init: %0) applies stablehlo.add across dimensions = [1] : (tensor<4x1x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %7 = stablehlo.broadcast_in_dim %y, dims = [2, 0] : (tensor<4x4xf32>) -> tensor<4x1x4xf32>
+  %8 = stablehlo.reduce(%7 init: %0) applies stablehlo.add across dimensions = [1] : (tensor<4x1x4xf32>, tensor<f32>) -> tensor<4x4xf32>
+  %9 = stablehlo.reduce(%x init: %0) applies stablehlo.add across dimensions = [0] : (tensor<1x4xf32>, tensor<f32>) -> tensor<4xf32>
+  return %2, %4, %6, %8, %9 : tensor<1x4xf32>, tensor<4x1xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4xf32>
+}
+
 // A transposition is not the identity, though the type stays.
 // CHECK-LABEL: @transposition
 // CHECK-NEXT: stablehlo.broadcast_in_dim %x, dims = [1, 0]

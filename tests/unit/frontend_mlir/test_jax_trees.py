@@ -170,6 +170,13 @@ def test_where_no_class_is_said_a_record_is_called_after_its_place():
     assert [item.record for item in of_list.items] == ["O", "O1"]
 
 
+def test_what_has_no_tensors_is_no_argument_of_that_form():
+    source = shardc.from_jax(
+        lambda state: ((), state[1], state[2] * 2), ((), (array(3), None), array(2))
+    ).source
+    assert "return (), state[1], state[2] * 2.0" in source
+
+
 def test_functions_of_tensors_have_none():
     assert interface(lambda x, y: (x, y), array(1), array(2)) is None
     assert interface(lambda x: [x], array(1)) is None
