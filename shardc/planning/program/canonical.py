@@ -5,25 +5,35 @@
     …
 
 What does not matter is left out: names and places of values, and of splat float constants which number they
-are, as long as that is none with a meaning of its own (0, 1, -1, the infinities, NaN). That two of them are
-equal still shows.
+are, as long as that is none with a meaning of its own (0, 1, -1, the infinities, NaN). Nor does it matter
+whether two of them are equal: planning puts operations together by their `likeness`, which is as blind.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from math import isfinite
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.graph import Dense, Graph, Node, Region
+from shardc.graph import Dense, Graph, Node, Op, Region
 from shardc.layout import Sharding
 from shardc.ops import hlo, sdy
 
 _CONSTANTS = (hlo.constant.name, sdy.constant.name)
+_LAYER = "shardc.layer"
+"""A note of which layer an operation is, which nothing before the layers are put back looks at."""
 _WIDE = ("bfloat16", "float16", "float32", "float64")  # narrower ones may have no infinities
+
+
+def likeness(op: Op) -> Hashable:
+    """Equal for operations that planning takes for equal: all that a line of the text says of one."""
+    if op.name not in _CONSTANTS:
+        return op.key()
+    attrs = tuple((key, _attribute(op.name, value)) for key, value in sorted(op.attrs.items()))
+    return (op.name, op.results, attrs)
 
 
 def lines_of(graph: Graph) -> Iterator[str]:
@@ -44,7 +54,6 @@ class _Writer:
         self.named: list[str] = []
         self.shardings: dict[Sharding | None, int] = {}
         self.operations: dict[tuple[object, ...], int] = {}
-        self.literals: dict[tuple[object, ...], int] = {}
 
     def sharding(self, value: Sharding | None) -> int:
         if value not in self.shardings:
@@ -66,22 +75,24 @@ class _Writer:
     def _operation(self, node: Node) -> int:
         """The number of what an operation is: its name, types and attributes."""
         types = self.graph.types
-        attrs = tuple((key, self._attribute(node, value)) for key, value in sorted(node.attrs.items()))
+        attrs = tuple(
+            (key, _attribute(node.name, value)) for key, value in sorted(node.attrs.items()) if key != _LAYER
+        )
         key = (node.name, types(node.operands), types(node.results), attrs, len(node.regions))
         if key not in self.operations:
             self.named.append(f"operation {key!r}")
             self.operations[key] = len(self.operations)
         return self.operations[key]
 
-    def _attribute(self, node: Node, value: object) -> object:
-        """A stand-in for an attribute whose repr says all that matters of it."""
-        if not isinstance(value, Dense):
-            return value
-        kind = (value.shape, value.data.dtype.str, value.data.dtype.name)
-        if node.name in _CONSTANTS and value.is_splat and _is_any(value.data):
-            bits = (*kind, value.data.tobytes())
-            return (*kind, "any", self.literals.setdefault(bits, len(self.literals)))
-        return (*kind, hashlib.sha256(value.data.tobytes()).hexdigest())
+
+def _attribute(name: str, value: object) -> object:
+    """A stand-in for an attribute of an operation whose repr says all that matters of it."""
+    if not isinstance(value, Dense):
+        return value
+    kind = (value.shape, value.data.dtype.str, value.data.dtype.name)
+    if name in _CONSTANTS and value.is_splat and _is_any(value.data):
+        return (*kind, "any")
+    return (*kind, hashlib.sha256(value.data.tobytes()).hexdigest())
 
 
 def _is_any(number: NDArray[np.generic]) -> bool:

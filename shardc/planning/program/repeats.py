@@ -1,11 +1,11 @@
 """Planning what a program repeats once: equal operations in equal surroundings run alike.
 
 A network of 32 layers is 32 times the same problem. Operations are put into classes: two are in one class if
-they are equal, start from equal choices, and their neighbours are equal too, up to STEPS steps away. The
-problem of the classes has one variable per class and one value per way that values pass between classes, each
-counted as often as it occurs. So its cost is exactly that of the program in which the members of each class
-do the same; only plans in which they don't are not considered. A layer near the first or last one has other
-surroundings, so it is planned by itself.
+they are equal (constants also if they are two numbers), start from equal choices, and their neighbours are
+equal too, up to STEPS steps away. The problem of the classes has one variable per class and one value per way
+that values pass between classes, each counted as often as it occurs. So its cost is exactly that of the
+program in which the members of each class do the same; only plans in which they don't are not considered. A
+layer near the first or last one has other surroundings, so it is planned by itself.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Hashable, Sequence
 from dataclasses import replace
 
 from shardc.ops import Trait, has
+from shardc.planning.program.canonical import likeness
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable
 
@@ -141,7 +142,7 @@ class _Numbers:
             return ("operation", node.id)
         free = self.problem.free.issuperset(node.results)
         layouts = tuple(map(self.problem.layout, node.results))
-        return (variable.op.key(), variable.choice, variable.fixed, variable.least_parts, free, layouts)
+        return (likeness(variable.op), variable.choice, variable.fixed, variable.least_parts, free, layouts)
 
     def _number(self, key: Hashable) -> int:
         return self.known.setdefault(key, len(self.known))

@@ -16,8 +16,11 @@ from shardc.graph import Graph
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import load
-from shardc.planning.program import Plan, known, plan_program
+from shardc.planning.meshes import mesh_of
+from shardc.planning.program import Plan, known, plan_program, repeats
 from shardc.planning.program.canonical import lines_of
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.setup import setup
 from tests.golden.programs import written
 
 PROGRAM = """mesh m [x=2, y=4]
@@ -97,10 +100,17 @@ def test_what_it_sees(old: str, new: str) -> None:
     assert seen(PROGRAM.replace(old, new)) != seen(PROGRAM)
 
 
-def test_equal_constants_still_show() -> None:
+def test_which_constants_are_equal_does_not_show() -> None:
     apart = PROGRAM.replace("b + maximum(h, 0.0)", "b * 0.5 + maximum(h, 0.75)")
-    assert seen(apart) != seen(apart.replace("0.5", "0.75"))
-    assert seen(apart) == seen(apart.replace("0.5", "0.625"))
+    assert seen(apart) == seen(apart.replace("0.5", "0.75")) == seen(apart.replace("0.5", "0.625"))
+    assert seen(apart) != seen(apart.replace("0.5", "1.0"))
+
+
+def layers(scales: list[str]) -> str:
+    """Layers of which each scales what it makes."""
+    weights = "".join(f", a{i}: f32[16, 64@y], b{i}: f32[64@y, 16]" for i in range(len(scales)))
+    body = "".join(f"    x = tanh(relu(x @ a{i}) @ b{i}) * {scale}\n" for i, scale in enumerate(scales))
+    return f"mesh m [x=2, y=4]\n\ndef main(x: f32[8@x, 16]{weights}) -> f32[8@x, 16]:\n{body}    return x\n"
 
 
 def state(plan: Plan) -> list[object]:
@@ -124,6 +134,28 @@ def test_the_same_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     found = [state(plan_program(graph)) for _ in range(2)]
     without_search(monkeypatch)
     assert state(plan_program(graph)) == found[0] == found[1]
+
+
+@pytest.mark.usefixtures("every_size")
+@pytest.mark.parametrize(("scale", "is_found"), [("0.5", True), ("0.25", True), ("1.0", False)])
+def test_a_constant_of_one_layer(
+    scale: str, is_found: bool, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Repeats are planned as one though one of them scales by another number; a scale of 1 is another
+    program. What is found is what a search finds."""
+    monkeypatch.setattr(repeats, "MANY", 50)
+    before = propagated(layers([f"0.{i}" for i in range(11, 27)]))
+    edited = propagated(layers([*["0.25"] * 7, scale, *["0.25"] * 8]))
+    problem = setup(edited, edited.main, Rates(load("balanced"), mesh_of(edited)))
+    found = repeats.repeats_of(problem)
+    assert found is not None
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    anew = state(plan_program(edited))
+    monkeypatch.setenv(cache.VARIABLE, str(folder))
+    plan_program(before)
+    kept = set(folder.iterdir())
+    assert state(plan_program(edited)) == anew
+    assert (set(folder.iterdir()) == kept) == is_found
 
 
 @pytest.mark.usefixtures("every_size")
