@@ -6,10 +6,10 @@ flow through, it fixes the layout that every operand must have and every result 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from shardc.forms.cost import cost
+from shardc.forms.cost import FormCollective, exchanges
 from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared, size_of
@@ -21,15 +21,20 @@ from shardc.rules.assign import Assignment, legal, operand_shardings, result_sha
 class Choice:
     """Operand i must be laid out as operands[i]; result i comes out as results[i].
 
-    The form itself sends `moved` bytes per device in `collectives`.
+    The form itself sends `moved` bytes per device, in `exchanges`.
     """
 
     operands: tuple[Sharding, ...]
     results: tuple[Sharding, ...]
     form: str = "plain"
     parts: int | Fraction = 1  # of equal work, as large as what the busiest device has of it
-    moved: int = 0
-    collectives: int = 0
+    exchanges: tuple[FormCollective, ...] = field(default=(), compare=False)  # they follow from the rest
+    moved: int = field(init=False)
+    collectives: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "moved", sum(each.bytes for each in self.exchanges))
+        object.__setattr__(self, "collectives", len(self.exchanges))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +122,8 @@ def _layouts(
             return None
         results = tuple(replace(r, unreduced=r.unreduced + lost, kind=kind) for r in results)
     parts = _parts(rule, assignment)
-    sent = (0, 0) if form.name == "plain" else cost(form.build, op, operands, results)
-    return Choice(tuple(map(shared, operands)), tuple(map(shared, results)), form.name, parts, *sent)
+    sent = () if form.name == "plain" else exchanges(form.build, op, operands, results)
+    return Choice(tuple(map(shared, operands)), tuple(map(shared, results)), form.name, parts, sent)
 
 
 def _parts(rule: FactorRule, assignment: Assignment) -> int | Fraction:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 from shardc.forms.site import Site, local_type
 from shardc.graph import Op, TensorType
@@ -12,12 +12,28 @@ from shardc.layout import Axis, Sharding, size_of
 from shardc.ops import Trait, has, infer, sent
 
 
+class FormCollective(NamedTuple):
+    """A collective of a form: the operation's name, the axes, the block, and what its attributes say: the
+    dimension that is gathered or scattered, how it combines, and which position sends to which."""
+
+    name: str
+    over: tuple[Axis, ...]
+    block: TensorType
+    dim: int | None = None
+    kind: str | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def bytes(self) -> int:
+        """What a device sends."""
+        return sent(self.name, self.block.nbytes, size_of(self.over))
+
+
 class CostBuilder:
-    """A `graph.builder.Builder` whose values are types. `bytes` a device sends, in `collectives`."""
+    """A `graph.builder.Builder` whose values are types. `collectives` are those that were built."""
 
     def __init__(self) -> None:
-        self.bytes = 0
-        self.collectives = 0
+        self.collectives: list[FormCollective] = []
 
     def type_of(self, value: TensorType) -> TensorType:
         return value
@@ -34,9 +50,9 @@ class CostBuilder:
         """Count one operation; bodies send nothing. An operation with regions needs `results`."""
         if has(name, Trait.COLLECTIVE):
             (block,) = operands
+            said = {key: attrs[key] for key in ("dim", "kind", "pairs") if key in attrs}
             axes = cast("tuple[Axis, ...]", attrs["axes"])
-            self.bytes += sent(name, block.size * block.numpy.itemsize, size_of(axes))
-            self.collectives += 1
+            self.collectives.append(FormCollective(name, axes, block, **cast("dict[str, Any]", said)))
         return list(infer(name, operands, attrs) if results is None else results)
 
     def one(
@@ -47,11 +63,11 @@ class CostBuilder:
         return value
 
 
-def cost(
+def exchanges(
     build: Callable[[Site], list[Any]], op: Op, operands: Sequence[Sharding], results: Sequence[Sharding]
-) -> tuple[int, int]:
-    """(bytes that a device sends, in how many collectives) when `op` runs as `build` makes it."""
+) -> tuple[FormCollective, ...]:
+    """The collectives of a device when `op` runs as `build` makes it."""
     builder = CostBuilder()
     blocks = tuple(map(local_type, op.operands, operands))
     build(Site(builder, op, tuple(operands), tuple(results), blocks))
-    return builder.bytes, builder.collectives
+    return tuple(builder.collectives)

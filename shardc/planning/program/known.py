@@ -16,6 +16,7 @@ from typing import Any, TypeVar, cast
 
 from shardc import cache
 from shardc.forms.choice import Choice
+from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
 from shardc.planning.program.canonical import lines_of
@@ -98,8 +99,7 @@ def _choice(choice: Choice, layouts: dict[Sharding, int]) -> list[Any]:
         [_number(layouts, layout) for layout in choice.results],
         choice.form,
         [parts.numerator, parts.denominator] if isinstance(choice.parts, Fraction) else choice.parts,
-        choice.moved,
-        choice.collectives,
+        [_exchange(each) for each in choice.exchanges],
     ]
 
 
@@ -109,12 +109,28 @@ def _chosen(
     results: list[int],
     form: str,
     parts: int | list[int],
-    moved: int,
-    collectives: int,
+    exchanges: list[list[Any]],
 ) -> Choice:
     divided = Fraction(*parts) if isinstance(parts, list) else parts
     needs, made = (tuple(layouts[number] for number in numbers) for numbers in (operands, results))
-    return Choice(needs, made, form, divided, moved, collectives)
+    return Choice(needs, made, form, divided, tuple(_exchanged(*each) for each in exchanges))
+
+
+def _exchange(each: FormCollective) -> list[Any]:
+    return [each.name, _axes(each.over), each.block.shape, each.block.dtype, each.dim, each.kind, each.pairs]
+
+
+def _exchanged(
+    name: str,
+    over: list[Any],
+    shape: list[int],
+    dtype: str,
+    dim: int | None,
+    kind: str | None,
+    pairs: list[list[int]],
+) -> FormCollective:
+    sent = tuple((source, target) for source, target in pairs)
+    return FormCollective(name, _as_axes(over), TensorType(tuple(shape), dtype), dim, kind, sent)
 
 
 def _prices(prices: Prices, layouts: dict[Sharding, int]) -> list[Any]:

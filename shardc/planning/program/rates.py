@@ -10,7 +10,7 @@ The shares are the same in all plans.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
@@ -18,11 +18,11 @@ from math import inf, prod
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
-from shardc.layout import Axis, Mesh, Sharding, merge, size_of
-from shardc.layout.difference import gained, lost, pieces, subtract
-from shardc.ops import Trait, find, has, spmd
+from shardc.layout import Axis, Mesh, Sharding, size_of
+from shardc.ops import Trait, find, has
 from shardc.ops.definition import Work, as_written
-from shardc.planning.machines import Combined, Exchange, Machine, is_strided, link_of, seconds
+from shardc.planning.machines import Combined, Machine
+from shardc.planning.program.exchanges import Exchanges
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -82,16 +82,12 @@ def op_work(op: Op, traffic: Traffic) -> OpWork | None:
     return OpWork(op, definition.work, definition.work.operations(op), rate, traffic)
 
 
-MEGABYTE = 10**6
-
-
 class Rates:
     """A machine and the mesh on it. `shares` say which collectives pay a part of their latency."""
 
     def __init__(self, machine: Machine, mesh: Mesh, shares: tuple[Combined, ...] = ()) -> None:
         self.machine, self.mesh = machine, mesh
         self.combined = shares
-        self.shares = {(share.title, share.axes): share.part for share in self.combined}
         (*inner, last) = machine.links
         self.free = machine.bandwidth == inf and all(rate == inf for rate in machine.flops.values())
         self.tick = last.bandwidth if self.free else FEMTO
@@ -100,7 +96,7 @@ class Rates:
         self.byte = round(self.tick / last.bandwidth) if self.flat else 0
         self.torus = any(link.kind == "torus" for link in machine.links)
         """Whether a collective takes the longer of latency and bytes; else their sum."""
-        self._times: dict[tuple[object, ...], int] = {}
+        self.exchanges = Exchanges(machine, mesh, self.tick, {(s.title, s.axes): s.part for s in shares})
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
         self._works: dict[tuple[OpWork, Choice], float] = {}
@@ -146,14 +142,12 @@ class Rates:
         return self._cuts[key]
 
     def form(self, choice: Choice) -> int:
-        """Ticks of what a local form itself sends: at worst over links that span the mesh."""
+        """Ticks of what a local form itself sends."""
         if self.free or not choice.collectives:
             return self.byte * choice.moved
         if self.flat:
             return self.byte * choice.moved + START * choice.collectives
-        axes = tuple(self.mesh.axis(name) for name, size in self.mesh.axes if size > 1)
-        each = choice.moved // choice.collectives
-        return choice.collectives * (self._time("permute", axes, each, each) + START)
+        return sum(START + self.exchanges.of_form(each) for each in choice.exchanges)
 
     def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
         """What an operation takes; None where that is nothing in any layout."""
@@ -188,19 +182,8 @@ class Rates:
         per_byte, each = self.least
         if kind == "collective_permute":  # it may span fewer
             return each, per_byte
-        group, op = size_of(over), OPS[kind]
-        held = MEGABYTE * group
-        bytes = SENDS[kind](held, group)
-
-        def ticks(sent: int, held: int) -> float:
-            return self.tick * min(
-                seconds(self.machine, link_of(self.machine, self.mesh, axes), self.mesh, sending)
-                for axes in ((*over,), merge(over))  # of a torus, pieces of an axis may be lines of their own
-                for sending in [Exchange(op, axes, group, sent, held)]
-            )
-
-        none, some = ticks(0, 0), ticks(bytes, held)
-        return self._share(op, over) * none + START - 1, (some - (0 if self.torus else none)) / bytes
+        before, sent = self.exchanges.least(kind, over)
+        return before + START - 1, sent
 
     def _step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
         if step.kind in FREE:
@@ -209,35 +192,7 @@ class Rates:
             return once + _counted(self.tick * written / self.machine.bandwidth)
         if self.flat:
             return self.byte * step.bytes
-        held, groups = block_bytes(type, before), _groups(before, step)
-        block = before.local_shape(type.shape)
-        if len(groups) == 1:
-            ((dim, over),) = groups
-            return self._time(OPS[step.kind], over, step.bytes, held, is_strided(block, dim))
-        ticks = 0
-        for dim, over in groups:  # a collective for each dimension, of which the next takes what it makes
-            after = held * size_of(over) if step.kind == "all_gather" else held // size_of(over)
-            ticks += self._time(OPS[step.kind], over, abs(after - held), held, is_strided(block, dim))
-            held = after
-        return ticks
-
-    def _time(self, op: str, over: tuple[Axis, ...], bytes: int, held: int, strided: bool = False) -> int:
-        key = (op, over, bytes, held, strided)
-        if key not in self._times:
-            group = size_of(over)
-            pairs = ((0, group // 2),) if op == "permute" else ()
-            sent = Exchange(op, over, group, bytes, held, pairs, strided)
-            link = link_of(self.machine, self.mesh, over)
-            took, share = seconds(self.machine, link, self.mesh, sent), self._share(op, over)
-            if share < 1:
-                machine = self.machine.without_latency
-                bare = seconds(machine, link_of(machine, self.mesh, over), self.mesh, sent)
-                took = share * took + (1 - share) * bare
-            self._times[key] = round(self.tick * took)
-        return self._times[key]
-
-    def _share(self, op: str, over: Iterable[Axis]) -> float:
-        return self.shares.get((op, tuple(sorted({axis.name for axis in over}))), 1.0) if self.shares else 1.0
+        return self.exchanges.step(type, before, step)
 
     def _fastest(self) -> tuple[float, float]:
         """Ticks of a byte and of a collective over the best links; a torus sends along every axis at once."""
@@ -246,40 +201,8 @@ class Rates:
         ways = max(1, len(self.mesh.axes))
         rates = [link.best[0] * (8 * ways if link.kind == "torus" else 1) for link in self.machine.links]
         latency = min(0.0 if link.kind == "torus" else link.best[1] for link in self.machine.links)
-        latency *= min(self.shares.values(), default=1.0)
+        latency *= min((share.part for share in self.combined), default=1.0)
         return self.byte or self.tick / max(rates), self.tick * latency + START
-
-
-_COLLECTIVES = (
-    spmd.all_gather,
-    spmd.all_to_all,
-    spmd.collective_permute,
-    spmd.all_reduce,
-    spmd.reduce_scatter,
-)
-
-OPS = {collective.short: collective.title or "" for collective in _COLLECTIVES}
-"""The collectives of reshards, as machines know them."""
-
-SENDS = {collective.short: collective.sends for collective in _COLLECTIVES if collective.sends}
-"""The bytes that they send, of the operand's bytes and the devices of a group."""
-
-
-def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, ...]]]:
-    """Of each of a step's collectives, the axes that its groups span, and the dimension that is gathered or
-    scattered (0 of others)."""
-    after = step.result
-    if step.kind == "all_reduce":
-        return [(0, subtract(before.unreduced, after.unreduced))]
-    changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
-    used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
-    atoms = pieces(before.mesh, used)
-    apart = step.kind in ("all_gather", "reduce_scatter")
-    each = [(dim, axes) for dim, axes in enumerate(changed) if axes] if apart else []
-    return [
-        (dim, tuple(atom for atom in atoms if any(axis.contains(atom) for axis in axes)))
-        for dim, axes in each or [(0, tuple(used))]
-    ]
 
 
 def _counted(ticks: float) -> int:

@@ -1,0 +1,132 @@
+"""What a collective takes that is yet to be written: of a form, of a change of layout, or at least.
+
+Sums, gathers and scatters are priced in stages exactly where the pass stage-collectives does them in stages,
+by the function that it asks (planning/machines/stages.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from math import prod
+
+from shardc.forms.cost import FormCollective
+from shardc.graph import TensorType
+from shardc.layout import Axis, Mesh, Sharding, merge, size_of
+from shardc.layout.difference import gained, lost, pieces, subtract
+from shardc.ops import find, spmd
+from shardc.planning.machines import Exchange, Machine, Stages, Wanted, link_of, seconds
+from shardc.planning.reshard import ReshardStep
+
+_COLLECTIVES = (
+    spmd.all_gather,
+    spmd.all_to_all,
+    spmd.collective_permute,
+    spmd.all_reduce,
+    spmd.reduce_scatter,
+)
+
+OPS = {collective.short: collective for collective in _COLLECTIVES}
+"""The collectives of changes of layout."""
+
+STAGED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
+"""Those that are done in stages over several links where that is quicker."""
+
+MEGABYTE = 10**6
+
+
+class Exchanges:
+    """Ticks on a machine, of which a second has `tick`. `shares` say what part of their latency collectives
+    pay, by title and names of axes."""
+
+    def __init__(
+        self, machine: Machine, mesh: Mesh, tick: float, shares: Mapping[tuple[str, tuple[str, ...]], float]
+    ) -> None:
+        self.tick, self.shares = tick, shares
+        self.stages, self.bare = Stages(machine, mesh), Stages(machine.without_latency, mesh)
+        """How collectives are quickest, and how they were if all of them took no longer than their bytes."""
+        self._times: dict[Wanted | Exchange, int] = {}
+
+    def of_form(self, each: FormCollective) -> int:
+        """Of one that a form has."""
+        op, type = find(each.name), each.block
+        assert op is not None and op.title is not None
+        if op in STAGED:
+            return self._time(Wanted(op, each.over, type.shape, type.numpy.itemsize, each.dim, each.kind))
+        return self._time(
+            Exchange(op.title, each.over, size_of(each.over), each.bytes, type.nbytes, each.pairs)
+        )
+
+    def step(self, type: TensorType, before: Sharding, step: ReshardStep) -> int:
+        """Of all that a step of a change of layout has: a gather or scatter for each dimension, of which the
+        next takes what one makes."""
+        op, groups, itemsize = OPS[step.kind], _groups(before, step), type.numpy.itemsize
+        block = before.local_shape(type.shape)
+        if op not in STAGED:
+            ((_, over),) = groups
+            assert op.title is not None
+            group = size_of(over)
+            pairs = ((0, group // 2),) if op is spmd.collective_permute else ()
+            return self._time(Exchange(op.title, over, group, step.bytes, itemsize * prod(block), pairs))
+        if op is spmd.reduce_scatter:  # blocks are filled up before
+            after = step.result.local_shape(type.shape)
+            parts = {dim: size_of(over) for dim, over in groups}
+            block = tuple(after[dim] * parts[dim] if dim in parts else n for dim, n in enumerate(block))
+        ticks = 0
+        for dim, over in groups:
+            along = None if op is spmd.all_reduce else dim
+            wanted = Wanted(op, over, block, itemsize, along, before.kind if along is None else "sum")
+            ticks += self._time(wanted)
+            block = wanted.result
+        return ticks
+
+    def least(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:
+        """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""
+        op, held = OPS[kind], MEGABYTE * size_of(over)
+        assert op.sends is not None and op.title is not None
+        dim, bytes = None if op is spmd.all_reduce else 0, op.sends(held, size_of(over))
+
+        def ticks(stages: Stages, held: int) -> float:
+            seconds = stages.seconds if op in STAGED else stages.at_once
+            return self.tick * min(
+                seconds(Wanted(op, axes, (held,), 1, dim, "sum"))
+                for axes in ((*over,), merge(over))  # of a torus, pieces of an axis may be lines of their own
+            )
+
+        each = self._share(op.title, over) * ticks(self.stages, 0)
+        return each, ticks(self.bare, held) / bytes
+
+    def _time(self, sent: Wanted | Exchange) -> int:
+        """Of a collective, in stages where that is quicker."""
+        if sent not in self._times:
+            share = self._share(sent.op if isinstance(sent, Exchange) else sent.op.title or "", sent.over)
+            took = self._seconds(self.stages, sent)
+            if share < 1:
+                took = share * took + (1 - share) * self._seconds(self.bare, sent)
+            self._times[sent] = round(self.tick * took)
+        return self._times[sent]
+
+    @staticmethod
+    def _seconds(stages: Stages, sent: Wanted | Exchange) -> float:
+        if isinstance(sent, Wanted):
+            return stages.seconds(sent)
+        return seconds(stages.machine, link_of(stages.machine, stages.mesh, sent.over), stages.mesh, sent)
+
+    def _share(self, op: str, over: Iterable[Axis]) -> float:
+        return self.shares.get((op, tuple(sorted({axis.name for axis in over}))), 1.0) if self.shares else 1.0
+
+
+def _groups(before: Sharding, step: ReshardStep) -> list[tuple[int, tuple[Axis, ...]]]:
+    """Of each of a step's collectives, the axes that its groups span, and the dimension that is gathered or
+    scattered (0 of others)."""
+    after = step.result
+    if step.kind == "all_reduce":
+        return [(0, subtract(before.unreduced, after.unreduced))]
+    changed = lost(before, after) if step.kind in ("all_gather", "all_to_all") else gained(before, after)
+    used = [axis for axes in changed for axis in axes] or [*before.axes(), *after.axes()]
+    atoms = pieces(before.mesh, used)
+    apart = step.kind in ("all_gather", "reduce_scatter")
+    each = [(dim, axes) for dim, axes in enumerate(changed) if axes] if apart else []
+    return [
+        (dim, tuple(atom for atom in atoms if any(axis.contains(atom) for axis in axes)))
+        for dim, axes in each or [(0, tuple(used))]
+    ]
