@@ -1,7 +1,7 @@
 """How many changes of annotations are tried.
 
-Where nobody says, fewer the larger the program, and only while what was tried took no longer than the
-compilation and a half. Time is that of the planner's work and not of a clock, so that every machine says the
+Where nobody says, fewer the larger the program, and only while what was tried took no longer than half of the
+compilation. Time is that of the planner's work and not of a clock, so that every machine says the
 same of a program.
 """
 
@@ -16,7 +16,7 @@ from shardc.planning.effort import Effort, counting
 
 OPERATIONS = 600
 """Of all tries together."""
-START = 100_000
+START = 200_000
 """Entries that could be solved while the command starts and finds what later plans find again."""
 EACH = 150
 """Entries that could be solved in what all passes take for an operation."""
@@ -38,7 +38,7 @@ class Tries:
             return Tries(asked)
         operations = sum(1 for function in graph.functions.values() for _ in walk(function.body))
         taken = START + EACH * operations + compiled.entries
-        return Tries(OPERATIONS // max(1, operations), operations, taken + taken // 2)
+        return Tries(OPERATIONS // max(1, operations), operations, taken // 2)
 
     def more(self) -> bool:
         """Whether another is allowed."""

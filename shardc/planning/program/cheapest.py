@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from math import inf
 
 from shardc.forms.choice import Choice
 from shardc.planning.program.problem import Problem, inner_cost
@@ -18,21 +19,24 @@ def cheapest(problem: Problem, variable: Variable, options: Iterable[Choice]) ->
     known: KnownCosts = {}
     for choice in options:
         variable.choice = choice
-        cost = _cost_alone(problem, variable, known)
-        if least is None or cost < least:
+        cost = _cost_alone(problem, variable, known, inf if least is None else least[0])
+        if cost is not None and (least is None or cost < least):
             best, least = choice, cost
     variable.choice = current
     return best
 
 
-def _cost_alone(problem: Problem, variable: Variable, known: KnownCosts) -> Total:
-    """The cost of an operation and of all values it touches.
+def _cost_alone(problem: Problem, variable: Variable, known: KnownCosts, most: float) -> Total | None:
+    """The cost of an operation and of all values it touches; None once it is seen to be above `most` ticks,
+    since most choices are dearer by their work alone, and changes of layout take a search each.
 
-    Of these, many are the same for several choices, and so `known`.
+    Of the values' costs many are the same for several choices, and so `known`.
     """
     choice = variable.choice
     ticks, collectives, steps = inner_cost(problem, variable)
     for value, operands, results in problem.ends(variable):
+        if ticks + problem.toll * collectives > most:
+            return None
         key = (value, *[choice.operands[i] for i in operands], *[choice.results[i] for i in results])
         cost = known.get(key)
         if cost is None:

@@ -1,10 +1,14 @@
-"""Plans that earlier compilations found, from the user's cache folder.
+"""Plans that were found before, by this process or, from the user's cache folder, by earlier ones.
 
     improved(problem)    # as improve(problem), or what that found for the same program before
 
 The key is the program as planning sees it (canonical.py), so a plan is found again after an edit that changes
 no operation, shape or annotation: of a constant, a name, a comment. An entry is JSON: each distinct layout
-and choice once, who has chosen which, and the exact prices that were found, from which lower bounds start.
+and choice once, who has chosen which, and the exact prices that were found, from which lower bounds start;
+and the effort of the search, which counts again, so that nothing depends on what is remembered.
+
+A process keeps its last plans for itself: that which is chosen of several (report/combined.py) is asked for
+again when the program is written.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from shardc.forms.choice import Choice
 from shardc.forms.cost import FormCollective
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding, shared
+from shardc.planning.effort import Effort, counting, spend
 from shardc.planning.program.canonical import lines_of
 from shardc.planning.program.improve import improve
 from shardc.planning.program.prices import Prices
@@ -34,19 +39,32 @@ WORTH = 50
 """Operations: fewer are planned about as quickly as a plan is looked up."""
 
 
+RECENT = 4
+"""Plans that a process keeps: as many as are weighed for one program, and one."""
+
+_RECENT: dict[tuple[str, ...], bytes] = {}
+
+
 def improved(problem: Problem, *said: str) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem."""
-    if len(problem.variables) < WORTH or cache.ANEW.get() or cache.folder() is None:
+    if len(problem.variables) < WORTH or cache.ANEW.get():
         improve(problem)
         return
     rates = problem.rates
     key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
-    kept = cache.get(*key)
-    if kept is not None:
-        _read(problem, json.loads(kept))
-        return
-    improve(problem)
-    cache.put(json.dumps(_written(problem), separators=(",", ":")).encode(), *key)
+    entry = _RECENT.pop(key, None)
+    if entry is None:
+        entry = cache.get(*key)
+    if entry is None:
+        with counting() as effort:
+            improve(problem)
+        entry = json.dumps(_written(problem, effort), separators=(",", ":")).encode()
+        cache.put(entry, *key)
+    else:
+        _read(problem, json.loads(entry))
+    _RECENT[key] = entry
+    if len(_RECENT) > RECENT:
+        del _RECENT[next(iter(_RECENT))]
 
 
 def _number(numbers: dict[T, int], thing: T) -> int:
@@ -54,7 +72,7 @@ def _number(numbers: dict[T, int], thing: T) -> int:
     return numbers.setdefault(thing, len(numbers))
 
 
-def _written(problem: Problem) -> dict[str, Any]:
+def _written(problem: Problem, effort: Effort) -> dict[str, Any]:
     """All that improve changes."""
     layouts: dict[Sharding, int] = {}
     choices: dict[Choice, int] = {}
@@ -71,6 +89,7 @@ def _written(problem: Problem) -> dict[str, Any]:
         "refused": problem.refused,
         "modest": problem.modest,
         "proof": None if problem.proof is None else [problem.proof.ticks, problem.proof.method],
+        "effort": effort.entries,
     }
 
 
@@ -90,6 +109,7 @@ def _read(problem: Problem, kept: dict[str, Any]) -> None:
     problem.refused = None if kept["refused"] is None else tuple(kept["refused"])
     problem.modest = None if kept["modest"] is None else tuple(kept["modest"])
     problem.proof = None if kept["proof"] is None else Proof(*kept["proof"])
+    spend(kept["effort"])
 
 
 def _choice(choice: Choice, layouts: dict[Sharding, int]) -> list[Any]:

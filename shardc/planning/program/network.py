@@ -142,18 +142,19 @@ class Network:
         """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
         changed = [arc for arc in used if self._settle(arc)]
-        near = dict[object, float]()
+        near = dict[object, dict[Sharding, float]]()
         for made, source, target in changed:
             ticks, _ = self.prices(made.type, source, target, made.manual)
+            ends = near.setdefault((made.type, made.manual), {})
             for at in (source, target):
-                key = made.type, made.manual, at
-                near[key] = max(ticks, near.get(key, 0))
+                ends[at] = max(ticks, ends.get(at, 0))
         for column, arc in self.arcs.items() if changed else ():
             made, source, target = arc
-            most = max(near.get((made.type, made.manual, at), 0) for at in (source, target))
+            ends = near.get((made.type, made.manual), {})
+            most = max(ends.get(source, 0), ends.get(target, 0)) if ends else 0
             if self.prices(made.type, source, target, made.manual)[0] < most:
-                gain = max(1, made.trips) * self.prices.gain(made.type, source, target, made.manual)
-                if gain > (0 if reduced is None else reduced[column]):
+                least = 0.0 if reduced is None else reduced[column] / max(1, made.trips)
+                if self.prices.may_spare(least, made.type, source, target, made.manual):
                     self._settle(arc)
         return bool(changed)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
-from math import inf
 
 import numpy as np
 
@@ -56,6 +55,8 @@ class Prices:
             tuple[TensorType, AxisNames], dict[object, dict[tuple[Sharding, Sharding], Price]]
         ] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
+        self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
+        """Lower bounds between all of some layouts, and what is added where something is sent."""
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
@@ -92,30 +93,39 @@ class Prices:
         fused: bool = False,
     ) -> tuple[Matrix, Matrix]:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
-        ticks, count = self._least(type, places, places)
+        key = type, fused, *places
+        if key not in self.tables:
+            self.tables[key] = *self._least(type, places, places), self._cuts(type, places if fused else ())
+        least, steps, cut = self.tables[key]
+        ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}
-        for key in self.settled.get((type, manual), ()):
-            if key[1] in at and key[2] in at:
-                where = at[key[1]], at[key[2]]
-                ticks[where], count[where] = self.known[key]
-        if fused:
-            cuts = [[self.rates.cut(type, source, target) for target in places] for source in places]
-            ticks += np.where(count > 0, np.array(cuts, dtype=np.float64), 0)
-        return ticks, count
+        for _, source, target, _ in self.settled.get((type, manual), ()):
+            if source in at and target in at:
+                where = at[source], at[target]
+                ticks[where], count[where] = self.known[type, source, target, manual]
+        return ticks + np.where(count > 0, cut, 0), count
 
-    def gain(
-        self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
-    ) -> float:
-        """By how many ticks a copy may cost less than is known, as far as anybody looks: on a machine with
-        latency, of axes that can be cut, by none where no way over finer pieces of them sends less."""
-        if self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW:
-            return inf
-        if (type, source, target, manual) in self.exact:
-            return 0
-        sent, least, count = distances(self.atoms, type.rank).spared(type, source, target)
+    def _cuts(self, type: TensorType, places: Sequence[Sharding]) -> Matrix:
+        """What cutting a chain adds from each of some layouts to each; one 0 of none."""
+        cuts = [[self.rates.cut(type, source, target) for target in places] for source in places]
+        return np.array(cuts or 0, dtype=np.float64)
+
+    def may_spare(
+        self, least: float, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
+    ) -> bool:
+        """Whether a copy may cost more than `least` ticks less than is known, as far as anybody looks: on a
+        machine with latency, of axes that can be cut, only where a way over finer pieces sends less."""
+        looked_for = self.rates.flat or self.rates.free or self.fine or len(self.atoms) > FEW
+        if looked_for or least < 0:  # below 0 of what is used as it is
+            return True
+        price = self(type, source, target, manual)[0]
+        if price <= least or (type, source, target, manual) in self.exact:
+            return False
+        sent, finer, count = distances(self.atoms, type.rank).spared(source, target)
+        if finer >= sent * (1 - NEAR):
+            return False
         per_byte, each = self.rates.least
-        cut = per_byte * least + each * count
-        return max(0.0, self(type, source, target, manual)[0] - cut) if least < sent * (1 - NEAR) else 0
+        return price - (per_byte * finer * type.size * type.numpy.itemsize + each * count) > least
 
     def found(self) -> list[tuple[Key, Price]]:
         """All prices that were found exactly, those of equal tensors together."""

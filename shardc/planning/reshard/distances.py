@@ -43,6 +43,9 @@ class Distances:
     rank: int
     known: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
     masks: dict[Sharding, int] = field(default_factory=dict[Sharding, int], repr=False)
+    pairs: dict[tuple[Sharding, Sharding], tuple[float, float, int]] = field(
+        default_factory=dict["tuple[Sharding, Sharding]", "tuple[float, float, int]"], repr=False
+    )
 
     @cached_property
     def ways(self) -> Ways:
@@ -60,11 +63,16 @@ class Distances:
         """
         if len(self.atoms) > FEW:
             return self._by_atoms(type, sources, targets)
+        moved, steps = self._moved(sources, targets)
+        return moved * type.size * type.numpy.itemsize, steps
+
+    def _moved(self, sources: Sequence[Sharding], targets: Sequence[Sharding]) -> tuple[Matrix, Matrix]:
+        """Parts of the tensor and collectives; of at most FEW atoms."""
         lengths = self.ways.paths.between(*self.numbers(sources, targets))
         moved = np.floor(lengths)
         with np.errstate(invalid="ignore"):  # what cannot be reached is infinitely far
             steps = np.nan_to_num(np.round((lengths - moved) / STEP))
-        return moved / self.ways.whole * type.size * type.numpy.itemsize, steps
+        return moved / self.ways.whole, steps
 
     def numbers(self, *lists: Sequence[Sharding]) -> Iterator[Numbers]:
         """The layouts of some lists by number."""
@@ -116,16 +124,20 @@ class Distances:
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """What table() gives, or less: what the worst-placed device lacks."""
-        sizes = tuple(atom.size for atom in self.atoms)
-        ends = [[self._layout(at) for at in each] for each in (sources, targets)]
-        left = np.array([[_left(sizes, source, target) for target in ends[1]] for source in ends[0]])
+        left = np.array([[self._least(source, target) for target in targets] for source in sources])
         return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
 
-    def spared(self, type: TensorType, source: Sharding, target: Sharding) -> tuple[float, float, float]:
-        """Bytes sent, and bytes and collectives that no way is below, however fine it cuts the atoms."""
-        ends = [source], [target]
-        (sent, _), (least, count) = self.table(type, *ends), self.estimates(type, *ends)
-        return float(sent[0, 0]), float(least[0, 0]), float(count[0, 0])
+    def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:
+        return _left(tuple(atom.size for atom in self.atoms), self._layout(source), self._layout(target))
+
+    def spared(self, source: Sharding, target: Sharding) -> tuple[float, float, int]:
+        """Parts of the tensor that are sent, and parts and collectives that no way is below, however fine it
+        cuts the atoms."""
+        pair = source, target
+        if pair not in self.pairs:
+            ((moved,),) = self._moved([source], [target])[0]
+            self.pairs[pair] = float(moved), *self._least(source, target)
+        return self.pairs[pair]
 
 
 class _AllWays(Space):

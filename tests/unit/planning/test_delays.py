@@ -59,7 +59,7 @@ def test_large_axes_stay_whole_and_are_priced_as_such(machine):
     assert not prices.fine
     while found < 30:
         source, target = draw.choice(every), draw.choice(every)
-        if not prices.gain(type, source, target):
+        if not prices.may_spare(0, type, source, target):
             found += 1
             least, exact = prices(type, source, target)[0], rates.copies(type, source, (target,), NO_AXES)[0]
             assert least <= exact * (1 + 1e-9) + 1

@@ -15,6 +15,7 @@ from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
+from shardc.planning.effort import counting
 from shardc.planning.machines import load
 from shardc.planning.meshes import mesh_of
 from shardc.planning.program import Plan, known, plan_program, repeats
@@ -57,6 +58,12 @@ def without_search(monkeypatch: pytest.MonkeyPatch) -> None:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def nothing_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of what other tests planned in this process."""
+    monkeypatch.setattr(known, "_RECENT", {})
 
 
 @pytest.fixture
@@ -131,9 +138,14 @@ def state(plan: Plan) -> list[object]:
 @pytest.mark.usefixtures("folder", "every_size")
 def test_the_same_plan(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = propagated(written()[name]()[0])
-    found = [state(plan_program(graph)) for _ in range(2)]
+    with counting() as effort:
+        found = state(plan_program(graph))
     without_search(monkeypatch)
-    assert state(plan_program(graph)) == found[0] == found[1]
+    for _ in ("remembered", "kept in the folder"):
+        with counting() as again:
+            assert state(plan_program(graph)) == found
+        assert again == effort
+        monkeypatch.setattr(known, "_RECENT", {})
 
 
 @pytest.mark.usefixtures("every_size")
@@ -169,7 +181,9 @@ def test_the_same_text_after_an_edit(folder: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv(cache.VARIABLE, "off")
     anew = text(edited)
     monkeypatch.setenv(cache.VARIABLE, str(folder))
+    monkeypatch.setattr(known, "_RECENT", {})
     text(PROGRAM)
+    monkeypatch.setattr(known, "_RECENT", {})
     without_search(monkeypatch)
     assert text(edited) == anew != text(PROGRAM)
 
@@ -191,9 +205,28 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("every_size")
-def test_a_damaged_entry_is_none(folder: Path) -> None:
+def test_a_process_remembers_its_last_plans(monkeypatch: pytest.MonkeyPatch) -> None:
+    first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in (4, 8, 16, 32, 2)]
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    plan_program(first)
+    for graph in others[: known.RECENT - 1]:
+        plan_program(graph)
+    searched = known.improve
+    without_search(monkeypatch)
+    plan_program(first)
+    monkeypatch.setattr(known, "improve", searched)
+    for graph in (others[known.RECENT - 1], *others[1 : known.RECENT - 1]):
+        plan_program(graph)
+    without_search(monkeypatch)
+    with pytest.raises(AssertionError, match="looked for"):
+        plan_program(others[0])
+
+
+@pytest.mark.usefixtures("every_size")
+def test_a_damaged_entry_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     graph = propagated(PROGRAM)
     first = state(plan_program(graph))
+    monkeypatch.setattr(known, "_RECENT", {})
     (entry,) = folder.iterdir()
     entry.write_bytes(entry.read_bytes()[:-9])
     assert state(plan_program(graph)) == first

@@ -13,7 +13,7 @@ mesh ring[r=4]
 def main(x: f32[8@r, 8]) -> f32[8, 8]:
     return exp(x) + x
 """
-ALLOWED = 1.5
+ALLOWED = 0.5
 
 
 def graph() -> Graph:
@@ -38,8 +38,8 @@ def test_by_default_as_many_as_the_size_allows() -> None:
     assert done(Tries.of(None, graph(), Effort()), 0) == OPERATIONS // operations
 
 
-def test_what_is_hard_to_plan_is_tried_while_it_takes_a_compilation_and_a_half() -> None:
-    compiled = Effort(1_000_000)
+def test_what_is_hard_to_plan_is_tried_while_it_takes_half_a_compilation() -> None:
+    compiled = Effort(4_000_000)
     found = done(Tries.of(None, graph(), compiled), 500_000)
     allowed = ALLOWED * (START + EACH * 3 + compiled.entries)
     assert (found - 1) * (500_000 + EACH * 3) < allowed <= found * (500_000 + EACH * 3)
