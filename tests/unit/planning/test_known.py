@@ -164,7 +164,9 @@ def test_a_constant_of_one_layer(
     monkeypatch.setenv(cache.VARIABLE, "off")
     anew = state(plan_program(edited))
     monkeypatch.setenv(cache.VARIABLE, str(folder))
+    monkeypatch.setattr(known, "_RECENT", {})
     plan_program(before)
+    monkeypatch.setattr(known, "_RECENT", {})
     kept = set(folder.iterdir())
     assert state(plan_program(edited)) == anew
     assert (set(folder.iterdir()) == kept) == is_found
