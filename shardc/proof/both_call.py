@@ -40,13 +40,9 @@ Alike = tuple[int, ...]
 
 def both_call(local: Graph, text: Graph) -> Layers | None:
     """The calls of two per-device programs that belong together, in order; None where they save nothing."""
-    sides = [_calls(graph) for graph in (local, text)]
-    pairs = list(zip(*sides, strict=False))
-    if len(sides[0]) != len(sides[1]) or any(_type(local, a) != _type(text, b) for a, b in pairs):
-        return None
     kinds: dict[tuple[object, object], int] = {}
     members: dict[int, list[tuple[Node, Node]]] = {}
-    for pair in pairs:
+    for pair in _pairs(local, text):
         kind = kinds.setdefault((pair[0].attrs["callee"], pair[1].attrs["callee"]), len(kinds))
         members.setdefault(kind, []).append(pair)
     size = {kind: len(body_of(local, found[0][0]).nodes) for kind, found in members.items()}
@@ -83,8 +79,21 @@ def _calls(graph: Graph) -> list[Node]:
     return [node for node in calls if len(body_of(graph, node).nodes) > LONG]
 
 
-def _type(graph: Graph, node: Node) -> object:
-    return graph.types(node.operands), graph.types(node.results)
+def _pairs(local: Graph, text: Graph) -> list[tuple[Node, Node]]:
+    """The calls that belong together: those that take and make the same types, in order. Others are run as
+    they are: a text may call functions that the per-device program does not, such as JAX's own.
+    """
+    sides = [_by_type(graph) for graph in (local, text)]
+    found = ((calls, sides[1].get(type, ())) for type, calls in sides[0].items())
+    alike = ((left, right) for left, right in found if len(left) == len(right))
+    return [pair for left, right in alike for pair in zip(left, right, strict=True)]
+
+
+def _by_type(graph: Graph) -> dict[object, list[Node]]:
+    found: dict[object, list[Node]] = {}
+    for node in _calls(graph):
+        found.setdefault((graph.types(node.operands), graph.types(node.results)), []).append(node)
+    return found
 
 
 @dataclass(slots=True)

@@ -62,6 +62,25 @@ def test_functions_of_a_text_are_proved_once(target: str) -> None:
     assert lines(proof)[0].startswith("proved: equal to the per-device program wherever")
 
 
+def test_a_function_that_the_text_alone_has_is_run() -> None:
+    whole, local, _ = _lowered()
+    more = "def same(x):\n" + "    x = x * 2.0\n    x = x * 0.5\n" * 8 + "    return x\n\n\n"
+    text = emit(local, "numpy").replace("def layer(", f"{more}def layer(")
+    for times, verdict in (("2.0", Verdict.PROVED), ("3.0", Verdict.DIFFERS)):
+        altered = text.replace("return x * 2.0", f"return same(same(x)) * {times}")
+        pairs = both_call(local, _read("numpy", altered))
+        assert pairs is not None and [count for count, _, _ in pairs.kinds.values()] == [COUNT]
+        proof = prove_text(whole, altered, "numpy", local)
+        assert proof.verdict is verdict and proof.as_local == (verdict is Verdict.PROVED)
+
+
+def test_calls_of_different_numbers_are_no_pairs() -> None:
+    whole, local, _ = _lowered()
+    text = emit(local, "numpy").replace("x = layer(comm, x, mask, u4, d4)", "", 1)
+    assert both_call(local, _read("numpy", text)) is None
+    assert prove_text(whole, text, "numpy", local).verdict is Verdict.DIFFERS
+
+
 FAULTS = {
     "numpy": {
         "in the function": ("comm.psum(", "comm.pmax("),
