@@ -33,8 +33,9 @@ OPS = {
     hlo.all_reduce.name: spmd.all_reduce,
     hlo.all_gather.name: spmd.all_gather,
     hlo.reduce_scatter.name: spmd.reduce_scatter,
+    hlo.collective_permute.name: spmd.collective_permute,
 }
-OTHERS = {hlo.all_to_all.name: spmd.all_to_all, hlo.collective_permute.name: spmd.collective_permute}
+OTHERS = {hlo.all_to_all.name: spmd.all_to_all}
 
 
 def partitioned(suite: ModuleType, program: Any) -> Graph:
@@ -80,14 +81,10 @@ def _seconds(graph: Graph, node: Node, wanted: list[Wanted | None], stages: Stag
     found = [each for each in wanted if each is not None]
     if found:
         return Joint(stages.mesh, stages.machine, MOST).seconds(found)
-    op, held = OTHERS[node.name], graph.type(node.operands[0]).nbytes
+    op, held, over = OTHERS[node.name], graph.type(node.operands[0]).nbytes, _over(node, stages.mesh)
     assert op.sends is not None and op.title is not None
-    over, pairs = (
-        _over(node, stages.mesh),
-        cast("tuple[tuple[int, int], ...]", node.attrs.get("source_target_pairs", ())),
-    )
     n = int(np.prod([axis.size for axis in over]))
-    sent = Exchange(op.title, over, n, op.sends(held, n), held, pairs)
+    sent = Exchange(op.title, over, n, op.sends(held, n), held)
     return seconds(stages.machine, link_of(stages.machine, stages.mesh, over), stages.mesh, sent)
 
 
@@ -99,16 +96,17 @@ def _over(node: Node, mesh: Mesh) -> tuple[Axis, ...]:
 
 
 def _wanted(graph: Graph, region: Region, node: Node, mesh: Mesh) -> Wanted | None:
-    """What a collective asks for; None of an all-to-all and a permute."""
+    """What a collective asks for; None of an all-to-all."""
     op, over = OPS.get(node.name), _over(node, mesh)
     if op is None:
         return None
     type = graph.type(node.operands[0])
     dim = node.attrs.get("all_gather_dim", node.attrs.get("scatter_dimension"))
-    kind = None if op is spmd.all_gather else "sum"
+    kind = "sum" if op in (spmd.all_reduce, spmd.reduce_scatter) else None
+    pairs = cast("tuple[tuple[int, int], ...]", node.attrs.get("source_target_pairs", ()))
     if op is spmd.all_reduce and _is_sliced(graph, region, node, over):
         return Wanted(spmd.reduce_scatter, over, (type.size,), type.numpy.itemsize, 0, kind)
-    return Wanted(op, over, type.shape, type.numpy.itemsize, cast("int | None", dim), kind)
+    return Wanted(op, over, type.shape, type.numpy.itemsize, cast("int | None", dim), kind, pairs)
 
 
 def _is_sliced(graph: Graph, region: Region, node: Node, over: tuple[Axis, ...]) -> bool:
@@ -158,4 +156,5 @@ def _combined(graph: Graph, region: Region, mesh: Mesh, machine: Machine) -> lis
 
 def _alike(graph: Graph, one: Node, other: Node, left: Wanted, right: Wanted) -> bool:
     dtypes = {graph.type(node.operands[0]).dtype for node in (one, other)}
-    return (left.op, left.over) == (right.op, right.over) and len(dtypes) == 1
+    said = [(each.op, each.over, each.pairs) for each in (left, right)]
+    return said[0] == said[1] and len(dtypes) == 1

@@ -16,13 +16,13 @@ becomes
     %1 = stablehlo.subtract %u, %0
     %3 = stablehlo.subtract %v, %2
 
-The same bytes in fewer collectives; likewise all-gathers and reduce-scatters. Runs by option and on machines
-with latency, on per-device code, on collectives that shardc made. Those that combine have one operation,
-kind, axes and dtype, are the same on the same devices, and have `bytes` together at most, gathered. On a
-machine they combine as far as the time of one collective, and of copying all operands and results once, is
-less than that of each alone. They go where the first of their results is needed, and small operations
-on these come as late as they can; what little an operand still takes there is computed before, and an operand
-that takes more is not waited for.
+The same bytes in fewer collectives; likewise all-gathers, reduce-scatters, and permutes between equal pairs.
+Runs by option and on machines with latency, on per-device code, on collectives that shardc made. Those that
+combine have one operation, kind, axes and dtype, are the same on the same devices, and have `bytes` together
+at most, gathered. On a machine they combine as far as the time of one collective, and of copying all operands
+and results once, is less than that of each alone. They go where the first of their results is needed, and
+small operations on these come as late as they can; what little an operand still takes there is computed
+before, and an operand that takes more is not waited for.
 
 What some devices hold alike cannot be laid beside what they don't: the result would not be alike either. Of
 all-reduces of both kinds on a machine two are left side by side, and the second has the note shardc.together:
@@ -46,6 +46,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import Snapshot
+from shardc.forms.exchange import MASKED
 from shardc.graph import Node, Region, walk
 from shardc.layout import Axis
 from shardc.ops import Trait, has, spmd
@@ -181,7 +182,7 @@ class _Block:
         """Equal for those that can be one, or side by side."""
         value = node.operands[0]
         how, dtype = self.types[value], self.snap.graph.type(value).dtype
-        said = node.attrs.get("kind"), node.attrs.get("invariant")
+        said = tuple(map(node.attrs.get, ("kind", "invariant", "pairs", MASKED)))
         apart = self._alike(node) if self.joint.stages is None or node.name != spmd.all_reduce.name else None
         return node.name, axes_of(node), said, dtype, apart, frozenset(how.partial)
 

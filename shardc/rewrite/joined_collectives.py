@@ -1,8 +1,8 @@
-"""Several all-reduces, all-gathers or reduce-scatters -> one, of their operands laid end to end.
+"""Several all-reduces, all-gathers, reduce-scatters or permutes -> one, of their operands laid end to end.
 
-An all-reduce is of any elements. Of an all-gather, each device's blocks are laid end to end in a row, and
-the result has one row for each device; of a reduce-scatter, the operand has a row for each device, with its
-parts.
+An all-reduce is of any elements, and so is a permute. Of an all-gather, each device's blocks are laid end to
+end in a row, and the result has one row for each device; of a reduce-scatter, the operand has a row for each
+device, with its parts.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from shardc.graph.program import own_attrs
 from shardc.layout import size_of
 from shardc.ops import hlo, spmd
 
-JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter)
+JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter, spmd.collective_permute)
 """What can be one."""
 
 

@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import cast
 
+from shardc.analysis.collectives import axes_of, pairs_of
 from shardc.graph import Graph, Node
 from shardc.layout import Axis, Mesh, size_of
 from shardc.ops import find, spmd
@@ -29,8 +29,8 @@ Axes = tuple[Axis, ...]
 
 @dataclass(frozen=True)
 class Wanted:
-    """An all_reduce, all_gather or reduce_scatter of `kind` over axes, of a block of a shape, whose elements
-    have `itemsize` bytes. `dim` is what is gathered or scattered, None of an all_reduce."""
+    """An all_reduce, all_gather or reduce_scatter of `kind` over axes, or a permute between `pairs`, of a
+    block of a shape, whose elements have `itemsize` bytes. `dim` is what is gathered or scattered."""
 
     op: OpDef
     over: Axes
@@ -38,6 +38,7 @@ class Wanted:
     itemsize: int
     dim: int | None = None
     kind: str | None = None
+    pairs: tuple[tuple[int, int], ...] = ()
 
     @property
     def group(self) -> int:
@@ -71,7 +72,7 @@ def wanted_of(graph: Graph, node: Node) -> Wanted:
     op, type, dim = find(node.name), graph.type(node.operands[0]), node.attrs.get("dim")
     assert op is not None and (dim is None or isinstance(dim, int))
     kind = str(node.attrs["kind"]) if "kind" in node.attrs else None
-    return Wanted(op, cast(Axes, node.attrs["axes"]), type.shape, type.numpy.itemsize, dim, kind)
+    return Wanted(op, axes_of(node), type.shape, type.numpy.itemsize, dim, kind, pairs_of(node))
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Stages:
         op, held, n = wanted.op, wanted.nbytes, wanted.group
         assert op.sends is not None and op.title is not None
         strided = wanted.dim is not None and is_strided(wanted.shape, wanted.dim)
-        sent = Exchange(op.title, wanted.over, n, op.sends(held, n), held, (), strided)
+        sent = Exchange(op.title, wanted.over, n, op.sends(held, n), held, wanted.pairs, strided)
         return seconds(self.machine, link_of(self.machine, self.mesh, wanted.over), self.mesh, sent)
 
     def _copied(self, wanted: Wanted, staged: Staged) -> float:
@@ -124,6 +125,8 @@ class Stages:
         return self.machine.work(0, "other", 2 * whole)
 
     def _ways(self, wanted: Wanted) -> Iterator[Staged]:
+        if wanted.op is spmd.collective_permute:
+            return
         for inner, outer in self.cuts(wanted.over):
             if wanted.op is spmd.all_reduce:
                 yield from _reduced(wanted, inner, outer)

@@ -112,3 +112,24 @@ func.func @updates(%0: tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
   } : (tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>)
   return %1, %2 : tensor<2x2xf32>, tensor<2x2xf32>
 }
+
+// -----
+
+// Permutes between the same pairs are one, and one between others stays.
+// CHECK-LABEL: @neighbours
+// CHECK: "spmd.collective_permute"(%a) {{.*}}"down"
+// CHECK: stablehlo.concatenate {{.*}} : (tensor<6xf32>, tensor<4xf32>) -> tensor<10xf32>
+// CHECK-NEXT: [[SENT:%.*]] = "spmd.collective_permute"({{.*}}) {axes = ["x"], pairs = dense<{{.*}}>{{.*}}shardc.reason = "up; and diagonal"
+// CHECK-NEXT: stablehlo.slice [[SENT]] [0:6]
+// CHECK: stablehlo.slice [[SENT]] [6:10]
+// CHECK-NOT: spmd.collective_permute
+sdy.mesh @ring = <["x"=4]>
+func.func @neighbours(%0: tensor<8x3xf32>, %1: tensor<16xf32>) -> (tensor<8x3xf32>, tensor<16xf32>, tensor<8x3xf32>) {
+  %2, %3, %4 = sdy.manual_computation(%0, %1) in_shardings=[<@ring, [{"x"}, {}]>, <@ring, [{"x"}]>] out_shardings=[<@ring, [{"x"}, {}]>, <@ring, [{"x"}]>, <@ring, [{"x"}, {}]>] manual_axes={"x"} (%a: tensor<2x3xf32>, %b: tensor<4xf32>) {
+    %5 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>, shardc.reason = "up"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    %6 = "spmd.collective_permute"(%b) {axes = ["x"], pairs = dense<[[0, 1], [1, 2], [2, 3]]> : tensor<3x2xi64>, shardc.reason = "diagonal"} : (tensor<4xf32>) -> tensor<4xf32>
+    %7 = "spmd.collective_permute"(%a) {axes = ["x"], pairs = dense<[[1, 0], [2, 1], [3, 2]]> : tensor<3x2xi64>, shardc.reason = "down"} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+    sdy.return %5, %6, %7 : tensor<2x3xf32>, tensor<4xf32>, tensor<2x3xf32>
+  } : (tensor<8x3xf32>, tensor<16xf32>) -> (tensor<8x3xf32>, tensor<16xf32>, tensor<8x3xf32>)
+  return %2, %3, %4 : tensor<8x3xf32>, tensor<16xf32>, tensor<8x3xf32>
+}

@@ -21,6 +21,8 @@ MOST = 1 << 25
 
 def wanted(op: OpDef, size: int) -> Wanted:
     """Of f32 arrays with `size` times 8 elements."""
+    if op is spmd.collective_permute:
+        return Wanted(op, OVER, (8 * size,), 4, pairs=tuple((i, (i + 1) % 8) for i in range(8)))
     dim = None if op is spmd.all_reduce else 0
     return Wanted(op, OVER, (8 * size,), 4, dim, None if op is spmd.all_gather else "sum")
 
@@ -34,7 +36,9 @@ def seconds(stages: Stages, group: list[Wanted]) -> float:
 
 
 @pytest.mark.parametrize(
-    "op", [spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter], ids=lambda op: op.short
+    "op",
+    [spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter, spmd.collective_permute],
+    ids=lambda op: op.short,
 )
 @given(sizes=st.lists(st.integers(1, 3_000_000), min_size=1, max_size=5))
 def test_no_set_with_the_first_is_quicker(op: OpDef, sizes: list[int]) -> None:
