@@ -37,7 +37,8 @@ from shardc.layout import LayoutError
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, STAGES, run_to
 from shardc.planning.machines import Machine, load
-from shardc.planning.program import exact, improve, plan_program, solve
+from shardc.planning.program import improve, plan_program, solve
+from shardc.planning.program.known import forget as forget_plans
 from shardc.planning.program.problem import Problem
 from shardc.planning.reshard import copies, planner
 from shardc.planning.reshard.atoms import atoms_of
@@ -73,7 +74,6 @@ MOVES: dict[str, Move] = {
     "own layouts first": Move(improve, "_stay", lambda problem, strict: None),
     "a toll for each collective": Move(improve, "_frugal", _no_toll),
     "integer program": Move(improve, "perfect", lambda problem: False),
-    "no solver where none is needed": Move(exact, "nothing_cheaper", lambda net, known: False),
     "data before state": Move(improve, "data_first", lambda graph: {}),
     "axis by axis": Move(improve, "by_axis", lambda problem: None),
     "results like arguments": Move(improve, "argument_layouts", lambda problem: {}),
@@ -85,6 +85,12 @@ MOVES: dict[str, Move] = {
     ),
 }
 """What is left out, by name."""
+
+DELETED = {
+    "no solver where none is needed": "a search over decisions in program order, which showed for small "
+    "programs that no plan is cheaper",
+}
+"""What the planner has no more, with what it was: its row is of the programs that were measured before."""
 
 PLANS = {"each one's latency": "own", "one ring": "ring", "shares of latency": "shares"}
 """The plans for a machine with latency (report/combined.py), by name."""
@@ -138,6 +144,7 @@ def measured(graph: Graph, machine: Machine) -> Figures:
         with without(name):
             if name == ANEW or (name in MOVES and MOVES[name].changes):
                 forget()
+            forget_plans()
             started = time.process_time()
             ticks, collectives = plan_program(graph, machine=machine).problem.total()[:2]
         found[name] = ticks, collectives, round(time.process_time() - started, 3)
@@ -180,11 +187,15 @@ def table(known: dict[str, Figures]) -> Iterator[str]:
     yield ""
     yield "| without | slower | by | quicker | CPU s, with = 1 | slower are |"
     yield "| --- | ---: | ---: | ---: | ---: | --- |"
-    for move in (*MOVES, *PLANS):
+    for move in (*MOVES, *DELETED, *PLANS):
         rows = {name: each for name, each in figures.items() if move in each}
         if rows:
             yield _row(move, rows)
     yield ""
+    for move, what in DELETED.items():
+        if any(move in each for each in figures.values()):
+            yield f"Deleted for its row: {move}, {what}."
+            yield ""
 
 
 def _row(move: str, figures: dict[str, Figures]) -> str:

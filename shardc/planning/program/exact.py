@@ -16,7 +16,6 @@ from shardc.planning.program.choices import every
 from shardc.planning.program.descent import settle
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.network import Network
-from shardc.planning.program.nothing_cheaper import nothing_cheaper
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.solve import RELAXED, SMALL, take_cheapest, taken
 from shardc.planning.program.variables import Proof
@@ -40,9 +39,6 @@ def perfect(problem: Problem) -> bool:
         return False
     if problem.modest is not None and problem.worth(problem.modest, before):
         problem.modest = before
-    if problem.takes(before) and len(net.integral) <= SMALL and nothing_cheaper(net, before):
-        problem.proof = Proof(before[0], f"integer program of {len(net.integral)} columns")
-        return True
     kept = taken(net)
     solved = take_cheapest(net)
     if solved is None:

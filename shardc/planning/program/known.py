@@ -47,24 +47,30 @@ _RECENT: dict[tuple[str, ...], bytes] = {}
 
 def improved(problem: Problem, *said: str) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem."""
-    if len(problem.variables) < WORTH or cache.ANEW.get():
+    if len(problem.variables) < WORTH:
         improve(problem)
         return
     rates = problem.rates
     key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     entry = _RECENT.pop(key, None)
-    if entry is None:
+    if entry is None and not cache.ANEW.get():
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
             improve(problem)
         entry = json.dumps(_written(problem, effort), separators=(",", ":")).encode()
-        cache.put(entry, *key)
+        if not cache.ANEW.get():
+            cache.put(entry, *key)
     else:
         _read(problem, json.loads(entry))
     _RECENT[key] = entry
     if len(_RECENT) > RECENT:
         del _RECENT[next(iter(_RECENT))]
+
+
+def forget() -> None:
+    """Look for every plan anew, where what that takes is measured."""
+    _RECENT.clear()
 
 
 def _number(numbers: dict[T, int], thing: T) -> int:

@@ -142,21 +142,33 @@ class Network:
         """
         used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
         changed = [arc for arc in used if self._settle(arc)]
-        near = dict[object, dict[Sharding, float]]()
-        for made, source, target in changed:
-            ticks, _ = self.prices(made.type, source, target, made.manual)
-            ends = near.setdefault((made.type, made.manual), {})
-            for at in (source, target):
-                ends[at] = max(ticks, ends.get(at, 0))
-        for column, arc in self.arcs.items() if changed else ():
-            made, source, target = arc
-            ends = near.get((made.type, made.manual), {})
-            most = max(ends.get(source, 0), ends.get(target, 0)) if ends else 0
+        for column, most in self._near(changed).items():
+            made, source, target = arc = self.arcs[column]
             if self.prices(made.type, source, target, made.manual)[0] < most:
                 least = 0.0 if reduced is None else reduced[column] / max(1, made.trips)
                 if self.prices.may_spare(least, made.type, source, target, made.manual):
                     self._settle(arc)
         return bool(changed)
+
+    def _near(self, changed: list[Arc]) -> dict[int, float]:
+        """The columns of copies of equal tensors from or to a layout of some copies, with what the dearest of
+        these takes. What they take themselves is looked up together."""
+        ends = dict[tuple[TensorType, AxisNames], dict[Sharding, float]]()
+        for made, source, target in changed:
+            ticks, _ = self.prices(made.type, source, target, made.manual)
+            dearest = ends.setdefault((made.type, made.manual), {})
+            for at in (source, target):
+                dearest[at] = max(ticks, dearest.get(at, 0))
+        found, pairs = dict[int, float](), {key: list[tuple[Sharding, Sharding]]() for key in ends}
+        for column, (made, source, target) in self.arcs.items() if changed else ():
+            key = made.type, made.manual
+            most = max(ends[key].get(source, 0), ends[key].get(target, 0)) if key in ends else 0
+            if most:
+                found[column] = most
+                pairs[key].append((source, target))
+        for (type, manual), each in pairs.items():
+            self.prices.learn(type, each, manual)
+        return found
 
     def _settle(self, arc: Arc) -> bool:
         made, source, target = arc

@@ -64,9 +64,19 @@ class Prices:
         """The best that is known: a lower bound of the ticks, or exact."""
         key = (type, source, target, manual)
         if key not in self.known:
-            ticks, count = self._least(type, [source], [target])
-            self.known[key] = float(ticks[0, 0]), int(count[0, 0])
+            self.learn(type, [(source, target)], manual)
         return self.known[key]
+
+    def learn(self, type: TensorType, pairs: Sequence[tuple[Sharding, Sharding]], manual: AxisNames) -> None:
+        """Look up the prices between pairs of layouts: together, where all layouts are in a table anyway."""
+        new = [pair for pair in dict.fromkeys(pairs) if (type, *pair, manual) not in self.known]
+        for some in [new] if new and len(self.atoms) <= FEW else [[pair] for pair in new]:
+            rows, columns = (list(dict.fromkeys(pair[end] for pair in some)) for end in (0, 1))
+            ticks, count = self._least(type, rows, columns)
+            row, column = ({at: number for number, at in enumerate(each)} for each in (rows, columns))
+            for source, target in some:
+                where = row[source], column[target]
+                self.known[type, source, target, manual] = float(ticks[where]), int(count[where])
 
     def _least(
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]

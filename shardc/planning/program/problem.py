@@ -15,9 +15,9 @@ from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
-from shardc.ops import Trait, has
 from shardc.planning.program.prices import Prices
-from shardc.planning.program.rates import ONCE, Rates
+from shardc.planning.program.rates import Rates
+from shardc.planning.program.ties import ties
 from shardc.planning.program.variables import End, Proof, Slot, Total, Variable, kept, work_of
 from shardc.planning.program.wanted import MANY, Wanted
 from shardc.planning.reshard.copies import MadeCopy, copies, price
@@ -170,25 +170,14 @@ class Problem:
         """The choice, the ticks of one run, and how many of them are no work done twice."""
         known = self.own.get((variable, id(choice)))
         if known is None or known[0] is not choice:
-            ticks, apart = self.rates.form(choice) + self._once(variable, choice), 0
+            ticks, apart = self.rates.form(choice), 0
+            if not self.rates.free:
+                ticks += ties(self.graph, self.free, variable, choice)
             if variable.work is not None:
                 ticks += self.rates.repeated(variable.work, choice)
                 apart = self.rates.apart(variable.work, choice)
             known = self.own[variable, id(choice)] = choice, ticks, apart
         return known
-
-    def _once(self, variable: Variable, choice: Choice) -> int:
-        """Ticks by which, of equally quick plans, that is taken in which fewer results are split over more
-        devices than they have elements there, and less that is made from constants counts on one device
-        alone, where it is added to partial sums."""
-        if self.rates.free:
-            return 0
-        results = zip(variable.node.results, choice.results, strict=True)
-        found = sum(_has_idle(self.graph.type(value).shape, layout) for value, layout in results)
-        if has(variable.node.name, Trait.ELEMENTWISE):
-            operands = zip(variable.node.operands, choice.operands, strict=True)
-            found += sum(value in self.free and bool(layout.unreduced) for value, layout in operands)
-        return ONCE * found
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -295,8 +284,3 @@ def inner_cost(problem: Problem, variable: Variable) -> tuple[int, int, int]:
 
 def _with(layouts: tuple[Sharding, ...], index: int, layout: Sharding) -> tuple[Sharding, ...]:
     return (*layouts[:index], layout, *layouts[index + 1 :])
-
-
-def _has_idle(shape: tuple[int, ...], layout: Sharding) -> bool:
-    """Whether a dimension is split over more devices than it has elements."""
-    return any(size < dim.parts for size, dim in zip(shape, layout.dims, strict=True))

@@ -1,6 +1,7 @@
 """What changes of layout take at least on machines whose links differ: no more than they take."""
 
 import random
+from itertools import product
 
 import numpy as np
 import pytest
@@ -86,3 +87,29 @@ def test_an_axis_of_one_device_changes_nothing(machine):
     named = Sharding(mesh, (Dim((one, x)), Dim()))
     assert prices(type, named, target) == prices(type, source, target)
     assert prices(type, named, source) == (0, 0)
+
+
+@pytest.mark.parametrize("axes", [(("x", 4), ("y", 8)), (("x", 2), ("y", 3), ("z", 2), ("u", 5), ("v", 2))])
+def test_prices_are_the_same_one_by_one_and_together(axes):
+    mesh, type = Mesh("m", axes), TensorType((960, 960), "f32")
+    atoms = tuple(map(mesh.axis, mesh.sizes))
+    every = [*shardings(mesh, atoms[:2], 2)]
+    draw = random.Random(1)
+    some = [(draw.choice(every), draw.choice(every)) for _ in range(40)]
+    alone, together = (Prices(atoms, Rates(load("h100-infiniband"), mesh)) for _ in range(2))
+    together.learn(type, some[:30], NO_AXES)
+    assert len(together.known) == len(set(some[:30]))
+    together.learn(type, some, NO_AXES)
+    assert [together(type, *pair) for pair in some] == [alone(type, *pair) for pair in some]
+
+
+def test_no_copy_spares_more_than_it_takes():
+    mesh, type = Mesh("m", (("x", 128), ("y", 16))), TensorType((1 << 14, 1 << 15), "f32")
+    atoms = atoms_for(mesh, (), (2,))
+    prices, every = Prices(atoms, Rates(load("h100-infiniband"), mesh)), [*shardings(mesh, atoms, 2)]
+    spares = [pair for pair in product(every, every) if prices.may_spare(0, type, *pair)]
+    assert 0 < len(spares) < len(every) ** 2
+    assert not any(prices.may_spare(prices(type, *pair)[0], type, *pair) for pair in spares)
+    source, target = spares[0]
+    prices.settle(type, source, target)
+    assert not prices.may_spare(0, type, source, target)

@@ -85,3 +85,19 @@ def test_no_time_decides_what_is_found() -> None:
     """Of a limit in seconds presolve takes a part for a step that it leaves out when that has passed."""
     assert not any("time" in option for option in solver._OPTIONS)
     assert highspy.Highs().getOptionValue("time_limit")[1] == np.inf
+
+
+def test_a_small_program_is_planned_without_scipy(tmp_path: Path) -> None:
+    program = tmp_path / "prog.shard"
+    program.write_text(
+        "mesh m[x=4]\n\n"
+        "def main(a: f32[16@x, 32], w: f32[32, 16]) -> f32[16, 16@x]:\n    return tanh(a @ w)\n"
+    )
+    code = (
+        "import sys; from shardc.cli.shardc import main; "
+        f"main([{str(program)!r}, '--no-cache', '-o', {str(tmp_path / 'out.py')!r}]); "
+        "print([name for name in sys.modules if name.partition('.')[0] in ('scipy', 'jax', 'onnx')])"
+    )
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    assert done.stdout == "[]\n"
