@@ -30,6 +30,7 @@ from xdsl.ir import Block, Operation
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.numbers import lift_numbers
 from shardc.rewrite.library import is_library
 from shardc.rewrite.outline import CALL, Functions, manual_bodies, outputs
 
@@ -47,6 +48,7 @@ class OutlineCalls(GraphPass):
     name = "outline-calls"
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        lift_numbers(shared)
         marked = [(op, path) for op in shared.module.walk() if (path := _path(op))]
         if not marked:
             return False

@@ -29,6 +29,7 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
 from shardc.rewrite.outline import Functions, inputs, manual_bodies, nested, outputs
 
@@ -47,6 +48,7 @@ class OutlineRepeats(GraphPass):
     least: int = LEAST
 
     def rewrite(self, shared: SharedGraph) -> bool:
+        lift_numbers(shared)
         functions = Functions(shared)
         for body in manual_bodies(shared.module):
             outline(functions, body, self.least)
@@ -169,9 +171,9 @@ def _places(segment: _Segment) -> dict[SSAValue, tuple[int, int]]:
 
 
 def _constant(value: SSAValue) -> Attribute | None:
-    """What a constant holds."""
+    """What a constant holds; None for a value that is none, or of which each layer has its own."""
     op = value.owner
-    if not isinstance(op, Operation) or op.name != _CONSTANT:
+    if not isinstance(op, Operation) or op.name != _CONSTANT or is_number(op):
         return None
     return op.properties.get("value", op.attributes.get("value"))
 
@@ -180,7 +182,8 @@ def _constants(step: Operation) -> list[Operation]:
     """The constants that a step uses and that stand beside it."""
     owners = dict.fromkeys([v.owner for op in nested([step]) for v in op.operands])
     parent = step.parent
-    return [o for o in owners if isinstance(o, Operation) and o.name == _CONSTANT and o.parent is parent]
+    beside = (owner for owner in owners if isinstance(owner, Operation) and owner.parent is parent)
+    return [op for op in beside if op.name == _CONSTANT and not is_number(op)]
 
 
 def _with_constants(segment: _Segment) -> _Segment:

@@ -22,7 +22,8 @@ from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import FOLDED, Unlike
+from shardc.rewrite.folding.notes import Unlike
+from shardc.rewrite.folding.places import FOLDED
 
 
 @dataclass(frozen=True)

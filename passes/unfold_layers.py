@@ -25,8 +25,8 @@ from dataclasses import dataclass
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
-from shardc.rewrite.folding.notes import FOLDED, folded
-from shardc.rewrite.folding.places import LAYER, TIMES
+from shardc.rewrite.folding.notes import folded
+from shardc.rewrite.folding.places import FOLDED, LAYER, TIMES
 from shardc.rewrite.outline import Functions, manual_bodies
 
 

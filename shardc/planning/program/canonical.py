@@ -90,12 +90,12 @@ def _attribute(name: str, value: object) -> object:
     if not isinstance(value, Dense):
         return value
     kind = (value.shape, value.data.dtype.str, value.data.dtype.name)
-    if name in _CONSTANTS and value.is_splat and _is_any(value.data):
+    if name in _CONSTANTS and value.is_splat and is_any(value.data):
         return (*kind, "any")
     return (*kind, hashlib.sha256(value.data.tobytes()).hexdigest())
 
 
-def _is_any(number: NDArray[np.generic]) -> bool:
+def is_any(number: NDArray[np.generic]) -> bool:
     """Whether it is a float that nothing is special about."""
     if number.dtype.name not in _WIDE:
         return False

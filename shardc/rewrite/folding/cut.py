@@ -12,7 +12,8 @@ from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
-from shardc.rewrite.folding.places import TIMES, Place, Slot, note_places
+from shardc.rewrite.folding.numbers import value_of
+from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
 from shardc.rewrite.folding.reads import reads, replace_reads
 from shardc.rewrite.folding.stack import Stack
 
@@ -101,7 +102,15 @@ class Cut:
             DictionaryAttr(self.function.properties),
             ArrayAttr([argument.location for argument in arguments]),
             ArrayAttr([StringAttr(argument.name_hint or "") for argument in arguments]),
+            self._numbers(),
         )
+
+    def _numbers(self) -> ArrayAttr[Attribute]:
+        """Of each slot of numbers those from the layer before the cut to the one after it."""
+        held = {place: op for op, place in self.stack.ops.items() if place[0][0] == NUMBERS}
+        layers = range(self.first - 1, self.first + self.count + 1)
+        slots = sorted({slot for slot, _ in held})
+        return ArrayAttr([ArrayAttr([value_of(held[slot, layer]) for layer in layers]) for slot in slots])
 
     def _argument(self, argument: BlockArgument, number: dict[BlockArgument, int]) -> Border:
         place = self._place(argument)
@@ -159,7 +168,7 @@ class Cut:
         if op in self.stack.ops:
             slot, layer = self.stack.ops[op]
             note_places(copy, [(slot, self._shown(layer))])
-            if layer == self.first - 1:
+            if layer == self.first - 1 and slot[0] != NUMBERS:
                 copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
         return copy
 

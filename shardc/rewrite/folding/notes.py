@@ -13,8 +13,7 @@ from xdsl.ir import Attribute
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.shardings import PARTIAL, SHARDING
-
-FOLDED = "shardc.folded"
+from shardc.rewrite.folding.places import FOLDED
 
 Border = tuple[int, int]
 """Of an argument or result of the whole program its number in the folded one, and -1; of one that the folded
@@ -31,7 +30,9 @@ class Folded:
 
     `arguments` and `results` are the whole program's, `places` those of the folded program's arguments (the
     slot, then the layer; empty where it belongs to none). `function` has the properties of the whole
-    program's function, `locations` and `names` are those of its arguments.
+    program's function, `locations` and `names` are those of its arguments. `numbers` are, for each slot of
+    constants that layers have for themselves (numbers.py), those of layer `cut` - 1 and of all up to the next
+    that is there.
     """
 
     cut: int
@@ -42,6 +43,7 @@ class Folded:
     function: DictionaryAttr
     locations: ArrayAttr[Attribute]
     names: ArrayAttr[StringAttr]
+    numbers: ArrayAttr[Attribute]
 
     def write(self, module: ModuleOp) -> None:
         """Note it on the module."""
@@ -58,6 +60,7 @@ class Folded:
                 "function": self.function,
                 "locations": self.locations,
                 "names": self.names,
+                **({"numbers": self.numbers} if len(self.numbers) else {}),
             }
         )
 
@@ -81,6 +84,7 @@ def folded(module: ModuleOp) -> Folded | None:
         cast("DictionaryAttr", held["function"]),
         cast("ArrayAttr[Attribute]", held["locations"]),
         cast("ArrayAttr[StringAttr]", held["names"]),
+        cast("ArrayAttr[Attribute]", held.get("numbers", ArrayAttr[Attribute]([]))),
     )
 
 

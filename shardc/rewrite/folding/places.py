@@ -1,6 +1,7 @@
 """Where the operations of a folded program stand: notes that they carry from fold-layers to unfold-layers.
 
 shardc.layer = array<i64: 0, 12, 3>     stretch, step and layer of an operation, or of all that a call runs
+shardc.layer = array<i64: -1, 4, 3>     a constant of which each layer has its own, its number, and layer
 shardc.times = 121                      an operation that stands for so many
 """
 
@@ -13,8 +14,14 @@ from xdsl.ir import Operation
 
 from shardc.dialects.convert import attribute_of, python_of
 
+FOLDED = "shardc.folded"
+"""What the module says of the layers that it lacks (notes.py)."""
+
 LAYER = "shardc.layer"
 TIMES = "shardc.times"
+
+NUMBERS = -1
+"""The stretch of constants of which each layer has its own (numbers.py)."""
 
 Slot = tuple[int, ...]
 """Number of the stretch and the step in it; of an argument those of its first reader, and which operand."""

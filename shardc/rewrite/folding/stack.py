@@ -23,7 +23,9 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given, kind_of
-from shardc.rewrite.folding.places import Place, Slot
+from shardc.rewrite.folding.lines import Edge, lines_of
+from shardc.rewrite.folding.numbers import any_number, own_numbers
+from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
 
 LEAST = 8
@@ -31,11 +33,12 @@ LEAST = 8
 
 _Read = tuple[int, ...]
 """What the same operation of the next layer reads: the same, or a constant that is equal; an argument of its
-own; what the same operation makes, by stretch, step, result and the turns in between."""
+own; another number; what the same operation makes, by stretch, step, result and the turns in between."""
 
 _SAME: _Read = (0,)
 _ARGUMENT: _Read = (1,)
 _MOVES: _Read = (2,)
+_NUMBER: _Read = (3,)
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,7 @@ class _Finder:
                 turn, step = divmod(index - repeat.start, repeat.period)
                 self.at[self.steps[index]] = number, step, turn
         self.given = Given(self.block.ops, self.alike, self.at)
+        self.layers: dict[Operation, int] = {}  # also those outside of the range
         self.relations: dict[Slot, list[_Read]] = {}
         """What the operations of each slot read, in the middle."""
         self.turns: list[tuple[int, int]] = []
@@ -110,7 +114,7 @@ class _Finder:
 
     def stack(self) -> Stack | None:
         """The layers that all stretches have which pass values to each other, and what follows from them."""
-        lines = self._lines()
+        lines = lines_of(self.stretches, self._edges())
         if lines is None:
             return None
         low = max(min(self._layers(lines, number)) for number in lines)
@@ -119,8 +123,9 @@ class _Finder:
         for op, (number, step, turn) in self.at.items():
             if number in lines:
                 sign, offset = lines[number]
-                if low <= sign * turn + offset < high:
-                    ops[op] = (number, step), sign * turn + offset - low
+                self.layers[op] = sign * turn + offset - low
+                if 0 <= self.layers[op] < high - low:
+                    ops[op] = (number, step), self.layers[op]
         self.given = Given(self.block.ops, self.alike, ops)
         return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
 
@@ -136,6 +141,8 @@ class _Finder:
             relations = self.relations[number, step] = list[_Read]()
             for row in zip(*rows[: repeat.count], strict=True):
                 pairs = [self._relation(a, b) for a, b in pairwise(row)]
+                if None in pairs and own_numbers(row, lambda _, op: op in self.at):
+                    pairs = [_NUMBER] * len(pairs)
                 known = pairs[middle - 1]
                 relations.append(known or ())
                 bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
@@ -160,30 +167,8 @@ class _Finder:
 
     # Layers, counted alike in all stretches
 
-    def _lines(self) -> dict[int, tuple[int, int]] | None:
-        """Stretch -> (sign, offset): its turn t is layer sign * t + offset. None if some contradict.
-
-        The longest stretch counts its turns; those that pass values to it or get some follow.
-        """
-        edges: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
-        for number, other, sign, shift in self._edges():
-            edges[number].append((other, sign, shift))
-            edges[other].append((number, sign, -shift * sign))
-        root = max(range(len(self.stretches)), key=lambda i: (self.stretches[i].saved, -i))
-        lines, waiting = {root: (1, 0)}, [root]
-        while waiting:
-            number = waiting.pop(0)
-            sign, offset = lines[number]
-            for other, direction, shift in edges[number]:
-                if other not in lines:
-                    lines[other] = sign * direction, offset - sign * direction * shift
-                    waiting.append(other)
-                elif lines[other][0] != sign * direction:
-                    return None
-        return lines
-
-    def _edges(self) -> Iterator[tuple[int, int, int, int]]:
-        """(stretch, other, sign, shift): turn t reads turn sign * t + shift of the other stretch."""
+    def _edges(self) -> Iterator[Edge]:
+        """What the stretches read of each other."""
         for (number, step), relations in self.relations.items():
             repeat = self.stretches[number]
             middle = repeat.count // 2
@@ -223,7 +208,7 @@ class _Finder:
         """What a value is, and of which layer."""
         kind = self.given.of(value)
         if kind is not None:
-            return kind, None
+            return any_number(value) or kind, None
         assert isinstance(value, OpResult)
         if value.op not in places:
             return value, None
@@ -237,7 +222,11 @@ class _Finder:
         relations = self.relations[slot] = list[_Read]()
         for row in zip(*(reads(op) for op, _ in each), strict=True):
             different, kind = len(set(row)), self.given.of(row[0])
-            if kind is None or different == 1:
+            if any(self.given.of(value) != kind for value in row) and any_number(row[0]):
+                if not own_numbers(row, lambda number, op: op is each[number][0]):
+                    return False
+                relations.append(_NUMBER)
+            elif kind is None or different == 1:
                 relations.append(_SAME if different == 1 else _MOVES)
             elif different == count or not kind.of_arguments:
                 relations.append(_ARGUMENT if kind.of_arguments else _SAME)
@@ -280,6 +269,8 @@ class _Finder:
         waiting = list(members)
         for slot in waiting:
             for operand, relation in enumerate(self.relations[slot]):
+                if relation == _NUMBER:
+                    self._give_numbers(slot, operand, members[slot], ops)
                 if relation != _ARGUMENT:
                     continue
                 values = [(reads(op)[operand], layer) for op, layer in members[slot]]
@@ -293,3 +284,17 @@ class _Finder:
                     members[new] = made
                     waiting.append(new)
         return arguments
+
+    def _give_numbers(
+        self, slot: Slot, operand: int, members: Sequence[tuple[Operation, int]], ops: dict[Operation, Place]
+    ) -> None:
+        """Give the constants of which each layer has its own a slot, also those outside of the range."""
+        if slot[0] < len(self.stretches):
+            repeat = self.stretches[slot[0]]
+            row = self.steps[repeat.start + slot[1] : repeat.stop : repeat.period][: repeat.count]
+            members = [(op, self.layers[op]) for op in row]
+        values = [(reads(op)[operand].owner, layer) for op, layer in members]
+        if not any(op in ops for op, _ in values):
+            new = NUMBERS, sum(known[0] == NUMBERS for known in self.relations)
+            self.relations[new] = []
+            ops.update((op, (new, layer)) for op, layer in values if isinstance(op, Operation))

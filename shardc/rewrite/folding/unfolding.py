@@ -17,7 +17,8 @@ from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.cut import NEAR
 from shardc.rewrite.folding.given import Given, kind_of
 from shardc.rewrite.folding.notes import Folded, Unlike
-from shardc.rewrite.folding.places import Slot, places_of
+from shardc.rewrite.folding.numbers import Numbers
+from shardc.rewrite.folding.places import NUMBERS, Slot, places_of
 from shardc.rewrite.folding.reads import reads
 
 Key = tuple[tuple[tuple[Slot, int], ...], int]
@@ -55,6 +56,9 @@ class Layers:
     rows: dict[Key, dict[int, Operation]] = field(default_factory=dict[Key, dict[int, Operation]])
     relations: dict[Key, list[Read | None]] = field(default_factory=dict[Key, "list[Read | None]"])
     """For each operation of the layers at the cut what it reads; None for what all layers read."""
+    shared: dict[Operation, list[tuple[SSAValue, Read | None]]] = field(
+        default_factory=dict[Operation, "list[tuple[SSAValue, Read | None]]"]
+    )
 
     def __post_init__(self) -> None:
         self.slots = {
@@ -63,6 +67,7 @@ class Layers:
             if place
         }
         self._find()
+        self.numbers = Numbers(self.notes.numbers)
         cut, self.alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
         self.given = Given(self.block.ops, self.alike, self.at)
         for key, row in self.rows.items():
@@ -76,6 +81,7 @@ class Layers:
 
     def _find(self) -> None:
         seen: dict[tuple[tuple[tuple[Slot, int], ...], int], int] = defaultdict(int)
+        self.last = 0
         for op in self.block.ops:
             places = places_of(op)
             if places:
@@ -84,10 +90,15 @@ class Layers:
                 key = slots, seen[slots, first]
                 seen[slots, first] += 1
                 self.at[op] = key, first
+                if slots[-1][0][0] != NUMBERS:
+                    self.last = max(self.last, first)
                 self.rows.setdefault(key, {})[first] = op
 
     def _relations(self, one: Operation, two: Operation) -> list[Read | None]:
         """What an operation reads before the cut, as its like after it does."""
+        own = self.numbers.slot(one, 0)
+        if own is not None and own == self.numbers.slot(two, -1):
+            return []
         if kind_of(one, self.alike) != kind_of(two, self.alike):
             raise Unlike(f"{one.name} differs")
         pairs = zip(reads(one), reads(two), strict=True)
@@ -120,9 +131,8 @@ class Layers:
             if read is None or relation in (read, None):
                 continue
             if at is None:
-                last = max(layer for row in self.rows.values() for layer in row)
                 near = cut - NEAR
-                if near < read.layers < last - near:
+                if near < read.layers < self.last - near:
                     raise Unlike(f"{op.name} of no layer reads what a layer in the middle makes")
             elif (at[1] < cut) != (at[1] + read.layers < cut):
                 raise Unlike(f"{op.name} reads across the cut as no other does")
@@ -169,14 +179,20 @@ class Layers:
         """What an operation reads in the whole program; of a layer that is missing, if that is said."""
         if op not in self.at:
             return [(value, None, 0) for value in reads(op)]
-        _, own = self.at[op]
-        whole = self.new(own) if layer is None else layer
-        found: list[Wanted] = []
-        values = reads(op)
-        for value, known in zip(values, self._known(op) or [None] * len(values), strict=True):
-            read = known if known is not None and known == self.read(value, own) else None
-            found.append((value, read, whole + read.layers if read else 0))
-        return found
+        whole = self.new(self.at[op][1]) if layer is None else layer
+        return [(value, read, whole + read.layers if read else 0) for value, read in self._shared(op)]
+
+    def _shared(self, op: Operation) -> list[tuple[SSAValue, Read | None]]:
+        """What an operation of a layer reads, and how: the same in all layers that are copies of it."""
+        if op not in self.shared:
+            values, (_, own) = reads(op), self.at[op]
+            known = self._known(op) or [None] * len(values)
+            pairs = zip(values, known, strict=True)
+            self.shared[op] = [
+                (value, read if read is not None and read == self.read(value, own) else None)
+                for value, read in pairs
+            ]
+        return self.shared[op]
 
     def _known(self, op: Operation) -> list[Read | None] | None:
         """What operations like this one read at the cut; None if there are none."""

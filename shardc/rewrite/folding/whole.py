@@ -87,6 +87,8 @@ class _Body:
         ]
         for op, layer, wanted in plan:
             self._put(op, layer, wanted)
+        if self.layers.numbers.missing:
+            raise Unlike("a constant that layers have for themselves has become another")
         results = [self._result(end.operands[number], layer) for number, layer in self.notes.results]
         end.detach()
         end.operands = results
@@ -102,6 +104,7 @@ class _Body:
         else:
             op = op.clone()
             self._regroup(op, layer)
+            self.layers.numbers.change(op, layer - self.notes.cut + 1)
         replace_reads(op, values)
         self.new.add_op(op)
         if at is not None:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
+from shardc import cache
+from shardc.compilation import emit
 from shardc.dialects.context import make_context
+from shardc.dialects.convert import dense
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import snapshot
+from shardc.dialects.types import type_of
 from shardc.frontend.text import read
+from shardc.graph import Dense
 from shardc.interpret.run import run
 from shardc.passes import pipeline
 from shardc.passes.fold_layers import FoldLayers
-from shardc.passes.pipeline import run_to
+from shardc.passes.pipeline import PASSES, run_to
 from shardc.passes.unfold_layers import UnfoldLayers
+from shardc.planning.program import known
 from shardc.rewrite.folding.notes import Unlike, folded
+from shardc.rewrite.folding.numbers import is_number
 from tests.tolerance import assert_right
 from tests.unit.rewrite.folding.programs import LAYER, forward, step
 
@@ -25,12 +34,27 @@ TWICE = """    s = x
 SPLIT = "    x: f32[8@data, 16@model] = x + cos(tanh((x * {0}.gain) @ {0}.up)) @ {0}.down * sin(x)\n"
 SORTED = "    x = x + sort(relu(exp(x * {0}.gain) @ {0}.up)) @ {0}.down / 8.0\n"
 FILLED = "    x = x + where(x > 0.0, full((8, 16), 2.0), sin(cos(x * {0}.gain) @ {0}.up) @ {0}.down)\n"
+SCALED = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down * 0.25\n"
+EDITED = SCALED.format("p5")
+
+
+def scaled(*numbers: float) -> str:
+    """Layers that scale by a number each, and differ in nothing else."""
+    layers = "".join(SCALED.format(f"p{i}").replace("0.25", str(number)) for i, number in enumerate(numbers))
+    same = forward(len(numbers), SCALED)
+    return same.replace("".join(SCALED.format(f"p{i}") for i in range(len(numbers))), layers)
+
+
 PROGRAMS = {
     "forward": forward(11),
     "twice": forward(9, TWICE),
     "split": forward(12, SPLIT),
     "sorted": forward(10, SORTED),
     "filled": forward(10, FILLED),
+    "of another number": scaled(*[0.25] * 5, 0.5, *[0.25] * 6),
+    "of a number each": scaled(*(i / 64 for i in range(2, 14))),
+    "steps of another number": step(12, layer=SCALED).replace(EDITED, EDITED.replace("0.25", "0.75")),
+    "updates by another number": step(12).replace("p5.up - 0.1", "p5.up - 0.3"),
     "step": step(12),
     "step of two": step(10, layer=TWICE),
     "step of filled": step(12, layer=FILLED),
@@ -94,6 +118,56 @@ def test_layers_that_differ_stay():
     ):
         assert old in PROGRAMS["forward"]
         assert stages(PROGRAMS["forward"].replace(old, new), 20)[2] == [0]
+
+
+@pytest.mark.parametrize(("number", "folds"), [(0.5, True), (1.0, False), (0.0, False)])
+def test_layers_that_differ_in_a_number(number: float, folds: bool):
+    """Any number is like another, but for those that mean something."""
+    assert (stages(scaled(*[0.25] * 5, number, *[0.25] * 6), 20)[2] != [0]) == folds
+
+
+def test_another_number_has_the_same_plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """After an edit of the constant of a layer that goes the plan is found, and the text is as without it."""
+
+    def text(*numbers: float) -> str:
+        return emit(stages(scaled(*numbers), 20)[1], "jax")
+
+    def fail(problem: object) -> None:
+        raise AssertionError("the plan was looked for")
+
+    monkeypatch.setattr(known, "WORTH", 0)
+    edited = *[0.25] * 5, 0.5, *[0.25] * 6
+    monkeypatch.setenv(cache.VARIABLE, "off")
+    anew = text(*edited)
+    monkeypatch.setenv(cache.VARIABLE, str(tmp_path))
+    before = text(*[0.25] * 12)
+    monkeypatch.setattr(known, "improve", fail)
+    assert text(*edited) == anew != before
+    assert anew.count("@ ") == before.count("@ ")
+
+
+def test_a_number_that_becomes_another_is_compiled_whole(monkeypatch):
+    """A pass that puts another constant in the place of a layer's own says nothing of the other layers'."""
+
+    class Halving(PASSES["share-collectives"]()):
+        def rewrite(self, shared: SharedGraph) -> bool:
+            done = super().rewrite(shared)
+            if folded(shared.module) is None:
+                return done
+            for op in shared.module.walk():
+                if is_number(op):
+                    op.properties["value"] = dense(
+                        Dense(np.float32(0.125), type_of(op.results[0].type).shape)
+                    )
+            return True
+
+    text = PROGRAMS["of another number"]
+    assert text != scaled(*[0.25] * 12)
+    monkeypatch.setattr("shardc.passes.share_collectives.ShareCollectives", Halving)
+    whole, local, removed = stages(text, 20)
+    assert removed[0] > 0
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), "whole")
 
 
 def test_what_others_read_stays():

@@ -1,0 +1,93 @@
+"""Constants that are another number in each layer: a scale that one layer has for itself.
+
+A float is any number to planning and to all passes between fold-layers and unfold-layers, as long as it is
+none with a meaning of its own (planning/program/canonical.py). So layers that differ in such numbers alone
+are folded. Their constants get a slot of the stretch NUMBERS, stay outside of the functions that are made of
+layers, and each copy of a layer is given its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import cast
+
+from xdsl.dialects.builtin import ArrayAttr
+from xdsl.ir import Attribute, Operation, SSAValue
+
+from shardc.dialects.convert import dense
+from shardc.dialects.dense import DenseAttr
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.dialects.types import type_of
+from shardc.graph import Dense
+from shardc.ops import hlo
+from shardc.planning.program.canonical import is_any
+from shardc.rewrite.constants import constant_of
+from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, places_of
+from shardc.rewrite.outline import CALL, manual_bodies
+
+
+def any_number(value: SSAValue) -> Hashable | None:
+    """Equal for constants of one type that are any numbers; None for all other values."""
+    held = constant_of(value)
+    return value.type if held is not None and is_any(held.data) else None
+
+
+def value_of(op: Operation) -> Attribute:
+    """What a constant holds."""
+    return op.properties["value"] if "value" in op.properties else op.attributes["value"]
+
+
+def is_number(op: Operation) -> bool:
+    """Whether an operation is a constant of which each layer has its own."""
+    return op.name == hlo.constant.name and any(slot[0] == NUMBERS for slot, _ in places_of(op))
+
+
+def lift_numbers(shared: SharedGraph) -> None:
+    """Put the constants of which each layer has its own before all else, out of the calls they came from."""
+    for block in manual_bodies(shared.module) if FOLDED in shared.module.attributes else ():
+        lifted = [op for op in block.ops if LAYER in op.attributes and is_number(op)]
+        for op in lifted:
+            op.detach()
+            op.attributes.pop(CALL, None)
+        if lifted and block.first_op is not None:
+            block.insert_ops_before(lifted, block.first_op)
+            shared.drop()
+
+
+def own_numbers(row: Sequence[SSAValue], reads: Callable[[int, Operation], bool]) -> bool:
+    """Whether values are any numbers of one type, the n-th a constant that is read only where `reads` says
+    so of n and the operation."""
+    kind = any_number(row[0])
+    if kind is None or len(set(row)) < len(row):
+        return False
+    return all(
+        any_number(value) == kind and all(reads(turn, use.operation) for use in value.uses)
+        for turn, value in enumerate(row)
+    )
+
+
+class Numbers:
+    """The numbers of each slot in the layers from the one before the cut to the one after it."""
+
+    def __init__(self, rows: ArrayAttr[Attribute]) -> None:
+        self.rows = [list(cast("ArrayAttr[DenseAttr]", row)) for row in rows]
+        self.missing = {slot for slot, row in enumerate(self.rows) if len(set(row)) > 1}
+        """The slots whose number has not been found in what is copied."""
+
+    def slot(self, op: Operation, layer: int) -> int | None:
+        """The slot of a constant that is the number of a layer, counted from the one before the cut."""
+        if not is_number(op):
+            return None
+        ((_, slot), _), *_ = places_of(op)
+        held = constant_of(op.results[0])
+        same = held is not None and held.data == self.rows[slot][layer].data.value.data
+        return slot if same else None
+
+    def change(self, op: Operation, layer: int) -> None:
+        """Let a copy of a constant of the layer before the cut be the number of another layer."""
+        slot = self.slot(op, 0)
+        if slot is not None:
+            self.missing.discard(slot)
+            held = op.properties if "value" in op.properties else op.attributes
+            number = self.rows[slot][layer].data.value.data
+            held["value"] = dense(Dense(number, type_of(op.results[0].type).shape))
