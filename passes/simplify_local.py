@@ -28,11 +28,12 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
-from shardc.graph import identity, is_integer
+from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed, is_splat
 from shardc.rewrite.placed_sums import sum_of_placed
+from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 
 REASON = "shardc.reason"
 
@@ -95,11 +96,29 @@ def _times_one(op: Operation) -> SSAValue | None:
 
 
 def _plus_zero(op: Operation) -> SSAValue | None:
-    """Of integers: -0.0 + 0.0 is another number than -0.0."""
-    if not is_integer(type_of(op.results[0].type).dtype):
-        return None
+    """-0.0 + 0.0 is another number than -0.0."""
+    dtype, (left, right) = type_of(op.results[0].type).dtype, op.operands
+    value = left if is_splat(right, 0) else right if is_splat(left, 0) else None
+    alike = is_integer(dtype) or (is_float(dtype) and ignores_sign_of_zero(op.results[0]))
+    return value if alike else None
+
+
+def _minus_zero(op: Operation) -> SSAValue | None:
+    """-0.0 - 0.0 is -0.0; but of zeros with a sign nothing is known here."""
+    dtype, (left, right) = type_of(op.results[0].type).dtype, op.operands
+    is_real = is_integer(dtype) or is_float(dtype)
+    return left if is_real and is_splat(right, 0) and not is_negative_zero(right) else None
+
+
+def _negative_of_negative(op: Operation) -> SSAValue | None:
+    made = op.operands[0].owner
+    return made.operands[0] if isinstance(made, Operation) and made.name == hlo.negate.name else None
+
+
+def _over_one(op: Operation) -> SSAValue | None:
+    """Of floats: of integers it is part of what becomes `//`."""
     left, right = op.operands
-    return left if is_splat(right, 0) else right if is_splat(left, 0) else None
+    return left if is_float(type_of(left.type).dtype) and is_splat(right, 1) else None
 
 
 def _identity_partial(op: Operation) -> SSAValue | None:
@@ -153,10 +172,13 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.broadcast_in_dim.name: _in_order,
     hlo.compare.name: _compared_with_truth,
     hlo.convert.name: _same_type,
+    hlo.divide.name: _over_one,
     hlo.multiply.name: _times_one,
+    hlo.negate.name: _negative_of_negative,
     hlo.pad.name: _unpadded,
     hlo.reduce.name: _over_nothing,
     hlo.reshape.name: _same_type,
     hlo.select.name: _chosen,
     hlo.slice_.name: _same_type,
+    hlo.subtract.name: _minus_zero,
 }

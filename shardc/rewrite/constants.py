@@ -100,11 +100,17 @@ def constant_of(value: SSAValue) -> Dense | None:
 
 def is_splat(value: SSAValue, element: object) -> bool:
     """Whether a value is one constant everywhere."""
+    held = splat_of(value)
+    return held is not None and bool(held == element)
+
+
+def splat_of(value: SSAValue) -> Any:
+    """The element of a value that is one constant everywhere, of NumPy's type; None of others."""
     owner = value.owner
     while isinstance(owner, Operation) and owner.name in _REPEATED:
         owner = owner.operands[0].owner
     held = constant_of(owner.results[0]) if isinstance(owner, Operation) and owner.results else None
-    return held is not None and bool(held.data[()] == element)
+    return None if held is None else held.data[()]
 
 
 _REPEATED = {hlo.broadcast_in_dim.name, hlo.reshape.name}

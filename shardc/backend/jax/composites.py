@@ -6,7 +6,7 @@ from typing import cast
 
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
-from shardc.backend.python.elementwise import operator
+from shardc.backend.python.elementwise import function, operator
 from shardc.backend.python.expressions import Expr, call, index, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
@@ -17,11 +17,11 @@ from shardc.backend.python.terms import Term
 from shardc.graph import Node
 
 
-def _unary(function: str) -> Printer:
+def _unary(name: str) -> Printer:
     def printer(scope: Scope, node: Node) -> Term:
         term = scope.term(node.operands[0])
         value = scope.expr(node.operands[0]) if term.weak else term.expr
-        return Term(call(function, value), scope.type(node.operands[0]).shape if term.weak else term.shape)
+        return Term(call(name, value), scope.type(node.operands[0]).shape if term.weak else term.shape)
 
     return printer
 
@@ -32,11 +32,11 @@ def _gelu(scope: Scope, node: Node) -> Expr:
     return call("jax.nn.gelu", scope.expr(node.operands[0]), approximate=exact)
 
 
-def _along(function: str) -> Printer:
+def _along(name: str) -> Printer:
     def printer(scope: Scope, node: Node) -> Expr:
         rank, dims = scope.type(node.operands[0]).rank, ints(node, "dimensions")
         axis = None if dims == (rank - 1,) else axes(dims)
-        return call(function, scope.expr(node.operands[0]), axis=axis or raw("-1"))
+        return call(name, scope.expr(node.operands[0]), axis=axis or raw("-1"))
 
     return printer
 
@@ -48,6 +48,7 @@ JAX.prints(group.softmax)(_along("jax.nn.softmax"))
 JAX.prints(group.log_softmax)(_along("jax.nn.log_softmax"))
 JAX.prints(idiom.sigmoid)(_unary("jax.nn.sigmoid"))
 JAX.prints(idiom.isnan)(_unary("jnp.isnan"))
+JAX.prints(idiom.logaddexp)(function("jnp.logaddexp"))
 JAX.prints(idiom.logsumexp)(_along("jax.nn.logsumexp"))
 
 

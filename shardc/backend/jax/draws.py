@@ -14,7 +14,7 @@ import numpy as np
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import idiom
 from shardc.backend.python.carried import below_mark
-from shardc.backend.python.expressions import Expr, call, integers, raw, tuple_of
+from shardc.backend.python.expressions import TERNARY, Expr, call, integers, raw, tuple_of
 from shardc.backend.python.literals import scalar, typed
 from shardc.backend.python.names import quoted
 from shardc.backend.python.scope import Scope
@@ -42,17 +42,41 @@ def cipher(scope: Scope, node: Node) -> Several:
 @JAX.prints(idiom.drawn)
 def drawn(scope: Scope, node: Node) -> Term:
     """On its own line where it has a name only: each draw is a step of its own."""
-    kind = str(node.attrs["kind"])
+    kind, key = str(node.attrs["kind"]), scope.expr(node.operands[0])
+    if kind == "permutation":
+        made = _permutation(scope, node)
+    elif "batch" in node.attrs:
+        made = _of_each(scope, node, kind)
+    else:
+        made = _of_one(scope, node, kind, key)
+    return Term(made, scope.type(node.results[0]).shape)
+
+
+def _of_one(scope: Scope, node: Node, kind: str, key: Expr) -> Expr:
+    """What one key gives."""
     if kind == "fold_in":
         constant = [str(node.attrs["data"])] if "data" in node.attrs else []
-        made = call("jax.random.fold_in", *(scope.expr(value) for value in node.operands), *constant)
-    elif kind == "permutation":
-        made = _permutation(scope, node)
-    elif any(_split(node)):
-        made = _own(scope, node, kind)
+        return call("jax.random.fold_in", key, *map(scope.expr, node.operands[1:]), *constant)
+    return _own(scope, node, kind, key) if any(_split(node)) else _whole(scope, node, kind, key)
+
+
+def _of_each(scope: Scope, node: Node, kind: str) -> Expr:
+    """jax.vmap(lambda key: jax.random.normal(key, (16,), jnp.float32))(keys)"""
+    keys, *rest = map(scope.expr, node.operands)
+    each = rest if node.attrs.get("each") else []
+    if each or (kind == "split" and node.attrs["shape"] == (2,) and not any(_split(node))):
+        function = raw(f"jax.random.{kind}")
     else:
-        made = _whole(scope, node, kind)
-    return Term(made, scope.type(node.results[0]).shape)
+        key = next(name for name in _KEYS if not any(name in expr.reads for expr in rest))
+        body = _of_one(scope, node, kind, raw(key))
+        function = Expr(f"lambda {key}: {body.head}", body.items, body.tail, TERNARY, body.reads, body.weight)
+    for _ in range(cast(int, node.attrs["batch"])):
+        function = call("jax.vmap", function)
+    return call(function, keys, *each)
+
+
+_KEYS = ("key", "own_key", "one_key", "each_key")
+"""What a lambda may call its key: what it is given beside has fewer names."""
 
 
 def _permutation(scope: Scope, node: Node) -> Expr:
@@ -77,8 +101,8 @@ def _shape(node: Node) -> Expr:
     return integers(cast("tuple[int, ...]", node.attrs["shape"]))
 
 
-def _whole(scope: Scope, node: Node, kind: str) -> Expr:
-    key, shape = scope.expr(node.operands[0]), _shape(node)
+def _whole(scope: Scope, node: Node, kind: str, key: Expr) -> Expr:
+    shape = _shape(node)
     if kind == "split":
         many = cast("tuple[int, ...]", node.attrs["shape"])
         return call("jax.random.split", key, raw(str(many[0])) if len(many) == 1 else shape)
@@ -120,9 +144,9 @@ def _literal(scope: Scope, constant: object, dtype: str) -> Expr:
     )
 
 
-def _own(scope: Scope, node: Node, kind: str) -> Expr:
+def _own(scope: Scope, node: Node, kind: str, key: Expr) -> Expr:
     """own_normal(key, (8, 16), ("data", ()))"""
-    key, split = scope.expr(node.operands[0]), tuple_of([_axes(names) for names in _split(node)])
+    split = tuple_of([_axes(names) for names in _split(node)])
     chance = [_chance(scope, node)] if kind == "bernoulli" else []
     ends = _both_ends(scope, node) if kind == "randint" else []
     low, high = _ends(scope, node) if kind == "uniform" else (None, None)

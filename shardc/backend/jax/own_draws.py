@@ -53,13 +53,23 @@ def own_randint(key, shape, split, minval, maxval):
 
 def own_bits(key, shape, split):
     """This device's block of jax.random.bits(key, shape); `split` names the axes of each dimension."""
+    first, second = own_words(key, shape, split)
+    return first ^ second
+
+
+def own_split(key, shape, split):
+    """This device's block of jax.random.split(key, shape)."""
+    return jnp.stack(own_words(key, shape, split), axis=-1)
+
+
+def own_words(key, shape, split):
+    """Two random words for each place of this device's block of an array."""
     number = jnp.uint32(0)
     for size, axes in zip(shape, split, strict=True):
         own = -(-size // lax.axis_size(axes))
         place = lax.axis_index(axes) * own + jnp.arange(own)
         number = number[..., None] * jnp.uint32(size) + place.astype(jnp.uint32)
-    first, second = own_threefry2x32(key[0], key[1], jnp.zeros_like(number), number)
-    return first ^ second
+    return own_threefry2x32(key[0], key[1], jnp.zeros_like(number), number)
 
 
 def own_threefry2x32(k0, k1, x0, x1):

@@ -42,6 +42,7 @@ keepdims = _idiom("keepdims", "A reduction whose dimensions stay, of size 1.", v
 layer = _idiom(
     "layer", "stack[i] along the first dimension; `counter`: i stays inside; `from_end`: as of `sliced`."
 )
+logaddexp = _idiom("logaddexp", "The logarithm of the sum of the powers of both.")
 logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
 one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")

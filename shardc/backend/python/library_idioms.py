@@ -6,6 +6,8 @@
     sum((x - mean(x)) ** 2) / count                       ->  idiom.var          jnp.var(x, axis=1)
     exp(x - max x) / its sum, and its logarithm           ->  group.softmax, group.log_softmax
     log(sum(exp(x - max x))) + max x                      ->  idiom.logsumexp    jax.nn.logsumexp(x, axis=1)
+    max(x, y) + log1p(exp(-abs(x - y)))                   ->  idiom.logaddexp    jnp.logaddexp(x, y)
+    the same of y = 0                                     ->  group.softplus     jax.nn.softplus(x)
     1 / (1 + exp(-x)), x times that                       ->  idiom.sigmoid, group.silu
     0.5 x (1 + tanh(0.79… (x + 0.044715 x³)))             ->  group.gelu         jax.nn.gelu(x)
     ids[:, None] == arange(n) as numbers                  ->  idiom.one_hot      jax.nn.one_hot(ids, n)
@@ -29,8 +31,9 @@ from typing import cast
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_elements import elements, put_elements
 from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
-from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, matching
-from shardc.graph import Node, has_infinities, is_float
+from shardc.backend.python.library_logarithms import centred, log_softmax, logaddexp, logsumexp
+from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, kept, matching
+from shardc.graph import Node, is_float
 from shardc.ops import chlo, hlo
 
 
@@ -69,18 +72,9 @@ def _mean_of(run: Run, node: Node) -> tuple[int, Dims]:
     return x, dims
 
 
-def _kept(run: Run, x: int, dims: Dims, result: int) -> bool:
-    """Whether the dimensions stay, of size 1; other shapes than that and without them are none of ours."""
-    shape, found = run.shape(x), run.shape(result)
-    if found == tuple(size for dim, size in enumerate(shape) if dim not in dims):
-        return False
-    run.same(found, tuple(1 if dim in dims else size for dim, size in enumerate(shape)))
-    return True
-
-
 def _mean(run: Run, node: Node) -> Found:
     x, dims = _mean_of(run, node)
-    return group.mean, [x], {"dimensions": dims, "keepdims": _kept(run, x, dims, node.results[0])}
+    return group.mean, [x], {"dimensions": dims, "keepdims": kept(run, x, dims, node.results[0])}
 
 
 def _var(run: Run, node: Node) -> Found:
@@ -95,18 +89,8 @@ def _var(run: Run, node: Node) -> Found:
         run.same((mean.operands[0], mean.attrs["dimensions"]), (x, dims))
     else:
         run.same(_mean_of(run, mean), (x, dims))
-    keepdims = _kept(run, x, dims, node.results[0])
+    keepdims = kept(run, x, dims, node.results[0])
     return idiom.var, [x], {"dimensions": dims, "keepdims": keepdims}
-
-
-def _centred(run: Run, value: int) -> tuple[int, Dims]:
-    """x and the dimensions along which its greatest is subtracted; JAX's functions find that from -inf on."""
-    made = run.node(value, hlo.subtract)
-    x, dims = run.reduced(made.operands[1], "max")
-    run.same(has_infinities(run.program.graph.type(x).dtype), True)
-    run.same(x, made.operands[0])
-    run.same(len(dims), 1)
-    return x, dims
 
 
 def _softmax(run: Run, node: Node) -> Found:
@@ -114,39 +98,9 @@ def _softmax(run: Run, node: Node) -> Found:
     summed, dims = run.reduced(node.operands[1], "sum")
     run.same(summed, node.operands[0])
     run.used[summed] += 1
-    x, along = _centred(run, powers.operands[0])
+    x, along = centred(run, powers.operands[0])
     run.same(along, dims)
     return group.softmax, [x], {"dimensions": dims}
-
-
-def _log_softmax(run: Run, node: Node) -> Found:
-    centred = node.operands[0]
-    powers, dims = run.reduced(run.node(node.operands[1], hlo.log).operands[0], "sum")
-    run.same(run.node(powers, hlo.exponential).operands[0], centred)
-    run.used[centred] += 1
-    x, along = _centred(run, centred)
-    run.same(along, dims)
-    return group.log_softmax, [x], {"dimensions": dims}
-
-
-def _logsumexp(run: Run, node: Node) -> Found:
-    for logarithm, greatest in (node.operands, node.operands[::-1]):
-        made = run.program.made.get(logarithm)
-        if made is None or made.name != hlo.log.name:
-            continue
-        total = run.node(run.node(logarithm, hlo.log).operands[0], hlo.abs_).operands[0]
-        powers, dims = run.reduced(total, "sum")
-        centred = run.node(run.node(powers, hlo.exponential).operands[0], hlo.subtract)
-        run.same(run.through(centred.operands[1]), greatest)
-        finite = run.node(greatest, hlo.select)
-        run.used[greatest] += 1
-        x, along = run.reduced(finite.operands[1], "max")
-        run.same(run.node(finite.operands[0], hlo.is_finite).operands[0], finite.operands[1])
-        run.used[finite.operands[1]] += 1
-        run.same((x, along, run.number(finite.operands[2])), (centred.operands[0], dims, 0))
-        run.same(_kept(run, x, dims, node.results[0]), False)
-        return idiom.logsumexp, [x], {"dimensions": dims}
-    raise Other
 
 
 def _sigmoid_of(run: Run, node: Node) -> int:
@@ -243,7 +197,7 @@ def _isnan(run: Run, node: Node) -> Found:
 
 
 MATCHERS = {
-    hlo.add.name: (matching(_logsumexp),),
+    hlo.add.name: (matching(logsumexp),),
     hlo.compare.name: (matching(_isnan),),
     hlo.concatenate.name: (matching(_roll),),
     hlo.convert.name: (matching(_one_hot),),
@@ -252,7 +206,7 @@ MATCHERS = {
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu))),
     hlo.scatter.name: tuple(map(matching, (put, put_elements))),
-    hlo.select.name: tuple(map(matching, (take_along, take_filled))),
-    hlo.subtract.name: (matching(_log_softmax),),
+    hlo.select.name: tuple(map(matching, (logaddexp, take_along, take_filled))),
+    hlo.subtract.name: (matching(log_softmax),),
 }
 """What to try of a node, by its name, the largest first."""

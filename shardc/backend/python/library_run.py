@@ -109,6 +109,15 @@ class Run:
         return all(self.program.count.get(value, 0) == uses for value, uses in self.used.items())
 
 
+def kept(run: Run, x: int, dims: Dims, result: int) -> bool:
+    """Whether the dimensions stay, of size 1; other shapes than that and without them are none of ours."""
+    shape, found = run.shape(x), run.shape(result)
+    if found == tuple(size for dim, size in enumerate(shape) if dim not in dims):
+        return False
+    run.same(found, tuple(1 if dim in dims else size for dim, size in enumerate(shape)))
+    return True
+
+
 Found = tuple[OpDef, Sequence[int], dict[str, object]]
 Matcher = Callable[[Run, Node], Found]
 

@@ -26,6 +26,42 @@ func.func @plus_zero(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xi32>, te
   return %2, %3 : tensor<4xi32>, tensor<4xf32>
 }
 
+// Nothing is taken from a number, or a number from zero twice; it is divided by one. -0.0 is no 0.0.
+// CHECK-LABEL: @minus_zero
+// CHECK: [[Z:%.*]] = stablehlo.subtract %y, {{%.*}}
+// CHECK-NEXT: func.return %x, %y, [[Z]], %y, %y
+func.func @minus_zero(%x: tensor<4xi32>, %y: tensor<4xf32>) -> (tensor<4xi32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.constant dense<0> : tensor<4xi32>
+  %1 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %2 = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %3 = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %4 = stablehlo.subtract %x, %0 : tensor<4xi32>
+  %5 = stablehlo.subtract %y, %1 : tensor<4xf32>
+  %6 = stablehlo.subtract %y, %2 : tensor<4xf32>
+  %7 = stablehlo.negate %y : tensor<4xf32>
+  %8 = stablehlo.negate %7 : tensor<4xf32>
+  %9 = stablehlo.divide %y, %3 : tensor<4xf32>
+  return %4, %5, %6, %8, %9 : tensor<4xi32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// A zero is added to no float, unless nothing tells -0.0 from 0.0 in what is made of the sum.
+// CHECK-LABEL: @sign_of_zero
+// CHECK: [[ROOT:%.*]] = stablehlo.sqrt %x
+// CHECK-NEXT: [[Y:%.*]] = stablehlo.add [[ROOT]], {{%.*}}
+// CHECK-NEXT: [[SUM:%.*]] = stablehlo.add %x, {{%.*}}
+// CHECK-NEXT: [[INVERSE:%.*]] = stablehlo.rsqrt [[SUM]]
+// CHECK-NEXT: func.return [[Y]], [[INVERSE]]
+func.func @sign_of_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.constant dense<0.0> : tensor<4xf32>
+  %1 = stablehlo.constant dense<1.0e-8> : tensor<4xf32>
+  %2 = stablehlo.add %x, %0 : tensor<4xf32>
+  %3 = stablehlo.sqrt %2 : tensor<4xf32>
+  %4 = stablehlo.add %3, %1 : tensor<4xf32>
+  %5 = stablehlo.add %x, %0 : tensor<4xf32>
+  %6 = stablehlo.rsqrt %5 : tensor<4xf32>
+  return %4, %6 : tensor<4xf32>, tensor<4xf32>
+}
+
 // A reduction over no dimension is what it reduces, if it starts with what changes nothing.
 // CHECK-LABEL: @over_nothing
 // CHECK: [[Y:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.maximum across dimensions = []

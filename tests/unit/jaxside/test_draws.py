@@ -125,6 +125,31 @@ def test_a_probability_for_each_element(pod, key, draw):
     assert 'own_bernoulli(k, p, (8, 16), ("data", "model"))' in text
 
 
+@pytest.mark.parametrize("spec", [("data",), ()])
+def test_of_each_of_several_keys(pod, key, spec):
+    some = ["bits", "normal", "bernoulli", "randint"]
+
+    def function(k, n):
+        keys = random.split(k, 8)
+        first, second = jnp.unstack(jax.vmap(random.split)(keys), axis=1)
+        of_each = [jax.vmap(lambda k, kind=kind: KINDS[kind](k, (3, 2)))(first) for kind in some]
+        numbers = [jax.vmap(lambda k: random.uniform(k, maxval=n))(second)]
+        again = jax.vmap(lambda k, i: random.fold_in(k, i))(first, jnp.arange(8) * jnp.int32(n))
+        same = jax.vmap(lambda k: random.fold_in(random.fold_in(k, 3), jnp.int32(n)))(again)
+        rows = jax.vmap(jax.vmap(lambda k: random.normal(k, (5,))))(
+            jax.vmap(lambda k: random.split(k, 4))(same)
+        )
+        return [*of_each, *numbers, again, rows]
+
+    text = drawn(function, pod, key, np.float32(2.5), out=pod.way(*spec))
+    assert "466688986" not in text and "while_loop" not in text
+    assert "jax.vmap(jax.random.split)(" in text
+    assert "jax.vmap(jax.random.fold_in)(" in text
+    assert "jax.vmap(lambda key: jax.random.normal(key, (3, 2), jnp.float32))(" in text
+    assert "jax.vmap(jax.vmap(lambda key: jax.random.normal(key, (5,), jnp.float32)))(" in text
+    assert ('own_split(k, (8,), ("data",))' in text) == (spec == ("data",))
+
+
 def test_what_is_nearly_so_stays_as_it_is(pod, key):
     """One constant of the cipher is another; nothing of jax.random's says so."""
 

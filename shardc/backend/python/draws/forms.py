@@ -16,8 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shardc.backend.python.draws.elements import Elements
-from shardc.backend.python.draws.evaluate import Array, Evaluation, Unknown
-from shardc.graph import TensorType
+from shardc.backend.python.draws.evaluate import Array, At, Evaluation, Unknown
 from shardc.graph.types import DTYPES
 from shardc.ops import chlo, hlo
 
@@ -53,30 +52,46 @@ def rounds(e: Elements, key: Sequence[int], words: Sequence[int]) -> tuple[int, 
 
 
 def is_cipher(evaluation: Evaluation, name: str) -> bool:
-    """Whether a function is the cipher: (u32[], u32[], u32[S], u32[S]) -> (u32[S], u32[S])."""
+    """Whether a function is the cipher of a key's two words and two words: of u32s, each a scalar or an array
+    of a shape that becomes the results' by repeating dimensions of size 1.
+    """
     graph, body = evaluation.graph, evaluation.graph.functions[name].body
     types, results = graph.types(body.args), graph.types(body.results)
-    word = TensorType((), "u32")
-    if len(types) != 4 or types[:2] != (word, word) or results != types[2:] or len(set(results)) != 1:
+    if len(types) != 4 or len(results) != 2 or {type.dtype for type in (*types, *results)} != {"u32"}:
         return False
-    if results[0].dtype != "u32":
+    shape = results[0].shape
+    if results[1].shape != shape or not all(_repeats(type.shape, shape) for type in types):
         return False
     args = [evaluation.opaque(value) for value in body.args]
-    at = evaluation.at(results[0].shape)
+    at = evaluation.at(shape)
     try:
         found = tuple(array(at) for array in evaluation.region(body, args, {}))
     except Unknown:
         return False
-    key, words = [array(()) for array in args[:2]], [array(at) for array in args[2:]]
-    return found == rounds(evaluation.elements, key, words)
+    k0, k1, x0, x1 = _elements(evaluation.elements, args, [type.shape for type in types], at)
+    return found == rounds(evaluation.elements, (k0, k1), (x0, x1))
 
 
-def enciphered(e: Elements, args: Sequence[Array]) -> list[Array]:
-    """What the cipher gives for arrays."""
-    k0, k1, x0, x1 = args
+def _repeats(shape: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    fits = len(shape) == len(whole) and all(n in (1, m) for n, m in zip(shape, whole, strict=True))
+    return not shape or fits
+
+
+def _elements(e: Elements, args: Sequence[Array], shapes: Sequence[tuple[int, ...]], at: At) -> list[int]:
+    """The element of each array that is repeated to a place."""
+    zero = e.integer(0)
+    return [
+        array(tuple(zero if size == 1 else x for size, x in zip(shape, at, strict=False)))
+        for array, shape in zip(args, shapes, strict=True)
+    ]
+
+
+def enciphered(evaluation: Evaluation, name: str, args: Sequence[Array]) -> list[Array]:
+    """What a function that is the cipher gives for arrays."""
+    e, shapes = evaluation.elements, [evaluation.shape(v) for v in evaluation.graph.functions[name].body.args]
 
     def word(which: int) -> Array:
-        return lambda at: e.apply(f"{CIPHER}{which}", "u32", k0(()), k1(()), x0(at), x1(at))
+        return lambda at: e.apply(f"{CIPHER}{which}", "u32", *_elements(e, args, shapes, at))
 
     return [word(0), word(1)]
 

@@ -12,17 +12,15 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import cast
 
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.draws import forms, is_split
-from shardc.backend.python.draws.elements import Affine, Applied, Element
 from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unknown
+from shardc.backend.python.draws.keys import Found, Keys, is_key, placed
 from shardc.backend.python.draws.kinds import Bound, kinds
-from shardc.backend.python.draws.places import Block, block_of
 from shardc.backend.python.draws.shuffles import shuffled
 from shardc.graph import Graph, Node, Region, TensorType, is_float
 from shardc.ops import Trait, func, has, hlo
@@ -62,10 +60,6 @@ def _without(region: Region, live: Container[int]) -> Region:
     return Region(region.args, nodes)
 
 
-_Found = tuple[Sequence[int], dict[str, object]]
-"""The operands of a node, and its attributes."""
-
-
 @dataclass
 class _Scope:
     """What is known of a region's values: their elements, and how many operations made them.
@@ -83,6 +77,7 @@ class _Rewriting:
     def __init__(self, graph: Graph, mesh: EmittedMesh | None, is_own: Callable[[Node], bool]) -> None:
         self.graph, self.is_own = graph, is_own
         self.evaluation = Evaluation(graph, mesh, self._called)
+        self.keys = Keys(self.evaluation)
         self.ciphers: dict[str, bool] = {}
         self.shuffles: dict[str, int | None] = {}
 
@@ -92,7 +87,7 @@ class _Rewriting:
             self.ciphers[name] = forms.is_cipher(self.evaluation, name)
         return self.ciphers[name]
 
-    def _shuffled(self, node: Node) -> _Found | None:
+    def _shuffled(self, node: Node) -> Found | None:
         """An array in a random order."""
         if node.name != func.call.name:
             return None
@@ -106,7 +101,7 @@ class _Rewriting:
         return node.operands, {**placed, "dimension": dim}
 
     def _called(self, evaluation: Evaluation, name: str, args: Sequence[Array]) -> Sequence[Array] | None:
-        return forms.enciphered(evaluation.elements, args) if self.is_cipher(name) else None
+        return forms.enciphered(evaluation, name, args) if self.is_cipher(name) else None
 
     def region(self, region: Region, around: Known) -> Region:
         scope = _Scope(dict(around))
@@ -123,7 +118,7 @@ class _Rewriting:
         is_call = node.name == func.call.name
         if is_call and self.is_cipher(str(node.attrs["callee"])):
             args = [scope.known[value] for value in node.operands]
-            made = forms.enciphered(self.evaluation.elements, args)
+            made = forms.enciphered(self.evaluation, str(node.attrs["callee"]), args)
             scope.known.update(zip(node.results, made, strict=True))
             scope.drawn.update(node.results)
             return Node(node.id, idiom.cipher.name, node.operands, node.results, {}, (), node.loc)
@@ -162,108 +157,59 @@ class _Rewriting:
         """The elements of what a node gives."""
         if node.name != func.call.name:
             return self.evaluation.element_of(node, scope.known)
-        args = [scope.known[value] for value in node.operands]
+        args = [self._given(value, scope) for value in node.operands]
         (array,) = self.evaluation.function(str(node.attrs["callee"]), args)
         return array
 
-    def _drawn(self, node: Node, array: Array, scope: _Scope) -> _Found | None:
+    def _given(self, value: int, scope: _Scope) -> Array:
+        """An argument of a call; no keys are looked into."""
+        keys = is_key(self.graph.type(value))
+        return self.evaluation.opaque(value) if keys else scope.known[value]
+
+    def _drawn(self, node: Node, array: Array, scope: _Scope) -> Found | None:
         type = self.graph.type(node.results[0])
-        if type.dtype == "u32" and type.shape[-1:] == (2,):
-            found = self._keys(array, type.shape[:-1], node, scope)
+        if is_key(type):
+            found = self.keys.derived(array, type.shape[:-1], node, scope.known)
             if found is not None:
                 return found
         at = self.evaluation.at(type.shape)
         expr = array(at)
         if type.dtype == "i32":
             return self._integers(expr, node, scope)
-        words = self._words(expr)
-        block = None if words is None else self._block(words, type.shape)
-        if words is None or block is None:
+        words, key = self.keys.words(expr) or (None, None)
+        block = words and key and self.keys.block(words, key, type.shape)
+        if words is None or key is None or block is None:
             return None
         for kind, candidate, operands, attrs in kinds(
-            self.evaluation.elements, words, expr, type, self._bounds(node, scope, at)
+            self.evaluation.elements, words, expr, type, self._bounds(node, scope, at, key.batch)
         ):
             if candidate == expr:
-                placed = {"kind": kind, "shape": block.shape, "split": block.split, "dtype": type.dtype}
-                return [self._key_of(words), *operands], {**placed, **attrs}
+                drawn = {"kind": kind, **placed(block, key), "dtype": type.dtype}
+                return [key.value, *operands], {**drawn, **attrs}
         return None
 
-    def _integers(self, expr: int, node: Node, scope: _Scope) -> _Found | None:
+    def _integers(self, expr: int, node: Node, scope: _Scope) -> Found | None:
         """Integers between two numbers: of the two keys that a key is split into."""
         elements, shape = self.evaluation.elements, self.graph.type(node.results[0]).shape
-        found = self._all_words(expr)
-        given = next((words for words in found if self._is_key(words.key)), None)
-        if given is None or len(found) != 4:
+        found = self.keys.all_words(expr)
+        of_keys = ((words, self.keys.key_of(words)) for words in found)
+        given, key = next(((words, key) for words, key in of_keys if key is not None), (None, None))
+        if given is None or key is None or len(found) != 4:
             return None
         zero = elements.integer(0, "u32")
         halves = [forms.Words(given.key, (zero, elements.integer(i, "u32"))) for i in (0, 1)]
         keys = [half.each(elements) for half in halves]
         number = next((words.number for words in found if words.key == keys[0]), given.number)
         higher, lower = (forms.Words(key, number) for key in keys)
-        block = self._block(higher, shape)
+        block = self.keys.block(higher, key, shape)
         if block is None:
             return None
         for low, high in product(self._whole_bounds(node, scope), repeat=2):
             if forms.integer(elements, higher, lower, low.expr, high.expr) == expr:
                 ends = {"low": low.constant, "high": high.constant}
-                operands = [self._key_of(given), *(b.value for b in (low, high) if b.value is not None)]
-                placed = {"kind": "randint", "shape": block.shape, "split": block.split, "dtype": "i32"}
-                return operands, {**placed, **ends}
-        return None
-
-    def _words(self, expr: int) -> forms.Words | None:
-        """The words of the cipher in an expression, if they are of one key and one number."""
-        found = self._all_words(expr)
-        return found[0] if len(found) == 1 and self._is_key(found[0].key) else None
-
-    def _all_words(self, expr: int) -> list[forms.Words]:
-        """The words of the cipher in an expression, each pair of a key and a number once."""
-        operands = dict.fromkeys(
-            form.operands
-            for form in self.evaluation.elements.reached(expr)
-            if isinstance(form, Applied) and form.name.startswith(forms.CIPHER)
-        )
-        return [forms.Words((k0, k1), (x0, x1)) for k0, k1, x0, x1 in operands]
-
-    def _is_key(self, key: tuple[int, int]) -> bool:
-        """Whether two words are a key that the call is given."""
-        first, second = (self.evaluation.elements.forms[word] for word in key)
-        if not isinstance(first, Element) or self.graph.type(first.value) != _KEY:
-            return False
-        places = [self.evaluation.elements.integer(i) for i in (0, 1)]
-        return [first.index, second] == [(places[0],), Element(first.value, (places[1],), "u32")]
-
-    def _key_of(self, words: forms.Words) -> int:
-        return cast(Element, self.evaluation.elements.forms[words.key[0]]).value
-
-    def _block(self, words: forms.Words, shape: Sequence[int]) -> Block | None:
-        """Where a block lies whose elements have these numbers, which are below 2^32."""
-        if self.evaluation.elements.whole(words.number[0]) != 0:
-            return None
-        form = self.evaluation.elements.forms[words.number[1]]
-        return block_of(form, self.evaluation.symbols(shape)) if isinstance(form, Affine) else None
-
-    def _keys(self, array: Array, shape: tuple[int, ...], node: Node, scope: _Scope) -> _Found | None:
-        """Keys of a key: split into some, or with a number folded in."""
-        elements, at = self.evaluation.elements, self.evaluation.at(shape)
-        first, second = (array((*at, elements.integer(i))) for i in (0, 1))
-        words = self._words(first)
-        if words is None or words.each(elements) != (first, second) or elements.whole(words.number[0]) != 0:
-            return None
-        key, number = self._key_of(words), elements.forms[words.number[1]]
-        if shape:
-            block = block_of(number, self.evaluation.symbols(shape)) if isinstance(number, Affine) else None
-            if block is None or any(block.split):
-                return None
-            return [key], {"kind": "split", "shape": shape, "split": block.split}
-        if isinstance(number, Affine) and not number.terms:
-            return [key], {"kind": "fold_in", "data": number.constant}
-        for value in node.operands:
-            type = self.graph.type(value)
-            if type.shape == () and type.dtype in ("i32", "u32"):
-                data = elements.apply(hlo.convert.name, "u32", scope.known[value](()))
-                if data == words.number[1]:
-                    return [key, value], {"kind": "fold_in"}
+                operands = [key.value, *(b.value for b in (low, high) if b.value is not None)]
+                drawn = {"kind": "randint", **placed(block, key), "dtype": "i32"}
+                return operands, {**drawn, **ends}
         return None
 
     def _whole_bounds(self, node: Node, scope: _Scope) -> list[Bound]:
@@ -279,12 +225,13 @@ class _Rewriting:
             for value, expr in exprs.items()
         ]
 
-    def _bounds(self, node: Node, scope: _Scope, at: Sequence[int]) -> list[Bound]:
-        """The floats that a node is given."""
+    def _bounds(self, node: Node, scope: _Scope, at: Sequence[int], batch: int) -> list[Bound]:
+        """The floats that a node is given; of several keys only what is one number for all."""
         found: list[Bound] = []
         for value in node.operands:
             type = self.graph.type(value)
-            if not is_float(type.dtype) or type.shape not in ((), self.graph.type(node.results[0]).shape):
+            shapes = ((),) if batch else ((), self.graph.type(node.results[0]).shape)
+            if not is_float(type.dtype) or type.shape not in shapes:
                 continue
             expr = scope.known[value](tuple(at) if type.shape else ())
             constant = self.evaluation.elements.float(expr)

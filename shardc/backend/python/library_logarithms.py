@@ -1,0 +1,80 @@
+"""Runs of nodes that are a logarithm of a sum of powers, or end in one: see library_idioms."""
+
+from __future__ import annotations
+
+from shardc.backend.python import group, idiom
+from shardc.backend.python.library_run import Dims, Found, Other, Run, kept
+from shardc.graph import Node, has_infinities
+from shardc.ops import hlo
+
+
+def centred(run: Run, value: int) -> tuple[int, Dims]:
+    """x and the dimensions along which its greatest is subtracted; JAX's functions find that from -inf on."""
+    made = run.node(value, hlo.subtract)
+    x, dims = run.reduced(made.operands[1], "max")
+    run.same(has_infinities(run.program.graph.type(x).dtype), True)
+    run.same(x, made.operands[0])
+    run.same(len(dims), 1)
+    return x, dims
+
+
+def log_softmax(run: Run, node: Node) -> Found:
+    """x - max x - log(sum(exp(x - max x)))"""
+    less = node.operands[0]
+    powers, dims = run.reduced(run.node(node.operands[1], hlo.log).operands[0], "sum")
+    run.same(run.node(powers, hlo.exponential).operands[0], less)
+    run.used[less] += 1
+    x, along = centred(run, less)
+    run.same(along, dims)
+    return group.log_softmax, [x], {"dimensions": dims}
+
+
+def logsumexp(run: Run, node: Node) -> Found:
+    """log(abs(sum(exp(x - max x)))) + max x, where that maximum is finite or else 0"""
+    for logarithm, greatest in (node.operands, node.operands[::-1]):
+        made = run.program.made.get(logarithm)
+        if made is None or made.name != hlo.log.name:
+            continue
+        total = run.node(run.node(logarithm, hlo.log).operands[0], hlo.abs_).operands[0]
+        powers, dims = run.reduced(total, "sum")
+        less = run.node(run.node(powers, hlo.exponential).operands[0], hlo.subtract)
+        run.same(run.through(less.operands[1]), greatest)
+        finite = run.node(greatest, hlo.select)
+        run.used[greatest] += 1
+        x, along = run.reduced(finite.operands[1], "max")
+        run.same(run.node(finite.operands[0], hlo.is_finite).operands[0], finite.operands[1])
+        run.used[finite.operands[1]] += 1
+        run.same((x, along, run.number(finite.operands[2])), (less.operands[0], dims, 0))
+        run.same(kept(run, x, dims, node.results[0]), False)
+        return idiom.logsumexp, [x], {"dimensions": dims}
+    raise Other
+
+
+def logaddexp(run: Run, node: Node) -> Found:
+    """max(x, y) + log1p(exp(-abs(x - y))), and x + y where x - y is no number; with y = 0 softplus"""
+    test, both, else_ = node.operands
+    difference = run.node(test, idiom.isnan).operands[0]
+    total = run.node(else_, hlo.add)
+    for greatest, logarithm in (total.operands, total.operands[::-1]):
+        made = run.program.made.get(logarithm)
+        if made is None or made.name != hlo.log_plus_one.name:
+            continue
+        powers = run.node(run.node(logarithm, hlo.log_plus_one).operands[0], hlo.exponential)
+        size = run.node(run.node(powers.operands[0], hlo.negate).operands[0], hlo.abs_)
+        run.same(size.operands[0], difference)
+        maximum = Run(run.program).node(greatest, hlo.maximum)  # a relu, which others may use
+        if difference in maximum.operands:
+            return _softplus(run, difference, maximum, both)
+        of = run.node(difference, hlo.subtract).operands
+        run.used[difference] += 2
+        run.same((sorted(maximum.operands), sorted(run.node(both, hlo.add).operands)), (sorted(of),) * 2)
+        return idiom.logaddexp, of, {}
+    raise Other
+
+
+def _softplus(run: Run, x: int, maximum: Node, both: int) -> Found:
+    """x - 0 is written x, and so may x + 0 be."""
+    run.same(run.other(maximum, 0), x)
+    if both != x:
+        run.same(run.other(run.node(both, hlo.add), 0), x)
+    return group.softplus, [x], {}
