@@ -1,6 +1,6 @@
 """Modelled time of shardc's plan, of the plan with the fewest bytes, and of XLA's, on every machine.
 
-    python -m bench.machines [--seconds 120] [--keep FILE] [--output FILE] [PREFIX…]
+    python -m bench.machines [--seconds 120] [--machine NAME]… [--keep FILE] [--output FILE] [PREFIX…]
 
 Nanoseconds, one operation after the other, of what one device runs. The plan with the fewest bytes is that of
 `--machine bytes`, its collectives combined and in stages on the machine as shardc's own; XLA's is read from
@@ -162,6 +162,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("prefixes", nargs="*", default=[""])
     parser.add_argument("--seconds", type=float, default=120)
+    parser.add_argument("--machine", action="append", choices=MACHINES, help="default: all of them")
     parser.add_argument("--keep", type=Path, default=KEPT)
     parser.add_argument("--output", type=Path)
     given = parser.parse_args()
@@ -171,7 +172,7 @@ def main() -> None:
     order = {(name, machine): None for name, _ in texts() for machine in MACHINES}
     for name, suite, program in _smallest_first(tuple(given.prefixes)):
         graphs: list[Graph] = []  # XLA's, read once
-        for machine in MACHINES:
+        for machine in given.machine or MACHINES:
             if (name, machine) in known or time.process_time() > given.seconds:
                 continue
             known[name, machine] = row = figures(suite, program, machine, graphs)

@@ -59,14 +59,14 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
         run.times * done.seconds(machine) for run, done in worked(program) if run.node.name not in names
     )
     times = {run.node.id: run.times for run in Executions(program, lambda node: 0).runs}
-    stages, total, count = Stages(machine, mesh), 0.0, 0
+    stages, total, count = Stages(machine, mesh), 0, 0
     for region in _regions(program.body):
         for group in _combined(graph, region, mesh, machine):
             turns = times.get(group[0].id, 0)
             wanted = [_wanted(graph, region, node, mesh) for node in group]
-            total += turns * _seconds(graph, group[0], wanted, stages)
+            total += turns * round(1e9 * _seconds(graph, group[0], wanted, stages))  # as the report does
             count += turns
-    return Priced(round(1e9 * (work + total)), count)
+    return Priced(round(1e9 * work) + total, count)
 
 
 def _regions(region: Region) -> Iterator[Region]:

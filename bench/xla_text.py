@@ -39,8 +39,8 @@ FLAGS = (
 VERSION = 1
 """Of what is kept: of this module's own changes to XLA's text."""
 
-COPY, SAME = "= mhlo.copy ", "= stablehlo.optimization_barrier "
-"""An operation of HLO that StableHLO lacks, and one that is the same but for the memory."""
+LACKING = {"= mhlo.copy ": "= stablehlo.optimization_barrier ", "= mhlo.topk(": "= chlo.top_k("}
+"""Operations of HLO that StableHLO lacks, and those that are the same: a copy is, but for the memory."""
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -69,7 +69,10 @@ def text(suite: ModuleType, program: Any) -> str:
         whole = file.with_suffix(f".{os.getpid()}")
         whole.write_text(_compiled(suite, program), "utf-8")
         whole.replace(file)
-    return file.read_text("utf-8")
+    found = file.read_text("utf-8")
+    for lacking, same in LACKING.items():
+        found = found.replace(lacking, same)
+    return found
 
 
 def _compiled(suite: ModuleType, program: Any) -> str:
@@ -85,7 +88,7 @@ def _compiled(suite: ModuleType, program: Any) -> str:
     shutil.rmtree(DUMPED)
     with mlir.make_ir_context():
         converted = str(ir.Module.parse(portable.hlo_to_stablehlo(module)))
-    return mended(converted, XlaComputation(module).as_hlo_text()).replace(COPY, SAME)
+    return mended(converted, XlaComputation(module).as_hlo_text())
 
 
 def _module(proto: bytes) -> bytes:
