@@ -151,11 +151,11 @@ def measured(graph: Graph, machine: Machine) -> Figures:
     return found
 
 
-def combined(source: Callable[[], tuple[str, str]], machine: Machine) -> Figures:
+def combined(source: Callable[[], tuple[str, str]], named: str) -> Figures:
     """Femtoseconds of a whole program on a machine with latency: with the quickest of its plans, and with the
     quickest of the others."""
     text, file = source()
-    options = Options(file=file, machine=machine.name)
+    options, machine = Options(file=file, machine=named), load(named)
     took: dict[str, tuple[int, float]] = {}
     with collecting():
         module, started = read(text, options), time.process_time()
@@ -238,24 +238,25 @@ def main() -> None:
     programs = {**every(), **dict(layers())}
     names = [name for name in programs if name.startswith(tuple(given.prefixes))][:: given.every]
     tables: list[str] = []
-    for machine in map(load, (given.machine, given.latency)):
-        known = kept(given.keep, machine.name)
+    for machine in (given.machine, given.latency):
+        known = kept(given.keep, machine)
         for name in names:
             if name in known or time.process_time() > given.seconds:
                 continue
             known[name] = figures = _figures(programs[name], machine)
-            entry = {"machine": machine.name, "program": name, "figures": figures}
+            entry = {"machine": machine, "program": name, "figures": figures}
             with given.keep.open("a", encoding="utf-8") as file:
                 file.write(json.dumps(entry) + "\n")
-        tables += [f"## {machine.name}", "", *table(known)]
+        tables += [f"## {machine}", "", *table(known)]
     publish("What each move of planning is worth", __doc__, tables, given.output)
 
 
-def _figures(source: Callable[[], tuple[str, str]], machine: Machine) -> Figures:
-    """Of a program; none if it is wrong, or has no mesh."""
+def _figures(source: Callable[[], tuple[str, str]], named: str) -> Figures:
+    """Of a program on the machine of that name; none if it is wrong, or has no mesh."""
+    machine = load(named)
     try:
         if machine.has_latency:
-            return combined(source, machine)
+            return combined(source, named)
         graph = propagated(*source())
     except (ShardcError, LayoutError):
         return {}

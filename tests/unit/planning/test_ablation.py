@@ -1,0 +1,31 @@
+"""The table of what each move of planning is worth: its figures, and rows of what is gone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bench.ablation import DELETED, MOVES, WHOLE, Figures, combined, kept, table
+
+STEP = """mesh m[data=8]
+
+def main(x: f32[64@data, 32], w: f32[32, 32], v: f32[32, 32]) -> (f32[32, 32], f32[32, 32]):
+    h = tanh(x @ w)
+    d = h @ v
+    return w - x.T @ (d @ v.T), v - h.T @ d
+"""
+
+
+def test_plans_for_a_machine_with_latency_are_left_out_one_by_one() -> None:
+    figures = combined(lambda: (STEP, "step.shard"), "h100-infiniband")
+    assert {WHOLE, "each one's latency", "one ring"} <= figures.keys()
+    assert all(ticks >= figures[WHOLE][0] > 0 for ticks, _, _ in figures.values())
+
+
+def test_what_was_deleted_keeps_its_row(tmp_path: Path) -> None:
+    (gone,), (move, *_) = DELETED, MOVES
+    figures: Figures = {WHOLE: (100, 2, 4.0), move: (150, 2, 3.0), gone: (100, 2, 2.0)}
+    lines = list(table({"one": figures, "none": {}}))
+    assert f"| {move} | 1 | 50.00% | 0 | 0.75 | one |" in lines
+    assert f"| {gone} | 0 | – | 0 | 0.50 |  |" in lines
+    assert any(line.startswith(f"Deleted for its row: {gone}, ") for line in lines)
+    assert kept(tmp_path / "none.jsonl", "balanced") == {}
