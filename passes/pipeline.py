@@ -119,7 +119,7 @@ def run_to(
     entries = [e for e in PIPELINE if e.stage in wanted and (e.name in options or not e.by_option)]
     run = _Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
-        if start == "ir" and stage == "local" and not any(entry.by_option for entry in entries):
+        if start == "ir" and stage == "local":
             run.folding(entries)
         else:
             run.plainly(entries)
@@ -143,9 +143,14 @@ class _Run:
     def folding(self, entries: Sequence[Entry]) -> None:
         """Run all, with few of many equal layers from FOLDING's first to its last.
 
-        Where layers that are equal have become unlike on the way, all of them go that way.
+        Passes that are by option look across layers, at which collectives can wait for which: the layers are
+        put back before the first of them. Where layers that are equal have become unlike on the way, all of
+        them go that way.
         """
         at, after = ([entry.name for entry in entries].index(name) for name in FOLDING)
+        across = next((place for place, entry in enumerate(entries) if entry.by_option), None)
+        unfold = entries[after].load()(**({} if across is None else {"outlines": False}))
+        after = after if across is None else across
         self.plainly(entries[:at])
         tops, whole = list(self.shared.module.body.block.ops), list[Operation]()
         self._one(entries[at].load()(**{**self.options.get(entries[at].name, {}), "told": whole.append}))
@@ -155,7 +160,7 @@ class _Run:
         try:
             with collecting() as warnings:
                 self.plainly(entries[at:after])
-                self._one(entries[after].load()())
+                self._one(unfold)
         except Unlike:
             block = self.shared.module.body.block
             for op in list(block.ops):

@@ -32,9 +32,13 @@ from shardc.rewrite.outline import Functions, manual_bodies
 
 @dataclass(frozen=True)
 class UnfoldLayers(GraphPass):
-    """Put the layers back that the program is without."""
+    """Put the layers back that the program is without.
+
+    Unless it `outlines`, no functions are made of what repeats then.
+    """
 
     name = "unfold-layers"
+    outlines: bool = True
 
     def rewrite(self, shared: SharedGraph) -> bool:
         notes = folded(shared.module)
@@ -49,6 +53,6 @@ class UnfoldLayers(GraphPass):
             op.attributes.pop(TIMES, None)
         shared.drop()
         functions = Functions(shared)
-        for body in manual_bodies(shared.module):
+        for body in manual_bodies(shared.module) if self.outlines else ():
             outline(functions, body, calls=False)
         return True

@@ -18,6 +18,7 @@ from shardc.analysis import per_device
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
 from shardc.planning.machines import Combined, Machine, combined
@@ -47,25 +48,27 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
     """The three plans, by name: own, ring and shares; the first alone where no two collectives are alike, and
     the first two where most stay alone."""
-    start = module.clone()
-    with collecting():
-        run_to(make_context(), start, "sharded", options=options)
-    own = _tried(start.clone(), machine, options)
+    start, stage = module.clone(), "ir"
+    if sum(1 for _ in module.walk()) < WORTH:  # else equal layers are taken out, on the way from ir alone
+        stage = "sharded"
+        with collecting():
+            run_to(make_context(), start, stage, options=options)
+    own = _tried(start.clone(), machine, options, stage)
     yield "own", own
     if sum(each.before for each in own.found) < 2:
         return
-    ring = _tried(start.clone(), machine, saying(options, PLANS, ring=True))
+    ring = _tried(start.clone(), machine, saying(options, PLANS, ring=True), stage)
     yield "ring", ring
     shares = combined(ring.found)
     if shares:
-        yield "shares", _tried(start, machine, saying(options, PLANS, shares=shares))
+        yield "shares", _tried(start, machine, saying(options, PLANS, shares=shares), stage)
 
 
-def _tried(module: ModuleOp, machine: Machine, options: ByPass) -> Tried:
-    """A propagated module, planned and priced."""
+def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:
+    """A module at a stage before planning, planned and priced."""
     found: list[Combined] = []
     with collecting():
-        run_to(make_context(), module, "local", "sharded", saying(options, COMBINES, told=found.append))
+        run_to(make_context(), module, "local", stage, saying(options, COMBINES, told=found.append))
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
     return Tried(options, took, tuple(found))

@@ -12,13 +12,15 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.rewriter import Rewriter
 
+from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import dense
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.types import type_of
-from shardc.graph import Dense
+from shardc.graph import Dense, TensorType
 from shardc.ops import hlo
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
@@ -43,15 +45,33 @@ def is_number(op: Operation) -> bool:
 
 
 def lift_numbers(shared: SharedGraph) -> None:
-    """Put the constants of which each layer has its own before all else, out of the calls they came from."""
+    """Put the constants of which each layer has its own before all else, as scalars, out of the calls that
+    they came from."""
     for block in manual_bodies(shared.module) if FOLDED in shared.module.attributes else ():
-        lifted = [op for op in block.ops if LAYER in op.attributes and is_number(op)]
+        found = [op for op in block.ops if LAYER in op.attributes and is_number(op)]
+        lifted = [_scalar(op, shared) for op in found]
         for op in lifted:
             op.detach()
             op.attributes.pop(CALL, None)
         if lifted and block.first_op is not None:
             block.insert_ops_before(lifted, block.first_op)
             shared.drop()
+
+
+def _scalar(op: Operation, shared: SharedGraph) -> Operation:
+    """The constant, or the scalar that takes its place, of which it is a broadcast then."""
+    held, type = constant_of(op.results[0]), type_of(op.results[0].type)
+    if held is None or not type.shape:
+        return op
+    builder, place = IRBuilder(shared.module), op.attributes[LAYER]
+    builder.before(op)
+    number = builder.one(hlo.constant.name, result=TensorType((), type.dtype), value=Dense(held.data, ()))
+    filled = builder.one(hlo.broadcast_in_dim.name, number, result=type, broadcast_dimensions=())
+    assert isinstance(filled, OpResult) and isinstance(number, OpResult)
+    filled.op.attributes.update(op.attributes)
+    number.op.attributes[LAYER] = place
+    Rewriter.replace_op(op, [], [filled])
+    return number.op
 
 
 def own_numbers(row: Sequence[SSAValue], reads: Callable[[int, Operation], bool]) -> bool:

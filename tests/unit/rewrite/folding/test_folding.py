@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,8 +18,9 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.types import type_of
 from shardc.frontend.text import read
-from shardc.graph import Dense
+from shardc.graph import Dense, walk
 from shardc.interpret.run import run
+from shardc.ops import Trait, has
 from shardc.passes import pipeline
 from shardc.passes.fold_layers import FoldLayers
 from shardc.passes.pipeline import PASSES, run_to
@@ -38,11 +42,11 @@ SCALED = "    x = x + gelu((x * {0}.gain) @ {0}.up) @ {0}.down * 0.25\n"
 EDITED = SCALED.format("p5")
 
 
-def scaled(*numbers: float) -> str:
+def scaled(*numbers: float, layer: str = SCALED) -> str:
     """Layers that scale by a number each, and differ in nothing else."""
-    layers = "".join(SCALED.format(f"p{i}").replace("0.25", str(number)) for i, number in enumerate(numbers))
-    same = forward(len(numbers), SCALED)
-    return same.replace("".join(SCALED.format(f"p{i}") for i in range(len(numbers))), layers)
+    texts = [layer.format(f"p{i}") for i in range(len(numbers))]
+    own = [text.replace("0.25", str(number)) for text, number in zip(texts, numbers, strict=True)]
+    return forward(len(numbers), layer).replace("".join(texts), "".join(own))
 
 
 PROGRAMS = {
@@ -63,7 +67,7 @@ PROGRAMS = {
 }
 
 
-def stages(text: str, worth: int):
+def stages(text: str, worth: int, **options: Mapping[str, Any]):
     """The program as it is read, compiled with layers taken out where that saves so many operations, and the
     layers that were."""
     removed: list[int] = []
@@ -79,7 +83,7 @@ def stages(text: str, worth: int):
     whole = snapshot(module.clone()).graph
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shardc.passes.fold_layers.FoldLayers", Noted)
-        run_to(make_context(), module, "local", options={"fold-layers": {"worth": worth}})
+        run_to(make_context(), module, "local", options={**options, "fold-layers": {"worth": worth}})
     return whole, snapshot(module).graph, removed
 
 
@@ -97,6 +101,32 @@ def test_what_is_computed_is_the_same(name):
     assert removed[0] > 0 or name == "clipped"
     arrays = arguments(whole)
     assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", ["step", "steps of another number"])
+@pytest.mark.parametrize("option", ["combine-collectives", "overlap", "regather"])
+def test_passes_that_look_across_layers_see_all(name, option):
+    """They run on the whole program, whose layers were taken out until then."""
+    whole, local, removed = stages(PROGRAMS[name], 20, **{option: {}})
+    _, plain, none = stages(PROGRAMS[name], 10**9, **{option: {}})
+    assert removed[0] > 0 == none[0]
+    assert counted(local) == counted(plain)
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), PROGRAMS[name])
+
+
+def counted(graph) -> Counter[str]:
+    """How often the program runs each collective, in its functions too."""
+    found: Counter[str] = Counter()
+    waiting = [graph.main]
+    while waiting:
+        function = waiting.pop()
+        for node in walk(function.body):
+            if has(node.name, Trait.COLLECTIVE):
+                found[node.name] += 1
+            elif "callee" in node.attrs:
+                waiting.append(graph.functions[node.attrs["callee"]])
+    return found
 
 
 @pytest.mark.parametrize("name", ["step", "step of two", "split"])
@@ -130,7 +160,10 @@ def test_another_number_has_the_same_plan(tmp_path: Path, monkeypatch: pytest.Mo
     """After an edit of the constant of a layer that goes the plan is found, and the text is as without it."""
 
     def text(*numbers: float) -> str:
-        return emit(stages(scaled(*numbers), 20)[1], "jax")
+        layer = "    x = x + gelu(sin(x) @ {0}.up) @ {0}.down * 0.125\n" + SCALED
+        _, local, removed = stages(scaled(*numbers, layer=layer), 20)
+        assert removed[0] > 0
+        return emit(local, "jax")
 
     def fail(problem: object) -> None:
         raise AssertionError("the plan was looked for")
@@ -143,7 +176,9 @@ def test_another_number_has_the_same_plan(tmp_path: Path, monkeypatch: pytest.Mo
     before = text(*[0.25] * 12)
     monkeypatch.setattr(known, "improve", fail)
     assert text(*edited) == anew != before
-    assert anew.count("@ ") == before.count("@ ")
+    assert anew.count("\ndef layer") == 1
+    assert anew.count("total * 0.125") == before.count("total * 0.125") == 1
+    assert anew.count("jnp.float32(0.25)") == 11 and anew.count("jnp.float32(0.5)") == 1
 
 
 def test_a_number_that_becomes_another_is_compiled_whole(monkeypatch):
