@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import subprocess
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -83,6 +84,8 @@ def _git(*words: str) -> str:
 
 def measure(commit: str | None) -> dict[str, Row]:
     """The programs that JAX lowers, by name."""
+    os.environ.setdefault("JAX_PLATFORMS", "cpu")
+    os.environ.setdefault("JAX_NUM_CPU_DEVICES", "8")
     from tests.golden.programs import every
 
     programs, now = every(), kept(None)

@@ -22,7 +22,7 @@ from shardc.dialects.dense import DenseAttr
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, Op
 from shardc.graph.types import is_float
-from shardc.ops import hlo, meaning
+from shardc.ops import chlo, hlo, meaning
 
 _EXACT = frozenset(
     definition.name
@@ -42,6 +42,7 @@ _EXACT = frozenset(
         hlo.sign,
         hlo.subtract,
         hlo.xor,
+        chlo.next_after,
     )
 )
 """What gives the same everywhere."""

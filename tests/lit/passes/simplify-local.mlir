@@ -62,6 +62,19 @@ func.func @sign_of_zero(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   return %4, %6 : tensor<4xf32>, tensor<4xf32>
 }
 
+// What follows a constant number is a constant.
+// CHECK-LABEL: @next
+// CHECK: stablehlo.constant dense<0.999999821>
+// CHECK-NOT: chlo.next_after
+func.func @next() -> tensor<f32> {
+  %0 = stablehlo.constant dense<1.0> : tensor<f32>
+  %1 = stablehlo.constant dense<0xFF800000> : tensor<f32>
+  %2 = chlo.next_after %0, %1 : tensor<f32>, tensor<f32> -> tensor<f32>
+  %3 = chlo.next_after %2, %1 : tensor<f32>, tensor<f32> -> tensor<f32>
+  %4 = chlo.next_after %3, %1 : tensor<f32>, tensor<f32> -> tensor<f32>
+  return %4 : tensor<f32>
+}
+
 // A reduction over no dimension is what it reduces, if it starts with what changes nothing.
 // CHECK-LABEL: @over_nothing
 // CHECK: [[Y:%.*]] = stablehlo.reduce(%x init: {{%.*}}) applies stablehlo.maximum across dimensions = []
