@@ -74,6 +74,7 @@ def test_a_plan_is_looked_for_once(program, capsys, monkeypatch):
         found = run(capsys, program, *words)
     assert found == explained
     assert len(searches) == 1
+    known.forget()
     assert run(capsys, program, "--explain", "--no-cache") == explained
     assert len(searches) == 2
 
