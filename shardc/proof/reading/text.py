@@ -26,7 +26,7 @@ def prove_text(whole: Graph, text: str, target: str, local: Graph | None = None)
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond what is read back")
     except Unfit as error:
         return Proof(Verdict.NOT_PROVED, f"the emitted text does not fit: {error}", unfit=True)
-    except Refused as error:
+    except (Refused, SyntaxError) as error:
         return Proof(Verdict.DIFFERS, f"the emitted text does not run: {error}")
     for does, types, wanted in (
         ("takes", read.types(read.main.body.args), whole.types(whole.main.body.args)),

@@ -193,6 +193,7 @@ REFUSED = {
     "an axis that the mesh does not have": ('w2, "model")', 'w2, "modell")'),
     "a name that is not there": ("y * y", "y * u"),
     "one result too many": ("return exps", "return y, exps"),
+    "no Python": ("return exps", "return (exps"),
 }
 
 
