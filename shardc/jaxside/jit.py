@@ -32,7 +32,9 @@ from shardc.jaxside.placement import (
     Path,
     Placement,
     abstract,
+    automatic,
     check_traced,
+    lies_on_a_mesh,
     meshes,
     placed,
     placement,
@@ -210,7 +212,9 @@ class Jitted:
             with inside():
                 traced, captured = with_captured(self._function, self._lowering, traced, args, kwargs)
             lying = [placed(array) for array in captured]
-            known = (*self._stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
+            in_types = ambient or any(map(lies_on_a_mesh, traced.jaxpr.in_avals))
+            stated = self._stated if in_types else tuple(map(automatic, self._stated))
+            known = (*stated, *meshes([sharding for _, sharding in key[1]]), *meshes(lying))
             known = (*known, ambient) if ambient else known
             self._programs[key] = self._compiler.compile(traced, known, captured)
         return self._programs[key]

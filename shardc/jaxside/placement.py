@@ -115,6 +115,20 @@ def meshes_in(jaxpr: Any) -> Iterator[Mesh]:
             yield from (mesh for mesh in found if isinstance(mesh, Mesh))
 
 
+def lies_on_a_mesh(aval: Any) -> bool:
+    """Whether a type says on which mesh, with explicit axes, its values are."""
+    sharding = getattr(aval, "sharding", None)
+    return sharding is not None and not sharding.mesh.empty
+
+
+def automatic(mesh: AnyMesh) -> AnyMesh:
+    """The mesh for values whose types say nothing of it: shardings that options state are in no types, also
+    where the axes of their mesh are explicit."""
+    if isinstance(mesh, Mesh):
+        return Mesh(mesh.devices, mesh.axis_names)
+    return AbstractMesh(mesh.axis_sizes, mesh.axis_names)
+
+
 def on_devices(emitted: Callable[[], Mesh], known: Iterable[AnyMesh]) -> AnyMesh:
     """The mesh that a program runs on: the user's own, where it is known.
 

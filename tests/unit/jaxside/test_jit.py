@@ -179,6 +179,16 @@ def test_shardings_from_a_mesh_that_is_set(pod, draw):
     same(stated, draw(8, 4) * 2)
 
 
+def test_shardings_on_an_explicit_mesh_for_arrays_that_are_on_none(pod, draw):
+    """JAX's types then say nothing of the mesh."""
+    way = jax.sharding.NamedSharding(pod.explicit, jax.sharding.PartitionSpec("data"))
+    x = draw(8, 16)
+    found, wanted = (jitted(lambda x: 2 * x @ x.T, in_shardings=way)(x) for jitted in (shardc.jit, jax.jit))
+    np.testing.assert_allclose(found, wanted, rtol=1e-5)
+    put = shardc.jit(jnp.sin, out_shardings=way)(x)
+    assert put.sharding.spec[0] == "data"
+
+
 def test_explicit_meshes(pod, draw):
     P = jax.sharding.PartitionSpec
     with jax.set_mesh(jax.make_mesh((2, 4), ("data", "model"), (jax.sharding.AxisType.Explicit,) * 2)):

@@ -192,7 +192,7 @@ def test_a_number_that_becomes_another_is_compiled_whole(monkeypatch):
             for op in shared.module.walk():
                 if is_number(op):
                     op.properties["value"] = dense(
-                        Dense(np.float32(0.125), type_of(op.results[0].type).shape)
+                        Dense(np.array(0.125, np.float32), type_of(op.results[0].type).shape)
                     )
             return True
 
