@@ -29,6 +29,7 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
 from shardc.rewrite.outline import Functions, inputs, manual_bodies, nested, outputs
@@ -175,7 +176,7 @@ def _constant(value: SSAValue) -> Attribute | None:
     op = value.owner
     if not isinstance(op, Operation) or op.name != _CONSTANT or is_number(op):
         return None
-    return op.properties.get("value", op.attributes.get("value"))
+    return value_of(op)
 
 
 def _constants(step: Operation) -> list[Operation]:

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
@@ -90,12 +90,17 @@ def _is_exact(name: str, arrays: Sequence[NDArray[Any]], found: NDArray[Any]) ->
     return not (name == hlo.divide.name and not given[1]) and _RATIONAL[name](given[0], given[1]) == result
 
 
+def value_of(op: Operation) -> Attribute:
+    """What a constant holds."""
+    return op.properties["value"] if "value" in op.properties else op.attributes["value"]
+
+
 def constant_of(value: SSAValue) -> Dense | None:
     """The constant that a value is; those of one element say it as a splat."""
     owner = value.owner
     if not isinstance(owner, Operation) or owner.name != hlo.constant.name:
         return None
-    held = owner.properties.get("value", owner.attributes.get("value"))
+    held = value_of(owner)
     return held.data.value if isinstance(held, DenseAttr) and held.data.value.is_splat else None
 
 

@@ -11,8 +11,8 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, OpResult, Region
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of
 from shardc.dialects.locations import locate, location_of
+from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
-from shardc.rewrite.folding.numbers import value_of
 from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
 from shardc.rewrite.folding.reads import reads, replace_reads
 from shardc.rewrite.folding.stack import Stack

@@ -34,11 +34,6 @@ def any_number(value: SSAValue) -> Hashable | None:
     return value.type if held is not None and is_any(held.data) else None
 
 
-def value_of(op: Operation) -> Attribute:
-    """What a constant holds."""
-    return op.properties["value"] if "value" in op.properties else op.attributes["value"]
-
-
 def is_number(op: Operation) -> bool:
     """Whether an operation is a constant of which each layer has its own."""
     return op.name == hlo.constant.name and any(slot[0] == NUMBERS for slot, _ in places_of(op))
