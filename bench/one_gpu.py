@@ -1,6 +1,8 @@
-"""Programs of model_programs.py on one accelerator: modelled time of a shipped machine, and the measured one.
+"""Programs of model_programs.py on one accelerator: times modelled for machines, and the measured one.
 
-    JAX_PLATFORMS=cuda python -m bench.one_gpu [--machine h100-infiniband] [--times 4] [-o FILE] [PROGRAM…]
+    JAX_PLATFORMS=cuda python -m bench.one_gpu [--machine h100-infiniband]… [--times 4] [-o FILE] [PROGRAM…]
+
+A machine is a shipped one, or a file that `shardc measure` wrote; programs are compiled for the first.
 
 Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
 for a mesh of one device is timed (the quickest of ten runs); with the sizes of the suite, and products in
@@ -53,11 +55,11 @@ CHOSEN = (
 
 @dataclass(frozen=True)
 class Found:
-    """A program: seconds modelled, of products and in all, and measured; and how far off its results are."""
+    """A program: for each machine the seconds modelled, of products and in all; seconds measured; and how far
+    off its results are."""
 
     name: str
-    products: float
-    modelled: float
+    modelled: tuple[tuple[float, float], ...]
     measured: float
     off: float
 
@@ -84,9 +86,10 @@ def off(have: object, want: object) -> float:
     return found
 
 
-def tried(number: int, machine: str, times: int, folder: Path) -> Found:
+def tried(number: int, machines: Sequence[str], times: int, folder: Path) -> Found:
     """One program of SCALED."""
     suite, name, sizes = SCALED[number]
+    machine = machines[0]
     module, arguments, _ = built(suite, name, {}, machine, folder, "jax")
     expected, _, _ = built(suite, name, {}, machine, folder, "numpy")
     with jax.default_matmul_precision("highest"):
@@ -94,28 +97,35 @@ def tried(number: int, machine: str, times: int, folder: Path) -> Found:
     larger = {size: large * (times if large >= LARGE else 1) for size, large in sizes.items()}
     module, arguments, graph = built(suite, name, larger, machine, folder, "jax")
     placed = jax.device_put(arguments)
-    sends, products, rest = modelled(graph, load(machine))
-    assert sends == 0
+    parts = [modelled(graph, load(each)) for each in machines]
+    assert all(sends == 0 for sends, _, _ in parts)
     alone = Clock(lambda: None, lambda own: own)
     (seconds,) = quickest([lambda: jax.block_until_ready(module.main(*placed))], alone)
-    return Found(name, products, products + rest, seconds, wrong)
+    return Found(name, tuple((products, products + rest) for _, products, rest in parts), seconds, wrong)
 
 
-def lines(found: Sequence[Found], machine: str) -> list[str]:
-    """The page's table."""
-    errors = [abs(each.modelled / each.measured - 1) for each in found]
-    head = [
-        f"On {jax.devices()[0].device_kind}, JAX {jax.__version__}, modelled as {machine}: median error "
-        f"{statistics.median(errors):.0%}; results off by {max(each.off for each in found):.1e} at most.",
-        "",
-        "| program | measured ms | modelled ms | products | off by | results off by |",
-        "| --- | ---: | ---: | ---: | ---: | ---: |",
+def lines(found: Sequence[Found], machines: Sequence[str]) -> list[str]:
+    """The page's tables, one a machine."""
+    page = [
+        f"On {jax.devices()[0].device_kind}, JAX {jax.__version__}; results are off by "
+        f"{max(each.off for each in found):.1e} at most."
     ]
-    return head + [
-        f"| {f.name} | {f.measured * 1e3:.2f} | {f.modelled * 1e3:.2f} | {f.products * 1e3:.2f} | "
-        f"{f.modelled / f.measured - 1:+.0%} | {f.off:.0e} |"
-        for f in found
-    ]
+    for index, machine in enumerate(machines):
+        errors = [abs(each.modelled[index][1] / each.measured - 1) for each in found]
+        page += [
+            "",
+            f"Modelled as {Path(machine).stem}: median error {statistics.median(errors):.0%}.",
+            "",
+            "| program | measured ms | modelled ms | products | off by | results off by |",
+            "| --- | ---: | ---: | ---: | ---: | ---: |",
+        ]
+        for each in found:
+            products, modelled = each.modelled[index]
+            page.append(
+                f"| {each.name} | {each.measured * 1e3:.2f} | {modelled * 1e3:.2f} | {products * 1e3:.2f} | "
+                f"{modelled / each.measured - 1:+.0%} | {each.off:.0e} |"
+            )
+    return page
 
 
 def main() -> None:
@@ -123,17 +133,18 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("programs", nargs="*", metavar="PROGRAM")
-    parser.add_argument("--machine", default="h100-infiniband")
+    parser.add_argument("--machine", action="append", help="default: h100-infiniband")
     parser.add_argument("--times", type=int, default=4)
     parser.add_argument("-o", dest="output", type=Path, metavar="FILE")
     given = parser.parse_args()
+    machines = given.machine or ["h100-infiniband"]
     found: list[Found] = []
     with tempfile.TemporaryDirectory() as folder:
         for number, (_, name, _) in enumerate(SCALED):
             if name in (given.programs or CHOSEN):
-                found.append(tried(number, given.machine, given.times, Path(folder)))
+                found.append(tried(number, machines, given.times, Path(folder)))
                 print(found[-1], flush=True)
-    publish("The model of time on one accelerator", __doc__, lines(found, given.machine), given.output)
+    publish("The model of time on one accelerator", __doc__, lines(found, machines), given.output)
 
 
 if __name__ == "__main__":

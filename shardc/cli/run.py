@@ -151,11 +151,16 @@ def _one_of_many(given: argparse.Namespace, arguments: list[str]) -> int:
         raise ShardcError("--limit is for processes that -n starts", hint="who started this one ends it")
     if given.devices is not None:
         os.environ.update(_emulated(given.devices))
-    if given.mpi:
+    return run_here(arguments, given.mpi)
+
+
+def run_here(words: Sequence[str], mpi: bool) -> int:
+    """Run `words`, a file and what it is given, in this process, one of many; the exit code."""
+    if mpi:
         from shardc.launch.mpi_process import main as process
     else:
         from shardc.launch.jax_process import main as process
-    return process(arguments)
+    return process(words)
 
 
 def _jax(count: int, devices: int, command: Sequence[str]) -> list[Command]:

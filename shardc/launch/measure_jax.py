@@ -1,38 +1,87 @@
-"""Measures in every process of JAX: `shardc run measure_jax.py -n 8 -- FILE.toml` starts it."""
+"""Measures in every process of JAX: `shardc run measure_jax.py -n 8 -- FILE.toml [MACHINE]` starts it."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 import numpy as np
 
+from shardc.diagnostics import ShardcError
 from shardc.graph.types import DTYPES
-from shardc.launch.measuring import SIZES, Piece, block_shape, fit, operand_bytes, sampled, toml
+from shardc.launch.measuring import (
+    SIZES,
+    Piece,
+    Site,
+    block_shape,
+    connected,
+    operand_bytes,
+    processes,
+    write,
+)
 from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
+_MULTIPLIES = {"cpu": ("f32", "f64", "bf16"), "tpu": ("f32", "bf16")}
+"""The dtypes of products, by platform."""
+
+_ANYWHERE = ("f32", "f64", "bf16", "f16")
+
+_LARGER = 8
+"""By how much the matrices of an accelerator are larger in every dimension: what is sent and multiplied takes
+longer than starting it, and blocks are larger than caches."""
+
 
 def main() -> int:
-    """Measure together; process 0 writes the file."""
-    jax: Any = import_module("jax")
-    count = len(jax.devices())
-    together = clock()
-    samples = sampled(_runs(jax, count), together)
-    work = Work(jax)
-    device = measured(work.product, work.function, ("f32", "f64", "bf16"), together)
-    if jax.process_index() == 0:
-        with open(sys.argv[1], "w", encoding="utf-8") as stream:
-            stream.write(toml("gloo", count, device, fit(samples, count)))
+    """Measure together; process 0 writes the file. A machine that is named lends its links."""
+    measure(sys.argv[1], "".join(sys.argv[2:]))
     return 0
+
+
+def measure_here(file: str, of: str) -> None:
+    """Measure the accelerators that this process sees. ShardcError where there is none, or where none is
+    connected to another and no machine lends its links."""
+    devices: Sequence[Any] = import_module("jax").devices()
+    if devices[0].platform == "cpu":
+        raise ShardcError("JAX sees no accelerator here", hint="-n 8 measures processes on the CPU")
+    if len(devices) < 2 and not of:
+        raise ShardcError(
+            "between fewer than two devices nothing is sent",
+            hint="--links h100-infiniband takes that machine's links",
+        )
+    measure(file, of)
+
+
+def measure(file: str, of: str) -> None:
+    """Measure all devices of JAX's processes, and write the file in process 0."""
+    jax: Any = import_module("jax")
+    first, count = jax.devices()[0], len(jax.devices())
+    site = _site(first, count)
+    together, scale = clock(), 1 if first.platform == "cpu" else _LARGER
+    links = connected(lambda: _runs(jax, count, scale), count, site, together, of)
+    work, dtypes = Work(jax), _MULTIPLIES.get(first.platform, _ANYWHERE)
+    device = measured(work.product, work.function, dtypes, together, scale)
+    if jax.process_index() == 0:
+        write(file, site, device, links, of)
+
+
+def _site(device: Any, count: int) -> Site:
+    """Of devices like this one."""
+    if device.platform == "cpu":
+        return processes("gloo", count)
+    kind = str(device.device_kind)
+    memory = device.memory_stats()["bytes_limit"]
+    return Site(f"{count} x {kind}", str(device.platform), f"measured on {kind}", memory)
 
 
 def clock() -> Clock:
     """Of all processes of JAX."""
+    if import_module("jax").process_count() == 1:
+        return Clock(lambda: None, lambda seconds: seconds)
     tools: Any = import_module("jax.experimental.multihost_utils")
 
     def slowest(seconds: Any) -> Any:
@@ -46,6 +95,7 @@ class Work:
 
     def __init__(self, jax: Any) -> None:
         self.jax = jax
+        self._placed: dict[int, list[Any]] = {}
 
     def product(self, product: Product) -> Callable[[], object]:
         with self.jax.enable_x64(product.dtype == "f64"):
@@ -53,20 +103,22 @@ class Work:
             return self._compiled(product.run, a, b)
 
     def function(self, work: Function, side: int) -> Callable[[], object]:
-        return self._compiled(partial(work.run, self.jax.numpy), *map(self.jax.numpy.asarray, blocks(side)))
+        if side not in self._placed:
+            self._placed[side] = [*map(self.jax.numpy.asarray, blocks(side))]
+        return self._compiled(partial(work.run, self.jax.numpy), *self._placed[side])
 
     def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
         call = self.jax.jit(function).lower(*arrays).compile()
         return lambda: self.jax.block_until_ready(call(*arrays))
 
 
-def _runs(jax: Any, count: int) -> Iterator[Piece]:
+def _runs(jax: Any, count: int, scale: int) -> Iterator[Piece]:
     """What is timed, of all sizes."""
     spec = jax.sharding.PartitionSpec("x")
     mesh = jax.sharding.Mesh(np.array(jax.devices()), ("x",))
     sharding = jax.sharding.NamedSharding(mesh, spec)
     for size in SIZES:
-        rows, columns = block_shape(size, count)
+        rows, columns = block_shape(scale**2 * size, count)
         own = np.ones((rows * jax.local_device_count(), columns), np.float32)
         x = jax.make_array_from_process_local_data(sharding, own)
         for kind, strided, body in _bodies(jax.lax, count):

@@ -1,4 +1,4 @@
-"""Measures in every process of MPI: `python -m shardc.launch.measure_mpi FILE.toml`."""
+"""Measures in every process of MPI: `python -m shardc.launch.measure_mpi FILE.toml [MACHINE]`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.measuring import SIZES, Piece, block_shape, fit, operand_bytes, sampled, toml
+from shardc.launch.measuring import SIZES, Piece, block_shape, connected, operand_bytes, processes, write
 from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
 
 
 def main() -> int:
-    """Measure together; process 0 writes the file."""
+    """Measure together; process 0 writes the file. A machine that is named lends its links."""
+    file, of = sys.argv[1], "".join(sys.argv[2:])
     from mpi4py import MPI
 
     from shardc.backend.mpi.prelude import Comm
@@ -24,11 +25,11 @@ def main() -> int:
     world: Any = MPI.COMM_WORLD
     comm: Any = Comm({"x": world.size}, ["x"])
     together = clock(world)
-    samples = sampled(_runs(comm, world.size), together)
+    site = processes("MPI", world.size)
+    links = connected(lambda: _runs(comm, world.size), world.size, site, together, of)
     device = measured(product, _function, ("f32", "f64"), together)
     if world.rank == 0:
-        with open(sys.argv[1], "w", encoding="utf-8") as stream:
-            stream.write(toml("MPI", world.size, device, fit(samples, world.size)))
+        write(file, site, device, links, of)
     return 0
 
 

@@ -7,10 +7,12 @@ quickest of several runs, in turns. All devices work at once, so what they share
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from math import isqrt
+from pathlib import Path
 
 import numpy as np
 
@@ -18,10 +20,10 @@ from shardc.launch.solving import Clock, nearest, quickest
 from shardc.launch.working import TURNED_BYTES, Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
-from shardc.planning.machines import Own
+from shardc.planning.machines import Link, Own, load
 
 SIZES = tuple(1 << power for power in range(12, 25, 2))
-"""Bytes that a device gives to a collective: 4 KiB to 16 MiB."""
+"""Bytes that a device gives to a collective, in units of `scale`: 4 KiB to 16 MiB."""
 
 
 _ERRORS: dict[str, str] = {
@@ -46,16 +48,33 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Fitted:
-    """Seconds of a step, bytes/s of all devices together; of each kind its own, and the median error."""
+class Site:
+    """Where it is measured: what the machine and its link are called, whose processors, and bytes of memory
+    of a device."""
 
-    latency: float
-    bandwidth: float
-    each: tuple[Own, ...]
-    errors: dict[str, float]
+    name: str
+    link: str
+    source: str
+    memory: float
 
 
-KINDS = (
+def processes(what: str, count: int) -> Site:
+    """So many processes of this machine, connected by `what`."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / count
+    source = f"measured on {os.uname().machine}, {os.cpu_count()} cores"
+    return Site(f"{count} processes, {what}", what, source, memory)
+
+
+@dataclass(frozen=True)
+class Links:
+    """What connects devices, mesh axes that are on one link, and the median errors of the fits."""
+
+    links: tuple[Link, ...]
+    axes: Mapping[str, str] = field(default_factory=dict[str, str])
+    errors: Mapping[str, float] = field(default_factory=dict[str, float])
+
+
+COLLECTIVES = (
     spmd.all_reduce,
     spmd.reduce_scatter,
     spmd.all_gather,
@@ -63,6 +82,13 @@ KINDS = (
     spmd.collective_permute,
 )
 """What is measured. How many steps each takes and how much it sends, its definition says."""
+
+_BANDWIDTHS = {
+    "ring": "that a device sends",
+    "torus": "that a device sends along a dimension",
+    "shared": "that all devices send together",
+}
+"""What the bandwidth of a link of a kind counts."""
 
 
 Piece = tuple[OpDef, int, bool, Callable[[], object]]
@@ -79,6 +105,16 @@ def sampled(pieces: Iterable[Piece], clock: Clock) -> list[Sample]:
     ]
 
 
+def connected(
+    pieces: Callable[[], Iterable[Piece]], devices: int, site: Site, clock: Clock, of: str
+) -> Links:
+    """The link of the pieces' collectives; where `of` names a machine, its links, and nothing is sent."""
+    if of:
+        machine = load(of)
+        return Links(machine.links, machine.axes)
+    return fit(sampled(pieces(), clock), devices, site.link)
+
+
 def block_shape(size: int, devices: int) -> tuple[int, int]:
     """Rows and columns of an f32 block of about `size` bytes, nearly square, which all devices divide."""
     rows = devices * max(1, round(isqrt(size // 4) / devices))
@@ -90,15 +126,15 @@ def operand_bytes(kind: OpDef, size: int, devices: int) -> int:
     return size // devices if kind is spmd.all_gather else size
 
 
-def fit(samples: Sequence[Sample], devices: int) -> Fitted:
-    """The latency and bandwidth whose times are nearest to the samples': of all, and of each kind."""
+def fit(samples: Sequence[Sample], devices: int, name: str) -> Links:
+    """The link whose times are nearest to the samples': latency and bandwidth of all, and of each kind."""
     latency, bandwidth, _ = _fit(samples, devices)
     each, errors = list[Own](), dict[str, float]()
     for kind in dict.fromkeys(sample.kind for sample in samples):
         own, error = _fit_kind([sample for sample in samples if sample.kind is kind], devices)
         each.append(own)
         errors[own.title] = error
-    return Fitted(latency, bandwidth, tuple(each), errors)
+    return Links((Link(name, "shared", bandwidth, latency, each=tuple(each)),), errors=errors)
 
 
 def _fit_kind(samples: Sequence[Sample], devices: int) -> tuple[Own, float]:
@@ -132,20 +168,25 @@ def _row(sample: Sample, devices: int) -> tuple[int, int]:
     return steps(devices), sends(sample.nbytes, devices) * devices
 
 
-def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
+def write(file: str, site: Site, device: Device, links: Links, of: str) -> None:
     """The machine as a file that --machine reads."""
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / devices
+    known = replace(site, source=f"{site.source}; the links of {of}") if of else site
+    Path(file).write_text(toml(known, device, links), encoding="utf-8")
+
+
+def toml(site: Site, device: Device, links: Links) -> str:
+    """The text of that file."""
     errors = {_ERRORS.get(name, f"products of {name}"): error for name, error in device.errors.items()}
-    errors |= link.errors
+    errors |= links.errors
     lines = [
         "# Written by `shardc measure`: the quickest of ten runs, all devices at once.",
         f"# Median error of the fit: {', '.join(f'{name} {error:.0%}' for name, error in errors.items())}.",
         "",
-        f'name = "{devices} processes, {what}"',
-        f'source = "measured on {os.uname().machine}, {os.cpu_count()} cores"',
+        f"name = {_quoted(site.name)}",
+        f"source = {_quoted(site.source)}",
         "",
         "[device]",
-        f"memory = {memory:.4g}     # bytes: this machine's, over the devices",
+        f"memory = {site.memory:.4g}     # bytes",
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         f"turned = {device.turned:.4g}  # bytes/s more, of what is read across the order in which it lies",
         "",
@@ -154,16 +195,29 @@ def toml(what: str, devices: int, device: Device, link: Fitted) -> str:
             f"{name} = {rate:.4g}" + (f" # {device.shapes[name]}" if name in device.shapes else "")
             for name, rate in device.rates.items()
         ),
-        "",
-        "[[links]]",
-        f'name = "{what}"',
-        'kind = "shared"',
-        f"bandwidth = {link.bandwidth:.4g} # bytes/s that all devices send together",
-        f"latency = {link.latency:.4g}   # seconds of a step",
     ]
-    for own in link.each:
-        lines += ["", f"[links.each.{own.title}]"]
-        lines += [f"bandwidth = {own.bandwidth:.4g}", f"latency = {own.latency:.4g}"]
-        if own.strided != own.bandwidth:
-            lines.append(f"strided = {own.strided:.4g} # bytes/s where blocks are columns")
+    lines += [line for link in links.links for line in _link(link)]
+    if links.axes:
+        lines += ["", "[axes]", *(f"{_quoted(axis)} = {_quoted(link)}" for axis, link in links.axes.items())]
     return "\n".join(lines) + "\n"
+
+
+def _link(link: Link) -> Iterator[str]:
+    """A link's tables."""
+    yield from ("", "[[links]]", f"name = {_quoted(link.name)}", f"kind = {_quoted(link.kind)}")
+    if link.devices is not None:
+        yield f"devices = {link.devices}"
+    yield f"bandwidth = {link.bandwidth:.4g} # bytes/s: {_BANDWIDTHS[link.kind]}"
+    yield f"latency = {link.latency:.4g}   # seconds of a step"
+    if link.wraparound is not None:
+        yield f"wraparound = {link.wraparound}"
+    for own in link.each:
+        yield from ("", f"[links.each.{own.title}]")
+        yield from (f"bandwidth = {own.bandwidth:.4g}", f"latency = {own.latency:.4g}")
+        if own.strided != own.bandwidth:
+            yield f"strided = {own.strided:.4g} # bytes/s where blocks are columns"
+
+
+def _quoted(text: str) -> str:
+    """A basic string of TOML, whose escapes are JSON's."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

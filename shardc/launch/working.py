@@ -20,7 +20,7 @@ from shardc.launch.solving import STEADY, Clock, nearest, quickest
 from shardc.ops.definition import Rate
 
 PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
-"""Rows, terms and columns of the matrices that are multiplied."""
+"""Rows, terms and columns of the matrices that are multiplied, in units of `scale`."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ TURNED = ((False, False), (True, False), (False, True))
 """Of a product, and of the gradients of both its factors."""
 
 SIDES = (512, 1024, 2048)
-"""Rows and columns of the f32 blocks of WORK: 1 MiB to 16 MiB."""
+"""Rows and columns of the f32 blocks of WORK, in units of `scale`: 1 MiB to 16 MiB."""
 
 ORDERED_SIDES = SIDES[:2]
 """Those of ORDERED, which takes longer."""
@@ -135,7 +135,7 @@ ACROSS = (
 def blocks(side: int) -> tuple[Any, Any]:
     """Square blocks for a function: numbers in no order, from 0.25 to 0.75."""
     rng = np.random.default_rng(side)
-    x, y = (rng.uniform(0.25, 0.75, (side, side)).astype(np.float32) for _ in range(2))
+    x, y = (0.25 + 0.5 * rng.random((side, side), np.float32) for _ in range(2))
     return x, y
 
 
@@ -169,16 +169,19 @@ def measured(
     function: Callable[[Function, int], Callable[[], object]],
     dtypes: tuple[str, ...],
     clock: Clock,
+    scale: int = 1,
 ) -> Device:
-    """The rates of this device. `product` and `function` make what is run.
+    """The rates of this device. `product` and `function` make what is run, on matrices `scale` times as large
+    in every dimension.
 
     Everything else may wait for memory alone; products of dtypes that are not listed have its rate too, so it
     is at most that of products.
     """
-    products = [Product(dtype, sizes, turned) for dtype in dtypes for sizes in PRODUCTS for turned in TURNED]
-    functions = [(f, side) for f in WORK for side in SIDES]
-    functions += [(f, side) for f in ORDERED for side in ORDERED_SIDES]
-    functions += [(f, side) for f in ACROSS for side in SIDES]
+    sizes = [(scale * m, scale * k, scale * n) for m, k, n in PRODUCTS]
+    products = [Product(dtype, size, turned) for dtype in dtypes for size in sizes for turned in TURNED]
+    functions = [(f, scale * side) for f in WORK for side in SIDES]
+    functions += [(f, scale * side) for f in ORDERED for side in ORDERED_SIDES]
+    functions += [(f, scale * side) for f in ACROSS for side in SIDES]
     runs = [*map(product, products), *(function(f, side) for f, side in functions)]
     times = iter(quickest(runs, clock, STEADY))
     samples: dict[str, list[Timed]] = {}

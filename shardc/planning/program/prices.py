@@ -88,7 +88,7 @@ class Prices:
         ticks = per_byte * bytes + each * count
         if self.rates.free:
             return ticks, count
-        if not self.rates.flat and len(self.atoms) <= FEW:
+        if not self.rates.flat and 0 < len(self.atoms) <= FEW:
             if type.rank not in self.delays:
                 self.delays[type.rank] = Delays(known, self.rates)
             size = type.size * type.numpy.itemsize

@@ -15,7 +15,18 @@ from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
 from shardc.launch import solving
-from shardc.launch.measuring import KINDS, SIZES, Sample, block_shape, fit, operand_bytes, toml
+from shardc.launch.measuring import (
+    COLLECTIVES,
+    SIZES,
+    Links,
+    Sample,
+    Site,
+    block_shape,
+    fit,
+    operand_bytes,
+    processes,
+    toml,
+)
 from shardc.launch.solving import Clock, quickest
 from shardc.launch.working import (
     ACROSS,
@@ -35,7 +46,7 @@ from shardc.launch.working import (
 from shardc.layout import Mesh
 from shardc.ops import spmd
 from shardc.options import Options
-from shardc.planning.machines import load, read, seconds
+from shardc.planning.machines import load, read, seconds, shipped
 from shardc.planning.machines.links import Exchange
 from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
@@ -54,7 +65,7 @@ def samples(devices: int, latency: float, bandwidth: float, noise: float = 0.0) 
     """Of rows, and of what gathers and scatters columns too."""
     rng = np.random.default_rng(0)
     found = []
-    for kind in KINDS:
+    for kind in COLLECTIVES:
         for size in SIZES:
             for strided in (False, True) if kind in (spmd.reduce_scatter, spmd.all_gather) else (False,):
                 operand = operand_bytes(kind, size, devices)
@@ -70,34 +81,35 @@ SOME = [sample for sample in samples(8, 2e-5, 3e9) if not sample.strided]
 
 @pytest.mark.parametrize("devices", [2, 8])
 def test_a_link_is_found_again(devices: int):
-    link = fit(samples(devices, 2e-5, 3e9), devices)
-    for own in link.each:
+    found = fit(samples(devices, 2e-5, 3e9), devices, "MPI")
+    for own in found.links[0].each:
         columns = own.title in (spmd.reduce_scatter.title, spmd.all_gather.title)
         assert (own.latency, own.bandwidth) == pytest.approx((2e-5, 3e9))
         assert own.strided == pytest.approx(STRIDED if columns else 3e9)
-    assert max(link.errors.values()) < 1e-6
+    assert max(found.errors.values()) < 1e-6
 
 
 @pytest.mark.parametrize("devices", [2, 8])
 def test_all_of_a_link_is_found_again(devices: int):
-    link = fit([sample for sample in samples(devices, 2e-5, 3e9) if not sample.strided], devices)
+    straight = [sample for sample in samples(devices, 2e-5, 3e9) if not sample.strided]
+    (link,) = fit(straight, devices, "MPI").links
     assert link.latency == pytest.approx(2e-5)
     assert link.bandwidth == pytest.approx(3e9)
     assert all(own.strided == own.bandwidth for own in link.each)
 
 
 def test_noise_is_averaged():
-    for own in fit(samples(8, 2e-5, 3e9, 0.1), 8).each:
+    for own in fit(samples(8, 2e-5, 3e9, 0.1), 8, "MPI").links[0].each:
         assert (own.latency, own.bandwidth) == pytest.approx((2e-5, 3e9), rel=0.3)
 
 
 def test_latency_is_never_negative():
-    link = fit(samples(8, 0.0, 3e9, 0.1), 8)
+    (link,) = fit(samples(8, 0.0, 3e9, 0.1), 8, "MPI").links
     assert link.latency > 0 and link.bandwidth > 0
 
 
 def test_the_file_is_a_machine():
-    text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
+    text = toml(processes("MPI", 8), DEVICE, fit(samples(8, 2e-5, 3e9), 8, "MPI"))
     machine = read(text, "here.toml")
     assert machine.flops == RATES
     assert "f32 = 2e+10 # 1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)\n" in text
@@ -106,9 +118,20 @@ def test_the_file_is_a_machine():
     assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
 
 
+@pytest.mark.parametrize("name", shipped())
+def test_another_machine_lends_its_links(name: str):
+    lent = load(name)
+    text = toml(
+        Site('a "GPU"\n', "gpu", "here", 8e10), DEVICE, Links(lent.links, {"model": lent.links[0].name})
+    )
+    machine = read(text, "here.toml")
+    assert (machine.name, machine.memory, machine.links) == ('a "GPU"\n', 8e10, lent.links)
+    assert machine.axes == {"model": lent.links[0].name}
+
+
 def test_what_is_fitted_is_what_the_planner_asks_for():
     """The machine that was read says of each sample the time that it took."""
-    machine = read(toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8)), "here.toml")
+    machine = read(toml(processes("MPI", 8), DEVICE, fit(samples(8, 2e-5, 3e9), 8, "MPI")), "here.toml")
     mesh = Mesh("m", (("x", 8),))
     for sample in samples(8, 2e-5, 3e9):
         assert sample.kind.sends is not None
@@ -121,8 +144,10 @@ def test_what_is_fitted_is_what_the_planner_asks_for():
 
 def test_each_collective_has_rates_of_its_own():
     """Where the all-reduce is slower than the others, it is the only one that is."""
-    slow = [replace(s, seconds=s.seconds * (3 if s.kind is KINDS[0] else 1)) for s in samples(8, 2e-5, 3e9)]
-    machine = read(toml("MPI", 8, DEVICE, fit(slow, 8)), "here.toml")
+    slow = [
+        replace(s, seconds=s.seconds * (3 if s.kind is COLLECTIVES[0] else 1)) for s in samples(8, 2e-5, 3e9)
+    ]
+    machine = read(toml(processes("MPI", 8), DEVICE, fit(slow, 8, "MPI")), "here.toml")
     link = machine.links[0]
     assert link.rates("all-reduce", False) == pytest.approx((1e9, 6e-5), rel=1e-3)
     assert link.rates("all-to-all", False) == pytest.approx((3e9, 2e-5), rel=1e-3)
@@ -130,7 +155,7 @@ def test_each_collective_has_rates_of_its_own():
 
 
 def test_only_a_shared_link_has_rates_of_collectives():
-    text = toml("MPI", 8, DEVICE, fit(samples(8, 2e-5, 3e9), 8))
+    text = toml(processes("MPI", 8), DEVICE, fit(samples(8, 2e-5, 3e9), 8, "MPI"))
     with pytest.raises(ShardcError, match="own on a shared link, not on one of kind ring"):
         read(text.replace('"shared"', '"ring"'), "here.toml")
     with pytest.raises(ShardcError, match="all-gone"):
@@ -159,8 +184,10 @@ def test_memory_is_not_counted_in_the_rates_beside_it():
 def test_twice_as_long_is_as_far_off_as_half_as_long():
     """Least squares of relative errors would find 1.7e9."""
     assert rate([Timed(1e6, 0, 5e-4), Timed(1e6, 0, 2e-3)], 1e10)[0] == pytest.approx(1e9)
-    slow, quick = (fit([replace(s, seconds=by * s.seconds) for s in SOME], 8) for by in (2, 0.5))
-    both = fit([replace(s, seconds=by * s.seconds) for s in SOME for by in (2, 0.5)], 8)
+    slow, quick, both = (
+        fit([replace(s, seconds=by * s.seconds) for s in SOME for by in times], 8, "MPI").links[0]
+        for times in ((2,), (0.5,), (2, 0.5))
+    )
     assert both.bandwidth == pytest.approx((slow.bandwidth * quick.bandwidth) ** 0.5, rel=1e-3)
     assert both.latency == pytest.approx((slow.latency * quick.latency) ** 0.5, rel=1e-3)
 

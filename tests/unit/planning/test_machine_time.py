@@ -14,7 +14,7 @@ from shardc.graph import Node, Op, TensorType
 from shardc.ops import hlo, op_of
 from shardc.options import Options
 from shardc.passes.pipeline import PASSES, run_to
-from shardc.planning.machines import load
+from shardc.planning.machines import load, shipped
 from shardc.planning.program import Plan, plan_program
 from shardc.planning.program.fusion import moved, traffic
 
@@ -45,6 +45,12 @@ def test_all_pairs_are_divided(machine: str) -> None:
     time = plan.time
     assert time is not None and time.twice_fs == 0  # each device reads all points, for rows of its own
     assert time.repeated_fs * 100 < time.total_fs
+
+
+@pytest.mark.parametrize("machine", shipped())
+@pytest.mark.parametrize("axes", ["x=1", "x=1, y=1"])
+def test_one_device_sends_nothing(machine: str, axes: str) -> None:
+    assert planned(PAIRS.format(n=512).replace("x=8", axes), machine).bytes == 0
 
 
 def test_least_bytes_repeat_the_work() -> None:
