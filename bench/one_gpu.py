@@ -5,7 +5,7 @@
 A machine is a shipped one, or a file that `shardc measure` wrote; programs are compiled for the first.
 
 Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
-for a mesh of one device is timed (the quickest of ten runs); with the sizes of the suite, and products in
+for a mesh of one device is timed (the quickest of ten turns of a twentieth of a second); with the sizes of the suite, and products in
 full precision, its results are compared with those of the NumPy program that shardc emits. There is nothing
 to send: what is checked is work, the half of the model that processes on a CPU say nothing about.
 """
@@ -32,7 +32,7 @@ from bench.ruler import programs
 from bench.suites import lowered
 from shardc.compilation import emit
 from shardc.launch.program import load_program
-from shardc.launch.solving import Clock, quickest
+from shardc.launch.solving import STEADY, Clock, quickest
 from shardc.planning.machines import load
 
 LARGE = 256
@@ -99,8 +99,8 @@ def tried(number: int, machines: Sequence[str], times: int, folder: Path) -> Fou
     placed = jax.device_put(arguments)
     parts = [modelled(graph, load(each)) for each in machines]
     assert all(sends == 0 for sends, _, _ in parts)
-    alone = Clock(lambda: None, lambda own: own)
-    (seconds,) = quickest([lambda: jax.block_until_ready(module.main(*placed))], alone)
+    alone = Clock(lambda: None, lambda own: own, jax.block_until_ready)
+    (seconds,) = quickest([lambda: module.main(*placed)], alone, STEADY)
     return Found(name, tuple((products, products + rest) for _, products, rest in parts), seconds, wrong)
 
 

@@ -80,14 +80,15 @@ def _site(device: Any, count: int) -> Site:
 
 def clock() -> Clock:
     """Of all processes of JAX."""
-    if import_module("jax").process_count() == 1:
-        return Clock(lambda: None, lambda seconds: seconds)
+    jax: Any = import_module("jax")
+    if jax.process_count() == 1:
+        return Clock(lambda: None, lambda seconds: seconds, jax.block_until_ready)
     tools: Any = import_module("jax.experimental.multihost_utils")
 
     def slowest(seconds: Any) -> Any:
         return np.max(np.asarray(tools.process_allgather(seconds.astype(np.float32))), axis=0)
 
-    return Clock(lambda: tools.sync_global_devices("measure"), slowest)
+    return Clock(lambda: tools.sync_global_devices("measure"), slowest, jax.block_until_ready)
 
 
 class Work:
@@ -109,7 +110,7 @@ class Work:
 
     def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
         call = self.jax.jit(function).lower(*arrays).compile()
-        return lambda: self.jax.block_until_ready(call(*arrays))
+        return lambda: call(*arrays)
 
 
 def _runs(jax: Any, count: int, scale: int) -> Iterator[Piece]:
@@ -127,7 +128,7 @@ def _runs(jax: Any, count: int, scale: int) -> Iterator[Piece]:
                 kind,
                 operand_bytes(kind, rows * columns * 4, count),
                 strided,
-                lambda call=call, x=x: call(x).block_until_ready(),
+                lambda call=call, x=x: call(x),
             )
 
 

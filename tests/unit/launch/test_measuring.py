@@ -242,6 +242,26 @@ def test_short_runs_are_repeated_in_a_turn(monkeypatch: pytest.MonkeyPatch):
     assert watch.runs == [0.25, 2.0] * 2 + ([0.25] * 3 + [2.0]) * 10
 
 
+def test_only_the_last_run_of_a_turn_is_waited_for(monkeypatch: pytest.MonkeyPatch):
+    """The runs are begun at once, and each takes 2 s: as on an accelerator."""
+    watch = Watch(monkeypatch)
+    left: list[float] = []
+    run = watch.run("begun", lambda turn: 0.0)
+
+    def begin() -> int:
+        run()
+        left.append(2.0)
+        return len(left)
+
+    def wait(last: object) -> None:
+        assert last == len(left)
+        watch.now += sum(left)
+        left.clear()
+
+    assert quickest([begin], Clock(lambda: None, lambda own: own, wait), steady=6.0) == [2.0]
+    assert len(watch.runs) == 2 + 10 * 3
+
+
 def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
     watch = Watch(monkeypatch)
 
