@@ -5,10 +5,10 @@
 A machine is a shipped one, or a file that `shardc measure` wrote; programs are compiled for the first.
 
 Dimensions that model_programs.py enlarges to 256 and more are so many times larger still. What shardc emits
-for a mesh of one device is timed (the quickest of ten turns of a twentieth of a second); with the sizes of the
-suite, and products in full precision, its results are compared with those of the NumPy program that shardc
-emits. There is nothing to send: what is checked is work, the half of the model that processes on a CPU say
-nothing about.
+for a mesh of one device is timed (the quickest of ten turns of a twentieth of a second); with the sizes of
+the suite, and products in full precision, its results are compared with those of the NumPy program that
+shardc emits. There is nothing to send: what is checked is work, the half of the model that processes on a CPU
+say nothing about.
 """
 
 from __future__ import annotations
