@@ -28,18 +28,21 @@ def constant(site: Site) -> list[Any]:
 
 @plain_form(hlo.iota)
 def iota(site: Site) -> list[Any]:
-    """Local positions, plus where the block starts if the counted dimension is split."""
+    """Local positions; if the counted dimension is split, plus where the block starts, before others are
+    added to it."""
     b = site.builder
     sharding, (local,) = site.result_shardings[0], site.local_results
     dim = cast(int, site.op.attrs["iota_dimension"])
-    count = b.one(hlo.iota.name, result=local, iota_dimension=dim)
     axes = sharding.dims[dim].axes
-    if axes:
-        start = offset(b, axes, local.shape[dim])
-        if local.dtype != "i32":
-            start = b.one(hlo.convert.name, start, result=TensorType((), local.dtype))
-        count = b.one(hlo.add.name, count, spread(b, start, local.shape))
-    return [partial(b, count, sharding)]
+    if not axes:
+        return [partial(b, b.one(hlo.iota.name, result=local, iota_dimension=dim), sharding)]
+    line = TensorType((local.shape[dim],), local.dtype)
+    count = b.one(hlo.iota.name, result=line, iota_dimension=0)
+    start = offset(b, axes, local.shape[dim])
+    if local.dtype != "i32":
+        start = b.one(hlo.convert.name, start, result=TensorType((), local.dtype))
+    count = b.one(hlo.add.name, count, spread(b, start, line.shape))
+    return [partial(b, spread(b, count, local.shape, (dim,)), sharding)]
 
 
 def blocks(b: Builder[Any], whole: Any, sharding: Sharding) -> Any:

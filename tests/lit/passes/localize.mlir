@@ -53,3 +53,17 @@ func.func @main(%unused: tensor<f32>) -> (tensor<8xi32> {sdy.sharding = #sdy.sha
   %0 = stablehlo.iota dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{"r"}]>]>} : tensor<8xi32>
   return %0 : tensor<8xi32>
 }
+
+// -----
+
+// One of several dimensions is counted along its own, before it is repeated along the others.
+// CHECK-LABEL: @main
+// CHECK: [[LOCAL:%.*]] = stablehlo.iota dim = 0 : tensor<2xi32>
+// CHECK: "spmd.axis_index"() {axes = ["r"]}
+// CHECK: [[HERE:%.*]] = stablehlo.add [[LOCAL]], {{.*}} : tensor<2xi32>
+// CHECK: stablehlo.broadcast_in_dim [[HERE]], dims = [1] {{.*}} -> tensor<3x2xi32>
+sdy.mesh @ring = <["r"=4]>
+func.func @main(%unused: tensor<f32>) -> (tensor<3x8xi32> {sdy.sharding = #sdy.sharding<@ring, [{}, {"r"}]>}) {
+  %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{}, {"r"}]>]>} : tensor<3x8xi32>
+  return %0 : tensor<3x8xi32>
+}
