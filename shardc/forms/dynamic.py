@@ -11,7 +11,7 @@ from typing import Any, cast
 from shardc.forms.factors import sliced, written
 from shardc.forms.plain import SIZED
 from shardc.forms.registry import After, form
-from shardc.forms.site import INDEX, Site, compare, offset, positions, scalar, spread, wide
+from shardc.forms.site import INDEX, Site, compare, offset, scalar, spread, wide
 from shardc.graph import TensorType
 from shardc.graph.builder import Builder
 from shardc.ops import hlo, spmd
@@ -84,13 +84,10 @@ def _sliced(site: Site) -> list[tuple[int, int]]:
 
 
 def _between(b: Builder[Any], index: Any, limit: int) -> Any:
-    """0 <= index < limit."""
+    """0 <= index < limit, elementwise."""
     type = b.type_of(index)
-    low, high = (
-        compare(b, index, "GE", scalar(b, 0, type)),
-        compare(b, index, "LT", scalar(b, limit, type)),
-    )
-    return b.one(hlo.and_.name, low, high)
+    low, high = (spread(b, scalar(b, end, type.with_shape(())), type.shape) for end in (0, limit))
+    return b.one(hlo.and_.name, compare(b, index, "GE", low), compare(b, index, "LT", high))
 
 
 def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
@@ -105,32 +102,55 @@ def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
 
 @form(hlo.dynamic_update_slice, "masked", written)
 def dynamic_update_slice(site: Site) -> list[Any]:
-    """dynamic_update_slice(x, u, i) -> each device overwrites the part of the update that is in its block."""
+    """dynamic_update_slice(x, u, i) -> each device overwrites the part of the update that is in its block.
+
+    It writes a window of the block, as long as the update where that is shorter: to elements that are not the
+    update's it writes what they are.
+    """
     b, (x, update, *starts), type = site.builder, site.operands, site.op.operands[0]
-    sizes = site.op.operands[1].shape
-    inside = None
-    for dim, size in enumerate(sizes):
+    starts = [wide(b, start) for start in starts]
+    inside: list[tuple[Any, int]] = []
+    for dim, size in enumerate(site.op.operands[1].shape):
         axes = site.operand_shardings[0].dims[dim].axes
         if not axes or size == type.shape[dim]:
             continue
         block = b.type_of(x).shape[dim]
-        start = _clamped(b, wide(b, starts[dim]), type.shape[dim] - size)
+        start = _clamped(b, starts[dim], type.shape[dim] - size)
         start = _like(b, start, b.one(spmd.axis_index.name, axes=axes))
-        first = b.one(hlo.subtract.name, offset(b, axes, block), start)
-        first = _clamped(b, b.one(hlo.add.name, first, scalar(b, block, b.type_of(first))), block + size)
-        update = between_zeros(b, update, dim, block)
-        update = _window(b, update, dim, first, block)
-        where = positions(b, block, axes)
-        low = spread(b, start, (block,))
-        high = b.one(hlo.add.name, low, scalar(b, size, b.type_of(low)))
-        here = b.one(hlo.and_.name, compare(b, where, "GE", low), compare(b, where, "LT", high))
-        here = spread(b, here, b.type_of(x).shape, (dim,))
-        inside = here if inside is None else b.one(hlo.and_.name, inside, here)
-        starts[dim] = scalar(b, 0, b.type_of(starts[dim]))
-    if inside is None:
+        local = b.one(hlo.subtract.name, start, offset(b, axes, block))
+        span = min(size, block)
+        at = _clamped(b, local, block - span)
+        starts[dim] = _like(b, at, starts[dim])
+        if size == 1:
+            inside.append((_between(b, local, block), dim))
+        else:
+            first = b.one(hlo.subtract.name, at, local)
+            update = between_zeros(b, update, dim, span)
+            there = b.one(hlo.add.name, first, scalar(b, span, INDEX))
+            update = _window(b, update, dim, _clamped(b, there, size + span), span)
+            count = b.one(hlo.iota.name, result=TensorType((span,), INDEX.dtype), iota_dimension=0)
+            inside.append((_between(b, b.one(hlo.add.name, count, spread(b, first, (span,))), size), dim))
+    if not inside:
         return site.plain()
-    (written,) = b.op(site.op.name, x, update, *starts)
-    return [b.one(hlo.select.name, inside, written, x)]
+    window = b.type_of(update).shape
+    kept = x
+    if window != b.type_of(x).shape:
+        kept = b.one(hlo.dynamic_slice.name, x, *starts, slice_sizes=window)
+    here = b.one(hlo.select.name, _all(b, inside, window), update, kept)
+    return [here] if kept is x else b.op(site.op.name, x, here, *starts)
+
+
+def _all(b: Builder[Any], conditions: list[tuple[Any, int]], shape: Ints) -> Any:
+    """Whether all conditions hold: one element if each has one, else `shape`, each along its dimension."""
+    if any(b.type_of(condition).rank for condition, _ in conditions):
+        conditions = [
+            (spread(b, condition, shape, (dim,) * b.type_of(condition).rank), dim)
+            for condition, dim in conditions
+        ]
+    (found, _), *others = conditions
+    for condition, _ in others:
+        found = b.one(hlo.and_.name, found, condition)
+    return found
 
 
 def between_zeros(b: Builder[Any], value: Any, dim: int, count: int) -> Any:

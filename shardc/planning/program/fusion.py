@@ -101,7 +101,7 @@ def _of(
 ) -> Traffic:
     writes = tuple(i for i, value in enumerate(node.results) if value not in fused)
     turned = node.name == hlo.transpose.name and all(has(user.name, Trait.PRODUCT) for user in users)
-    where_it_is = node.name == hlo.reshape.name or (turned and reads)
+    where_it_is = (node.name == hlo.reshape.name or turned) and node.operands[0] not in fused
     return Traffic((), (), lying) if where_it_is and writes else Traffic(reads, writes, lying, not writes)
 
 
