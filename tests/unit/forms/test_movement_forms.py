@@ -69,3 +69,34 @@ CASES = {
 def test_right_under_every_assignment(name: str, mesh: Mesh, check_forms: Any) -> None:
     graph, arrays = CASES[name]
     assert any(choice.form == "moved" for choice in check_forms(graph, arrays, mesh))
+
+
+def updated(shape: tuple[int, ...], update: tuple[int, ...], starts: tuple[int, ...], dtype: str) -> Any:
+    """dynamic_update_slice at these starts."""
+
+    def body(b: GraphBuilder, *args: int) -> list[int]:
+        return [b.one("stablehlo.dynamic_update_slice", *args)]
+
+    index = TensorType((), dtype)
+    graph = program([TensorType(shape, "f32"), TensorType(update, "f32"), *(index for _ in starts)], body)
+    arrays = [RNG.normal(size=each).astype(np.float32) for each in (shape, update)]
+    return graph, [*arrays, *(np.array(start, index.numpy) for start in starts)]
+
+
+@pytest.mark.parametrize("mesh", MESHES, ids=str)
+@pytest.mark.parametrize(
+    ("update", "starts", "dtype"),
+    [
+        *(((1, 2), (start, 1), "i32") for start in (-3, 0, 4, 10, 99)),
+        ((1, 1), (9, 2), "u32"),
+        *(((2, 3), (start, 0), "i64") for start in (0, 1, 3, 8, 30)),
+        ((3, 1), (5, 3), "i8"),
+        ((7, 3), (2, 1), "u8"),
+        ((11, 1), (0, 2), "i32"),
+    ],
+)
+def test_updates_are_written_where_they_are(
+    update: tuple[int, ...], starts: tuple[int, ...], dtype: str, mesh: Mesh, check_forms: Any
+) -> None:
+    graph, arrays = updated((11, 4), update, starts, dtype)
+    assert check_forms(graph, arrays, mesh)
