@@ -92,7 +92,13 @@ DELETED = {
 }
 """What the planner has no more, with what it was: its row is of the programs that were measured before."""
 
-PLANS = {"each one's latency": "own", "one ring": "ring", "shares of latency": "shares"}
+PLANS = {
+    "each one's latency": "own",
+    "a quarter of all-reduces' latency": "sums",
+    "a quarter of gathers' and scatters' latency": "moves",
+    "a quarter of all latency": "all",
+    "one ring": "ring",
+}
 """The plans for a machine with latency (report/combined.py), by name."""
 
 ANEW = f"{WHOLE}, changes of layout found anew"

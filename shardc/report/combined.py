@@ -1,10 +1,10 @@
 """Which collectives become one on a machine with latency, so that the planner can count on it.
 
 The planner prices collectives one by one; the pass combine-collectives makes one of several later. Sixteen
-sums of gradients look sixteen times as late as they are, and plans without them look better. So the program
-is planned for one ring without latency too, where plans have few collectives, and those that can wait for
-each other: what is combined there pays its share of the latency, and with these shares the program is planned
-again. Of the three plans that is taken with which the whole program is quickest.
+sums of gradients look sixteen times as late as they are, and plans without them look better. What will become
+one depends on the plan. So the program is planned several times, as if all collectives of some kinds were
+four that become one over each axis, and for one ring without latency, where plans have few collectives. Of
+the plans that is taken with which the whole program is quickest, all combined.
 """
 
 from __future__ import annotations
@@ -18,14 +18,29 @@ from shardc.analysis import per_device
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.ops import spmd
 from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
-from shardc.planning.machines import Combined, Machine, combined
+from shardc.planning.machines import Combined, Machine
 from shardc.report.times import estimate
 from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
+
+OWN, RING = "own", "ring"
+SHARED = {
+    "sums": (spmd.all_reduce,),
+    "moves": (spmd.all_gather, spmd.reduce_scatter),
+    "all": (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter),
+}
+"""Which collectives share latency in a plan."""
+
+MANY = 4
+"""How many of them are taken for one."""
+
+SMALL = 200
+"""Operations of a program that is planned in so little time that all plans are made."""
 
 
 @dataclass(frozen=True)
@@ -39,29 +54,30 @@ class Tried:
 
 
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
-    """The options of passes with which a module takes least on a machine: the given ones, or these and that
-    the plan is for a ring, or the shares of what is combined there. `options` have the pass that combines."""
-    own, *others = (plan for _, plan in plans(module, machine, options))
-    return min((own, *reversed(others)), key=lambda plan: plan.took).options
+    """The options of passes with which a module takes least on a machine: the given ones, or these and what
+    another plan counts on. `options` have the pass that combines."""
+    return min((plan for _, plan in plans(module, machine, options)), key=lambda plan: plan.took).options
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The three plans, by name: own, ring and shares; the first alone where no two collectives are alike, and
-    the first two where most stay alone."""
-    start, stage = module.clone(), "ir"
-    if sum(1 for _ in module.walk()) < WORTH:  # else equal layers are taken out, on the way from ir alone
+    """The plans, by name: OWN, those of SHARED, and RING; the first alone where it has no two collectives,
+    and the first two of a program of more than SMALL operations."""
+    start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
+    if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
         with collecting():
             run_to(make_context(), start, stage, options=options)
     own = _tried(start.clone(), machine, options, stage)
-    yield "own", own
+    yield OWN, own
     if sum(each.before for each in own.found) < 2:
         return
-    ring = _tried(start.clone(), machine, saying(options, PLANS, ring=True), stage)
-    yield "ring", ring
-    shares = combined(ring.found)
-    if shares:
-        yield "shares", _tried(start, machine, saying(options, PLANS, shares=shares), stage)
+    axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
+    for name, kinds in SHARED.items():
+        shares = tuple(Combined(str(kind.title), (axis,), MANY, 1) for kind in kinds for axis in axes)
+        yield name, _tried(start.clone(), machine, saying(options, PLANS, shares=shares), stage)
+        if size > SMALL:
+            return
+    yield RING, _tried(start, machine, saying(options, PLANS, ring=True), stage)
 
 
 def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:

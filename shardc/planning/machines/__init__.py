@@ -8,7 +8,7 @@ from shardc.planning.machines.joint import Joint
 from shardc.planning.machines.links import Exchange, Sent, devices_of, is_strided, link_of, seconds
 from shardc.planning.machines.machine import Link, Machine, Own, with_axes
 from shardc.planning.machines.reader import load, read, shipped
-from shardc.planning.machines.shares import Combined, combined
+from shardc.planning.machines.shares import Combined
 from shardc.planning.machines.stages import Staged, Stages, Wanted, pieces, wanted_of
 
 __all__ = [
@@ -22,7 +22,6 @@ __all__ = [
     "Staged",
     "Stages",
     "Wanted",
-    "combined",
     "devices_of",
     "is_strided",
     "link_of",

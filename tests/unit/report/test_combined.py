@@ -9,7 +9,8 @@ from shardc.compilation import by_latency, by_pass
 from shardc.diagnostics import collecting
 from shardc.frontend.read import read
 from shardc.options import Options
-from shardc.planning.machines import Combined, combined
+from shardc.planning.machines import Combined, load
+from shardc.report.combined import plans
 
 STEP = """
 mesh pod[data=8]
@@ -74,8 +75,16 @@ def test_nothing_is_counted_on_that_does_not_happen(text: str, named) -> None:
     assert shares_of(text, **named) == ()
 
 
-def test_a_pair_says_little() -> None:
-    pair, many = Combined("all-gather", ("x",), 2, 1), Combined("all-reduce", ("x",), 3, 1)
-    assert combined([pair, many, Combined("all-reduce", ("x",), 4, 2)]) == (
-        Combined("all-reduce", ("x",), 7, 3),
-    )
+@pytest.mark.parametrize(("small", "names"), [(200, 5), (1, 2)])
+def test_that_plan_is_taken_with_which_the_program_is_quickest(
+    small: int, names: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shardc.report.combined.SMALL", small)
+    options = Options(file="prog.shard", machine="h100-infiniband")
+    with collecting():
+        module = read(STEP, options)
+        tried = dict(plans(module, load("h100-infiniband"), by_pass(options)))
+    assert len(tried) == names
+    cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
+    assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in tried.values())
+    assert tried["sums"].took < tried["own"].took
