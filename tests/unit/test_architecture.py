@@ -11,11 +11,16 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"shardc": ROOT / "shardc", "shardc.dialects": ROOT / "dialects", "shardc.passes": ROOT / "passes"}
+PACKAGES = {
+    "shardc": ROOT / "shardc",
+    "shardc.dialects": ROOT / "dialects",
+    "shardc.grammar": ROOT / "grammar",
+    "shardc.passes": ROOT / "passes",
+}
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("diagnostics", "cache", "collector"),
-    ("options",),
+    ("options", "grammar"),
     ("outcome",),
     ("layout",),
     ("graph",),
