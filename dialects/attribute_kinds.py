@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -35,6 +34,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from shardc.dataclass import dataclass
 from shardc.dialects import chlo_attributes, sdy_attributes
 from shardc.dialects.dense import DenseAttr, pairs_attr
 from shardc.dialects.sdy_syntax import DIRECTIONS

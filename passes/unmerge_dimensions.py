@@ -17,11 +17,12 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
+from shardc.dataclass import dataclass
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.shared_graph import SharedGraph

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from shardc.dataclass import dataclass
 
 _PART = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'|#[^\n]*|[()\[\]{}]|\n')
 _BEGINS = re.compile(r"( *)[A-Za-z_@]")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardc.dataclass import dataclass
 from shardc.planning.program import PlanTime
 
 

@@ -9,7 +9,8 @@ at most one piece and receives at most one, so a round is one collective permute
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+
+from shardc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
+from shardc.dataclass import dataclass
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
 from shardc.gradients.forward import GROUP, Forward
 from shardc.gradients.marks import STOP

@@ -6,8 +6,9 @@ A Graph is a snapshot: values and nodes have dense ids, uses are in program orde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph.trees import Interface
 from shardc.graph.types import UNKNOWN, Location, TensorType

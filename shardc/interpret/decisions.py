@@ -9,10 +9,11 @@ at most a unit in the last place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, walk
 from shardc.interpret.collectives import Blocks
 from shardc.interpret.tolerance import UNIT

@@ -7,7 +7,8 @@ sub-axis, written "x":(pre)size in sdy. A full axis has pre 1 and the mesh's siz
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from shardc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

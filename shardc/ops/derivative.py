@@ -9,9 +9,10 @@ transpose of its `vjp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from shardc.dataclass import dataclass
 from shardc.graph.builder import Body
 from shardc.graph.program import Op, Region
 from shardc.layout import Axis

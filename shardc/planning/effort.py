@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
+
+from shardc.dataclass import dataclass
 
 
 @dataclass

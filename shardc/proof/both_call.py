@@ -14,8 +14,9 @@ they are equal for any function in the place of these two. What does not fit ref
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node
 from shardc.interpret.devices import Blocks, Lockstep
@@ -108,7 +109,7 @@ class AllEqual(Lemmas):
     joined: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
 
     def forget(self) -> None:
-        super(AllEqual, self).forget()
+        Lemmas.forget(self)
         for held in (self.shared, self.cuts, self.joined):
             held.clear()
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 
+from shardc.dataclass import dataclass
 from shardc.proof.draws import Draw
 from shardc.proof.failure import Difference
 from shardc.proof.induction import Note, Plan

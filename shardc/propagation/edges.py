@@ -8,10 +8,11 @@ by an identity operation; its *targets* share one sharding, which is kept by the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
 from shardc.analysis.manual import inside
+from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding, unconstrained
 from shardc.ops import func, hlo, sdy

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import cast
 
+from shardc.dataclass import dataclass
 from shardc.graph import Function, Graph, Location, Node, Region, walk
 from shardc.layout import Axis, Dim, Sharding
 from shardc.ops import func, sdy

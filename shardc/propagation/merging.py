@@ -6,8 +6,9 @@ Only copies that differ in their shardings, or in those of what they are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardc.dataclass import dataclass
 from shardc.graph import Node, Region, walk
 from shardc.ops import func, sdy
 from shardc.propagation.editing import Editor

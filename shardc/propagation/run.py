@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from shardc.collector import no_garbage_collection
+from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding

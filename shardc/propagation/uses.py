@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from shardc.dataclass import dataclass
 from shardc.propagation.flow import Link
 from shardc.propagation.priorities import EDGE
 

@@ -19,6 +19,7 @@ PACKAGES = {
 }
 
 FLOORS: tuple[tuple[str, ...], ...] = (
+    ("dataclass",),
     ("diagnostics", "cache", "collector"),
     ("options", "grammar"),
     ("outcome",),

@@ -7,12 +7,13 @@ node {sharding_spec {tensor_name: "x" device: [-1, -2] …}}  ->  x: [{"d0"}, {}
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 
 import numpy as np
 from onnx import GraphProto, NodeProto, ShardingSpecProto
 
+from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, warn
 from shardc.frontend.onnx.model import Model, twice
 from shardc.frontend.onnx.schema import subgraphs

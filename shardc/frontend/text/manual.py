@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from shardc.analysis.text import sharded_text
+from shardc.dataclass import dataclass
 from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, dims_of

@@ -7,8 +7,9 @@ the carried ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardc.dataclass import dataclass
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.carried import lose, read_from, start, value_after
 from shardc.frontend.text.loops import Execute, check_header, run_turn

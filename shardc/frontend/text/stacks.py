@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from shardc.dataclass import dataclass
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.indexing import Range
 from shardc.frontend.text.builtins.places import index

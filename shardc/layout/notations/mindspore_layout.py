@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import cast
 
+from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError, mesh_of_ranks
 from shardc.layout.notations.ranks import count_of
 from shardc.layout.sharding import Dim, Sharding

@@ -6,8 +6,7 @@ edge. Then a block of the operand holds the windows of its block of the result (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from shardc.dataclass import dataclass
 from shardc.graph import Op
 from shardc.ops.rule_builder import ints, pairs
 from shardc.ops.untyped import UntypedOp

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import inf
 
+from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 KINDS = ("ring", "torus", "shared")
