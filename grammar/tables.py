@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import lark
@@ -20,7 +20,7 @@ from lark.lexer import TerminalDef
 
 from shardc import cache
 
-_FOLDER = files("shardc.grammar")
+_FOLDER = Path(__file__).parent
 
 
 def parser(**options: Any) -> Lark:

@@ -4,9 +4,9 @@ A program of a few lines imports 300 classes, makes objects of a half of them, a
 twenty. The standard library compiles six methods of each, which takes half a millisecond a class. Here a
 class has its fields at once; what has to be quick is compiled at its first call, and the rest is closures.
 
-Type checkers are told that it is the standard library's. It differs in this: `==` compares as tuples do in
-every version of Python, there are no `InitVar`s, and a class is not known as frozen to one of the standard
-library's that inherits from it.
+Type checkers are told that it is the standard library's, and it is for a class that inherits from a frozen
+one made there. It differs in this: `==` compares as tuples do in every version of Python, there are no
+`InitVar`s, and a class is not known as frozen to one of the standard library's that inherits from it.
 """
 
 from __future__ import annotations
@@ -24,13 +24,21 @@ else:
 
     def dataclass(cls=None, /, **options):
         """As `dataclasses.dataclass`: for a class, or for options and then a class."""
-        return _made(cls, **options) if cls else lambda cls: _made(cls, **options)
+        if cls is None:
+            return lambda cls: dataclass(cls, **options)
+        return _of_python(cls, **options) if _is_of_frozen(cls) else _made(cls, **options)
 
 
 __all__ = ["dataclass"]
 
 _Source = Callable[[type, dict[str, Any]], str]
 """What a method of a class is compiled from; what that names is put into the dictionary."""
+
+
+def _is_of_frozen(cls: type[Any]) -> bool:
+    """Whether a base is a frozen class of the standard library's, as those of xDSL are."""
+    params = (getattr(base, "__dataclass_params__", None) for base in cls.__mro__[1:])
+    return any(each.frozen for each in params if each)
 
 
 def _made(

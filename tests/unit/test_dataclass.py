@@ -160,6 +160,21 @@ def test_fields_are_inherited() -> None:
         del one.name  # pyright: ignore[reportAttributeAccessIssue]
 
 
+def test_a_class_of_a_frozen_one_of_the_standard_library_is_frozen() -> None:
+    @dataclasses.dataclass(frozen=True)
+    class Base:
+        a: int
+
+    @dataclass(frozen=True)
+    class Derived(Base):
+        b: int = 2
+
+    one = Derived(1)
+    assert (one.a, one.b, one == Derived(1, 2), hash(one)) == (1, 2, True, hash(Derived(1)))
+    with pytest.raises(FrozenInstanceError):
+        one.b = 3  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def test_a_subclass_that_is_made_first_takes_no_method_from_its_base() -> None:
     @dataclass
     class Base:
