@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.dataclass import dataclass
 from shardc.dialects.sharding_writer import write_shardings
 from shardc.dialects.shardings import attr_of
 from shardc.dialects.snapshot import Snapshot, snapshot

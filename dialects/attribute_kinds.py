@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -34,7 +35,6 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
-from shardc.dataclass import dataclass
 from shardc.dialects import chlo_attributes, sdy_attributes
 from shardc.dialects.dense import DenseAttr, pairs_attr
 from shardc.dialects.stablehlo import attributes

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dataclass import dataclass
 from shardc.dialects.float_text import float_text
 from shardc.dialects.types import numpy_of
 from shardc.graph.attrs import Dense

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects.builtin import IntegerType, ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.dialects.stablehlo.control_flow import WhileOp
 from shardc.ops import chlo, hlo
 

@@ -6,12 +6,12 @@ before `@pod` is known. `shardings.py` turns them into `layout.Sharding` and bac
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeVar
 
 from xdsl.parser import AttrParser
 from xdsl.utils.mlir_lexer import MLIRLexer
 
-from shardc.dataclass import dataclass
 from shardc.layout import KINDS
 
 T = TypeVar("T")

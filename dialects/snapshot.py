@@ -9,7 +9,7 @@ attributes (as the reader makes them) cost a dictionary look-up.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
@@ -18,7 +18,6 @@ from xdsl.ir import Region as IRRegion
 from xdsl.irdl import IRDLOperation
 
 from shardc.collector import no_garbage_collection
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import python_attrs

@@ -22,13 +22,13 @@ its number in program order; outline-calls makes functions of them again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import NamedComputationOp, ShardingConstraintOp

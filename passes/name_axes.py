@@ -20,13 +20,12 @@ manual) is opened.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.manual import mesh_of, own_axes
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
@@ -17,7 +18,6 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
 from shardc.collector import no_garbage_collection
-from shardc.dataclass import dataclass
 from shardc.diagnostics import collecting, warn
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.wellformed import verify

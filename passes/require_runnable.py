@@ -18,11 +18,11 @@ program that cannot be.
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.shared_graph import SharedGraph

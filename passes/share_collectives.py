@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
@@ -35,7 +35,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 from xdsl.transforms.dead_code_elimination import region_dce
 
-from shardc.dataclass import dataclass
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import pairs_attr
 from shardc.dialects.shared_graph import SharedGraph

@@ -19,12 +19,11 @@ An operation on one device, `<[], device_ids=[2]>`, runs on all devices, with a 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.ir import Attribute, Operation
 
-from shardc.dataclass import dataclass
 from shardc.dialects.arrays import is_array
 from shardc.dialects.op_attributes import spmd_axes
 from shardc.dialects.sdy import MeshOp

@@ -17,12 +17,11 @@ once more.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from shardc.dataclass import dataclass
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shardings import SHARDING
 from shardc.dialects.shared_graph import SharedGraph

@@ -15,12 +15,11 @@ from __future__ import annotations
 import builtins
 import linecache
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Unpack
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, collecting
 from shardc.graph.trees import Interface
 from shardc.layout import Mesh, Sharding

@@ -11,10 +11,9 @@ from __future__ import annotations
 from collections.abc import Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-from shardc.dataclass import dataclass
 
 WIDTH = 160
 """How many characters of a source line are shown."""

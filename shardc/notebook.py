@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import shlex
 from collections.abc import Sequence
+from dataclasses import dataclass
 from html import escape
 from typing import Any, NoReturn
 
@@ -21,7 +22,6 @@ from IPython.core.error import UsageError
 from IPython.display import Code
 
 from shardc.api import Program, compile, cost
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.options import OVERLAPS, TARGETS, Options
 from shardc.report import show

@@ -7,10 +7,9 @@ possible values are stated here only, and wrong values are refused here, in the 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, TypedDict
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, did_you_mean
 
 TARGETS = ("jax", "numpy", "mpi")

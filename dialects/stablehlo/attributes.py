@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar, TypeVar
 
 from xdsl.ir import Attribute, Data
@@ -16,7 +17,6 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dataclass import dataclass
 from shardc.dialects.stablehlo.enums import ENUMS
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 

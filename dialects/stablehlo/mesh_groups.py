@@ -11,6 +11,7 @@ counts fastest. Instead of its name the mesh itself may stand there,
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
@@ -20,7 +21,6 @@ from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from shardc.dataclass import dataclass
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.sdy_refs import AxisRef, MeshRef, quoted, symbol_text
 from shardc.dialects.shardings import axis_of, mesh_of

@@ -6,12 +6,11 @@ not seen yet. Post-order has what is called before what calls it.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp

@@ -10,13 +10,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 
-from shardc.dataclass import dataclass
 from shardc.dialects.convert import python_of
 from shardc.dialects.makers import made_by
 from shardc.dialects.sdy_attributes import ShardingAttr

@@ -7,13 +7,13 @@ sdy.propagation_edges = #sdy.propagation_edges<[{step-1 = [{"a" = operand-0 -> [
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
-from shardc.dataclass import dataclass
 from shardc.dialects.sdy import ManualComputationOp, ShardingConstraintOp
 from shardc.dialects.sdy_attributes import PropagationEdgesAttr
 from shardc.dialects.shardings import axis_ref

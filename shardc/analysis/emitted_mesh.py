@@ -6,9 +6,9 @@ JAX names whole axes only, so a sub-axis such as "x":(1)2 of x=8 becomes an axis
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN, Location
 from shardc.layout import Axis, Dim, Mesh, Sharding

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph.attrs import Dense
 from shardc.graph.program import Graph, Node, Region
 from shardc.ops import hlo, sdy

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import cast
 
 from shardc.analysis.collectives import axes_of, is_per_device
 from shardc.analysis.emitted_mesh import EmittedMesh, emitted_mesh, placing_axes
 from shardc.analysis.text import sharded_text
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import Function, Graph, Location, Node, Region, TensorType, walk
 from shardc.graph.trees import Interface, flat

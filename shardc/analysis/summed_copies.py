@@ -11,10 +11,9 @@ that is called is such a value too.
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract

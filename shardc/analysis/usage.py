@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
 from shardc.analysis.marks import EFFECT
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Region, walk
 from shardc.ops import Trait, has
 

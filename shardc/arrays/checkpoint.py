@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from shardc.arrays.json_files import read_object
 from shardc.arrays.numpy_files import read_npy, read_npz
 from shardc.arrays.placed import Bounds, extent, moved, overlap, part, whole
 from shardc.arrays.safetensors import DTYPES, read_entries
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 INDEX = "shardc.index.json"

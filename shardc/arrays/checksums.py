@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise, product
 from math import prod
 from typing import Any
@@ -18,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.arrays.placed import Bounds, part
-from shardc.dataclass import dataclass
 
 Cuts = tuple[tuple[int, ...], ...]
 

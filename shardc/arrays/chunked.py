@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from math import prod
 from pathlib import Path
@@ -18,7 +19,6 @@ import numpy as np
 from shardc.arrays.entry import CHUNK, Array
 from shardc.arrays.json_files import read_object
 from shardc.arrays.placed import Bounds, extent, moved, part
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, warn
 
 ORBAX = "_METADATA"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
 
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from shardc.arrays.checksums import Checksums
 from shardc.arrays.placed import Bounds, extent, part, whole
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 Array = NDArray[Any]

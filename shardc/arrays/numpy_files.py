@@ -12,7 +12,7 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from tokenize import TokenError
 from typing import IO, Any
@@ -24,7 +24,6 @@ from shardc.arrays.checksums import Checksums, from_text
 from shardc.arrays.entry import Array, Entry, opened
 from shardc.arrays.numpy_saving import FIELD, TRAILER
 from shardc.arrays.placed import Bounds, part
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, warn
 
 _LOCAL_HEADER = 30

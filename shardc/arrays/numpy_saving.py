@@ -12,7 +12,7 @@ import json
 import os
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from zlib import crc32
@@ -22,7 +22,6 @@ from numpy.lib import format as npy_format
 
 from shardc.arrays.checksums import Cuts, count_of, to_text
 from shardc.arrays.entry import CHUNK, Entry
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 FIELD = 0x6373

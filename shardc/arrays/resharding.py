@@ -13,6 +13,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -27,7 +28,6 @@ from shardc.arrays.safetensors import Plan, name_of, read_entries
 from shardc.arrays.saving import files_of
 from shardc.arrays.sinks import Sink, sink
 from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 

@@ -13,6 +13,7 @@ import os
 import secrets
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
@@ -24,7 +25,6 @@ from shardc.arrays.placed import Bounds, Placed, extent, moved, part
 from shardc.arrays.safetensors import Plan, name_of
 from shardc.arrays.whole_files import check_file, is_whole_file, plan_of
 from shardc.arrays.writing import FilePlan, Sums, place, put, removed_on_failure, reserve, saying, write_index
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any
 
 from shardc.batching.stacks import Stacks
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.gradients.forward import GROUP
 from shardc.gradients.recording import Writer

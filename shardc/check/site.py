@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
 from shardc.check.state import SAME, AxisParts, State
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, warn
 from shardc.graph import Graph, Location, Node
 from shardc.layout import Axis

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from itertools import pairwise
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import Location, TensorType
 from shardc.layout import Axis, Mesh, merge, text_of

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic
 
 _COMMENT = re.compile(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 from typing import Any
@@ -11,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.cli.layout_inputs import Given
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.distribute import devices_of
 from shardc.layout.notations.onnx_placement import placement

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.notations import NOTATIONS, mindspore, onnx
 from shardc.layout.notations.mindspore_layout import Layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -15,7 +15,6 @@ from shardc.cli import layout_derivation, layout_processes, layout_translation
 from shardc.cli.layout_holdings import Holding, Part, grid_of, holdings
 from shardc.cli.layout_inputs import INPUTS, Given
 from shardc.cli.layout_text import Table, more, show
-from shardc.dataclass import dataclass
 from shardc.explain.picture import draw
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.notations import NOTATIONS

@@ -11,11 +11,11 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shardc.cli.layout_inputs import positive, sizes
 from shardc.cli.layout_operation import NAMES, program_of
 from shardc.cli.layout_text import Table, show
-from shardc.dataclass import dataclass
 from shardc.graph import Graph
 from shardc.layout import KINDS, Mesh
 from shardc.layout.expand import local_expand, repeat_as_expand, strides

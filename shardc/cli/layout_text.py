@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from rich.console import Console
 from rich.text import Text
-
-from shardc.dataclass import dataclass
 
 PALETTE = (39, 208, 70, 199, 220, 51, 129, 202, 118, 33, 213, 142)
 """Terminal colours; block number n has the n-th, round and round."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from shardc.cli.layout_text import Table
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.notations import NOTATIONS, Notation, shard
 from shardc.layout.slices import local_shapes, slices

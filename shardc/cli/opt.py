@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from io import BytesIO, StringIO
 from typing import IO
 
@@ -26,7 +27,6 @@ from shardc.cli.driver import write_text
 from shardc.cli.ending import run_to_end
 from shardc.cli.expected import problems
 from shardc.cli.sdy_flags import translate
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, ShardcError, collecting, register_source
 from shardc.dialects.context import DIALECTS
 from shardc.dialects.mlir_style import print_as_mlir

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os.path import join, normpath
 from pathlib import PurePath
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, Location, ShardcError, collecting
 from shardc.dialects.wellformed import verify
 from shardc.editor.mending import MOST, Mended

@@ -5,9 +5,9 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from shardc.dataclass import dataclass
 from shardc.editor.analysis import Analysis
 from shardc.editor.fields import record_of
 from shardc.editor.hover import signature

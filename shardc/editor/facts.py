@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import PurePath
 
@@ -11,7 +12,6 @@ from xdsl.dialects.builtin import ModuleOp
 from shardc.analysis import per_device
 from shardc.analysis.text import readable
 from shardc.compilation import by_pass
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, ShardcError, collecting, visible
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
 
 _PART = re.compile(r'"""(?:.|\n)*?"""|\'\'\'(?:.|\n)*?\'\'\'|"[^"\n]*"|\'[^\'\n]*\'|#[^\n]*|[()\[\]{}]|\n')
 _BEGINS = re.compile(r"( *)[A-Za-z_@]")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, Location, ShardcError, register_source
 from shardc.editor.lines import block, statements
 from shardc.frontend.text import parse

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.editor.pruning import names_of
 from shardc.editor.text import Text, Word
 from shardc.frontend.text import syntax as s

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from pathlib import PurePath
 from typing import Any, cast
 
-from shardc.dataclass import dataclass
 from shardc.editor.mending import HOLE, Hole
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.depth import statements

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
-
-from shardc.dataclass import dataclass
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TOKEN = re.compile(r"[A-Za-z0-9_.]+|\"[^\"\n]*\"|'[^'\n]*'|\S")

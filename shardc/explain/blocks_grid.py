@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import product
 
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.distribute import devices_of
 from shardc.layout.slices import partials, slices

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from colorsys import hls_to_rgb
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from math import ceil, sqrt
 
-from shardc.dataclass import dataclass
 from shardc.explain.blocks_grid import Cell, Grid, Holder, Range, grid_of
 from shardc.explain.svg import document, element, polygon, text, tooltip
 from shardc.layout import Sharding

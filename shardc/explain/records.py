@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
+
 from shardc.planning.program import PlanTime
 
 

@@ -8,7 +8,7 @@ the same ends the run.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -17,7 +17,6 @@ from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.manual import NO_AXES, is_complete, manual_axes
 from shardc.analysis.text import sharded_text
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot

@@ -6,10 +6,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import source_line, visible
 from shardc.explain.records import Explanation, Origin, OriginStep, Stopped, ValueReport
 from shardc.graph import Graph, Location, Node, walk

@@ -6,7 +6,7 @@ import marshal
 import pickle
 import re
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
 from io import BytesIO
@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 from lark import Lark, Token, Tree
 
 from shardc import cache
-from shardc.dataclass import dataclass
 from shardc.frontend.text.indentation import Indentation
 
 Written: TypeAlias = "Tree[Token]"

@@ -6,10 +6,9 @@ A group is written on one line if it fits there; else the breaks directly in it 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from sys import maxsize
 from typing import TypeAlias
-
-from shardc.dataclass import dataclass
 
 INDENT = 4
 """Spaces of a level."""

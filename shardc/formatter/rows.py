@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from lark import Token
 
-from shardc.dataclass import dataclass
 from shardc.formatter.concrete import LAYOUT, Comment, Source, Written, end_line, tokens_of
 from shardc.formatter.document import WIDTH, Behind, Doc, join, lines
 from shardc.formatter.phrases import Phrases

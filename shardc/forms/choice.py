@@ -6,10 +6,9 @@ flow through, it fixes the layout that every operand must have and every result 
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
-from shardc.dataclass import dataclass
 from shardc.forms.cost import FormCollective, exchanges
 from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op

@@ -8,13 +8,13 @@ block with each other masks it. Elementwise work, partial sums included, may lea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.forms.site import INDEX, local_type, offset, scalar
 from shardc.graph import TensorType, identity
 from shardc.graph.builder import Builder

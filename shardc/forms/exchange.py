@@ -7,13 +7,12 @@ one more element on either side: two permutes of one element each, and a concate
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.forms.pieces import ElementRun, Piece, Round, Window, pieces, rounds, sent
 from shardc.forms.site import INDEX, compare, scalar, spread
 from shardc.graph import Dense, TensorType

@@ -9,9 +9,9 @@ that links in both directions are busy. Together they are as many bytes as the c
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.forms.exchange import DeviceLine
 from shardc.forms.ring import Ring
 from shardc.forms.site import INDEX, scalar

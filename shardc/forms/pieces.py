@@ -9,8 +9,7 @@ at most one piece and receives at most one, so a round is one collective permute
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ Forms are tried in the order in which they are attached.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.forms.factors import NO_FACTORS, FactorSet
 from shardc.forms.site import Site
 from shardc.graph import Op

@@ -6,10 +6,10 @@ Positions are row-major over the axes, so a ring may run over several axes or ov
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.forms.site import INDEX, scalar
 from shardc.graph.builder import Builder
 from shardc.layout import Axis, size_of

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Dense, Op, TensorType, is_float
 from shardc.graph.builder import Body, Builder
 from shardc.layout import Axis, Sharding

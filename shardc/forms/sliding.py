@@ -6,9 +6,9 @@ dilated window's length; its first window begins `block` * stride after that of 
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any, cast
 
-from shardc.dataclass import dataclass
 from shardc.forms.exchange import DeviceLine, exchange
 from shardc.forms.factors import FactorSet
 from shardc.forms.pieces import ElementRun, Window

@@ -16,7 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import groupby
 from typing import cast
 
@@ -24,7 +24,6 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardc.dataclass import dataclass
 from shardc.dialects.locations import location_of
 from shardc.dialects.trees import INTERFACE, attr_of_interface
 from shardc.frontend.jax_said import CLASSES, TUPLES

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -23,7 +23,6 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp

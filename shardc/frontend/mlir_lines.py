@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location
 from shardc.dialects.locations import SourceLoc
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location

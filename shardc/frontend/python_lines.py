@@ -8,10 +8,9 @@ from __future__ import annotations
 import ast
 from bisect import bisect_right
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-
-from shardc.dataclass import dataclass
 
 Place = tuple[int, int]
 """Line, from 1, and column, from 0, of an expression: as Python counts, and JAX in its locations."""

@@ -19,12 +19,12 @@ import math
 import re
 from collections import defaultdict
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import CallOp, FuncOp
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.types import type_of
 from shardc.frontend.python_names import statement_of

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.gradients.cotangents import NONE, Cotangents, Pending
 from shardc.gradients.forward import GROUP, Forward
 from shardc.gradients.marks import STOP

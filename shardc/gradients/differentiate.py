@@ -7,10 +7,10 @@ gradients = pull(cotangents)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.gradients import branches, calls, loops, manual
 from shardc.gradients.along import Along
 from shardc.gradients.backward import Backward

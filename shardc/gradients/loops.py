@@ -7,10 +7,10 @@ come to, the counter, and the cotangents of the carried values.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from shardc.analysis.loops import Counted, counted
-from shardc.dataclass import dataclass
 from shardc.gradients.backward import Backward, Slice
 from shardc.gradients.cotangents import shared, zeros
 from shardc.gradients.forward import Forward

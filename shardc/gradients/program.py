@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 from shardc.analysis.loops import Constants
 from shardc.check.regions import VaryingBody
 from shardc.check.state import SAME, AxisParts, State
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.gradients.inlining import Inliner
 from shardc.gradients.marks import STOP

@@ -7,10 +7,10 @@ structured ones are the dataclasses here; their fields are StableHLO's.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-
-from shardc.dataclass import dataclass
 
 LETTERS = "shardc.letters"
 """An attribute that a dot_general may have: "bsd,dhk", what the source calls its operands' dimensions."""

@@ -6,9 +6,8 @@ A Graph is a snapshot: values and nodes have dense ids, uses are in program orde
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph.trees import Interface
 from shardc.graph.types import UNKNOWN, Location, TensorType

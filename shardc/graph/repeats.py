@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict, deque
 from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-
-from shardc.dataclass import dataclass
 
 _NEXT = 8
 """An element may occur so often within a period."""

@@ -6,9 +6,8 @@ f(x, layer), where a Layer has an `up` and a `down`, takes three tensors: x, lay
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
-
-from shardc.dataclass import dataclass
 
 T = TypeVar("T")
 

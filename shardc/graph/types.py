@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import ml_dtypes
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import UNKNOWN as UNKNOWN
 from shardc.diagnostics import Location as Location
 from shardc.layout.distribute import neutral

@@ -7,12 +7,11 @@ gives the same for every result. Members of a group share one array where they g
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph.attrs import Dense
 from shardc.graph.program import Op
 from shardc.layout import Axis, LayoutError, Mesh

@@ -7,11 +7,11 @@ program's own dtypes. How far the devices may be off is said by tolerance.py.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, TensorType
 from shardc.interpret.decisions import SAMPLES, Decision, nearby
 from shardc.interpret.reference import Reference

@@ -9,11 +9,10 @@ at most a unit in the last place.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, walk
 from shardc.interpret.collectives import Blocks
 from shardc.interpret.tolerance import UNIT

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Op
 from shardc.interpret.collectives import Blocks
 from shardc.layout import Sharding

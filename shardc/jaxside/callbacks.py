@@ -10,13 +10,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import partial
 from importlib import import_module
 from typing import Any
 
 from shardc.backend.python.names import identifier
-from shardc.dataclass import dataclass
 from shardc.diagnostics import UNKNOWN, Location, ShardcError
 from shardc.frontend.jax_equations import equations
 from shardc.jaxside.untyped import jax

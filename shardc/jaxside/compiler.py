@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.captured import Captured, with_captured

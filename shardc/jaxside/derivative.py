@@ -14,12 +14,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from jax.custom_derivatives import SymbolicZero
 
-from shardc.dataclass import dataclass
 from shardc.jaxside.leaves import plain, typed
 from shardc.jaxside.lowered import Lowered, ShardcWarning
 from shardc.jaxside.untyped import jax, jax_core

@@ -11,10 +11,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.jaxside.held_operands import WAYS, Opened, with_first
 from shardc.jaxside.lowered import ShardcWarning
 from shardc.jaxside.placement import placed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from dataclasses import replace as changed
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,6 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from shardc import api
 from shardc.collector import no_garbage_collection
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic
 from shardc.frontend.jax import text_of
 from shardc.frontend.jax_equations import equations

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from math import isqrt
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.launch.solving import Clock, nearest, quickest
 from shardc.launch.working import TURNED_BYTES, Device, Timed, rate
 from shardc.ops import OpDef, spmd

@@ -14,10 +14,9 @@ import threading
 import time
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import ExitStack, closing, contextmanager, suppress
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import IO, Protocol
 
-from shardc.dataclass import dataclass
 from shardc.launch.order import Order, behind_gate, gate, has_ended
 from shardc.launch.parent import end_with, killed_with_this, library
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from importlib import import_module
 from math import ceil, log
 from typing import Any, cast
 
 import numpy as np
-
-from shardc.dataclass import dataclass
 
 REPEATS = 10
 

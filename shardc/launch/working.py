@@ -8,13 +8,13 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from math import log2
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import DTYPES
 from shardc.launch.solving import STEADY, Clock, nearest, quickest
 from shardc.ops.definition import Rate

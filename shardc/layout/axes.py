@@ -7,8 +7,7 @@ sub-axis, written "x":(pre)size in sdy. A full axis has pre 1 and the mesh's siz
 from __future__ import annotations
 
 from collections.abc import Iterable
-
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,12 +12,12 @@ So S(0) -> P leaves every block where it is, among zeros, and B -> P keeps the f
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import reduce
 from itertools import groupby
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.layout.distribute import COMBINE, Array, Blocks, devices_of, global_shape, neutral
 from shardc.layout.mesh import LayoutError
 from shardc.layout.sharding import Sharding

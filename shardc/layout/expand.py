@@ -9,9 +9,9 @@ Splits of the input carry over to the output, where a device's own sizes take th
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.sharding import Dim, Sharding
 from shardc.layout.slices import local_shapes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import prod
@@ -11,7 +12,6 @@ from math import prod
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout.axes import Axis
 
 NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.$-]*")

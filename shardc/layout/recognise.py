@@ -7,12 +7,12 @@ those numbers are taken apart again into axes of a given mesh, or into axes made
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout.axes import Axis, merge
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Dim, Sharding

@@ -8,10 +8,9 @@ ceiling size, the last ones short or empty, as XLA and sdy have it.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from shardc.dataclass import dataclass
 from shardc.layout.axes import Axis, merge, size_of
 from shardc.layout.mesh import LayoutError, Mesh
 

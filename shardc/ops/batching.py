@@ -7,9 +7,9 @@ first dimension is that of the slices, or one value that all slices share. It gi
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.graph.builder import Body
 from shardc.graph.program import Op
 from shardc.graph.types import TensorType

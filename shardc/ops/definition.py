@@ -10,11 +10,10 @@ languages that shardc reads and writes spell it. It refers to NumPy and to nothi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum, StrEnum
 from typing import Protocol
 
-from shardc.dataclass import dataclass
 from shardc.graph import Op, TensorType
 from shardc.ops.batching import Batching
 from shardc.ops.derivative import Derivative

@@ -9,10 +9,9 @@ transpose of its `vjp`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.graph.builder import Body
 from shardc.graph.program import Op, Region
 from shardc.layout import Axis

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
-
-from shardc.dataclass import dataclass
 
 KINDS = ("pure_callback", "io_callback", "debug.callback", "debug.print")
 

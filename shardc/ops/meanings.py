@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.graph import Op
 from shardc.semantics.arrays import Array, Body
 

@@ -7,9 +7,8 @@ drives propagation, the validity check, reshard insertion, localisation, cost an
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
-
-from shardc.dataclass import dataclass
 
 Dims = tuple[tuple[int, ...], ...]
 """For each dimension of one tensor the indices of its factors, major to minor."""

@@ -6,10 +6,10 @@ Its accessors read attributes with a type; a missing or ill-typed one is a Shape
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TypeVar, cast
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import TensorType
 from shardc.layout import Axis
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
 
 
 @dataclass

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
-
-from shardc.dataclass import dataclass
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]

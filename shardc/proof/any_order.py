@@ -13,10 +13,11 @@ argmax is found. A literal counts once however often it is joined, as where ever
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.proof import field
 from shardc.proof.field import Residues
 from shardc.proof.thresholds import FAR, Interval

@@ -11,12 +11,11 @@ batch are then treated alike, and their number can be reduced.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, Value, walk
 from shardc.graph.attrs import GatherDims, ScatterDims
 from shardc.ops import Trait, has, hlo, meaning, op_of

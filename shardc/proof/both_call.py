@@ -14,9 +14,8 @@ they are equal for any function in the place of these two. What does not fit ref
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node
 from shardc.interpret.devices import Blocks, Lockstep

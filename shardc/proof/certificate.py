@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph
 from shardc.proof.draws import Draw
 from shardc.proof.induction import Note, Plan

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import gcd, prod
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis
 
 Key = tuple[int, int, int]

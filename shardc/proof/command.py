@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.compilation import emit, lower
-from shardc.dataclass import dataclass
 from shardc.dialects.snapshot import snapshot
 from shardc.dialects.text import print_module
 from shardc.graph import Graph

@@ -8,11 +8,10 @@ these every index is an affine function of the number of the iteration.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.graph.types import is_inexact
 from shardc.interpret.devices import Blocks, Lockstep

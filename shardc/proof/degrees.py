@@ -9,11 +9,10 @@ by p. Draws are independent, so the chances of each are multiplied.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import prod
 from typing import NamedTuple, cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
 from shardc.graph.types import is_complex

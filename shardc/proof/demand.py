@@ -10,10 +10,10 @@ is small.
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import UNKNOWN, ShardcError, warn
 from shardc.dialects.snapshot import snapshot
 from shardc.graph import Graph

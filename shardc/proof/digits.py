@@ -11,11 +11,10 @@ values are all treated alike takes fewer of them, in both programs, as elements 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Mesh
 from shardc.proof.classes import Classes, Factors, Key, Part, Sized
 

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from math import ceil, log
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, walk
 from shardc.graph.types import is_inexact
 from shardc.ops import chlo, hlo, op_of

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, TensorType
 from shardc.proof import values
 from shardc.proof.any_integers import any_integers

@@ -7,10 +7,9 @@ as 2,048.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from shardc.analysis.loops import Constants, counted
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.proof.values import Beyond

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Node, walk
 from shardc.interpret.devices import Blocks, Lockstep

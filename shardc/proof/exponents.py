@@ -10,13 +10,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from math import prod
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
 from shardc.proof.field import PRIME, Residues, multiply

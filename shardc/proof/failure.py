@@ -7,12 +7,11 @@ as good as a name). From the wrong result the way goes back through values that 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import count
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Location, Node, walk
 from shardc.interpret.devices import Blocks
 from shardc.proof.draws import Draw

@@ -9,9 +9,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.graph import Function, Graph, Node, Region, Value, walk
 from shardc.interpret.liveness import captures
 from shardc.ops import Trait, func, has, hlo, sdy

@@ -12,11 +12,10 @@ dealt) refutes nothing: the loop is run in full.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, TensorType, walk
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.interpret.hooks import Env

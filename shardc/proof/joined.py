@@ -15,10 +15,9 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 
-from shardc.dataclass import dataclass
 from shardc.proof.classes import Classes, Key, Shrunk
 from shardc.proof.products import Product
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, SupportsIndex
 
-from shardc.dataclass import dataclass
 from shardc.interpret.devices import Blocks
 from shardc.layout import Sharding
 from shardc.semantics.arrays import Array

@@ -8,10 +8,9 @@ of this is guessed; what is guessed wrongly does not prove (lemmas.py), and refu
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Region
 from shardc.graph.repeats import repeats
 from shardc.proof.cuts import Cuts, places

@@ -13,11 +13,10 @@ for them.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.interpret.devices import Blocks, Lockstep
 from shardc.layout import Sharding

@@ -11,9 +11,8 @@ is laid out before the logarithm. Over the reals nothing changes: where s is bel
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from shardc.dataclass import dataclass
 from shardc.graph import Function, Graph, Node, Region, TensorType, Value, is_float, walk
 from shardc.graph.program import Attrs
 from shardc.ops import hlo

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.proof.classes import Classes, Key, Shrunk
 
 Merge = tuple[list[Key], Key, str]

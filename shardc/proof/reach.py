@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
 from shardc.analysis.loops import Constants, counted
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy, spmd
 from shardc.proof.joined import Stretch

@@ -16,9 +16,8 @@ Axes of the mesh whose positions are all treated alike shrink in the same way (d
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, walk
 from shardc.layout import Mesh, size_of
 from shardc.ops import sdy, spmd

@@ -13,10 +13,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node
 from shardc.graph.attrs import Dense
 from shardc.layout import Axis

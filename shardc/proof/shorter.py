@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import ceil
 from typing import cast
@@ -20,7 +20,6 @@ from typing import cast
 import numpy as np
 
 from shardc.analysis.loops import Constants
-from shardc.dataclass import dataclass
 from shardc.graph import Node
 from shardc.layout import Axis
 from shardc.layout.groups import group_of, position_over

@@ -8,14 +8,13 @@ mesh x = 128 of which x = 5 is left: its positions stand for 1, 1, 1, 1 and 124
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import cast
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.layout.groups import position_over
 from shardc.proof.classes import counts

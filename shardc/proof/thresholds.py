@@ -11,12 +11,12 @@ thresholds that are a little apart, one in each program, are told apart.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from math import atanh, exp, isfinite, log
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Dense, Graph, Node, is_float, walk
 from shardc.ops import Trait, has, hlo
 

@@ -9,13 +9,12 @@ sizes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, pairwise
 from math import gcd, prod
 from operator import mul
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, walk
 from shardc.graph.attrs import Dense
 from shardc.layout import Axis, Mesh

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 
-from shardc.dataclass import dataclass
 from shardc.proof.draws import Draw
 from shardc.proof.failure import Difference
 from shardc.proof.induction import Note, Plan

@@ -7,9 +7,8 @@ into an iteration to what the one before made.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Location, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 

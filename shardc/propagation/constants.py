@@ -12,9 +12,8 @@ as well, and have copies for each way that one use lays them out: k[:, None] + k
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.graph import Function, Node, Region, walk
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.propagation.editing import Editor

@@ -7,9 +7,8 @@ use is visited once, and removed after them. Graphs keep theirs: here they just 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, sdy
 from shardc.propagation.edges import EdgesOf, edges_of

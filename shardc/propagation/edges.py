@@ -8,11 +8,10 @@ by an identity operation; its *targets* share one sharding, which is kept by the
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
 from shardc.analysis.manual import inside
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Sharding, unconstrained
 from shardc.ops import func, hlo, sdy

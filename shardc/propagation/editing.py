@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import Function, Graph, Location, Node, Region, walk
 from shardc.layout import Axis, Dim, Sharding
 from shardc.ops import func, sdy

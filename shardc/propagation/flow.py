@@ -7,9 +7,9 @@ call has places and links of its own, so the two bodies may be sharded different
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
-from shardc.dataclass import dataclass
 from shardc.graph import Node, TensorType
 from shardc.layout import Sharding
 from shardc.ops.rule import Factor, FactorRule

@@ -6,9 +6,8 @@ for visit in history(result, recorder): visit.step, visit.link, visit.gains
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
 from shardc.propagation.flow import Flow, Link

@@ -5,10 +5,9 @@ Outside, a dimension's axes are manual ones and then free ones. Inside, only the
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.analysis.manual import inside
-from shardc.dataclass import dataclass
 from shardc.layout import Sharding
 
 

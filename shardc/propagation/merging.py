@@ -6,9 +6,8 @@ Only copies that differ in their shardings, or in those of what they are compute
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Region, walk
 from shardc.ops import func, sdy
 from shardc.propagation.editing import Editor

@@ -9,9 +9,9 @@ stay where they are, but nothing in that dimension can be propagated any more.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import gcd
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
 from shardc.ops.rule import Dims, FactorRule
 from shardc.propagation.lists import Axes, extends

@@ -10,9 +10,8 @@ Nothing is recorded, and nothing is paid, unless a recorder is given.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Sharding
 from shardc.ops.rule import Dims
 from shardc.propagation.flow import Link

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 from shardc.collector import no_garbage_collection
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Diagnostic, warn
 from shardc.graph import Graph, Node
 from shardc.layout import Sharding

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import Enum
 
-from shardc.dataclass import dataclass
 from shardc.layout import Mesh, Sharding
 from shardc.ops.rule import FactorRule
 from shardc.propagation.aggressive import aggressive

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, cut
 from shardc.propagation.basic import beside_others
 from shardc.propagation.direction import Direction

@@ -10,11 +10,11 @@ again. Of the three plans that is taken with which the whole program is quickest
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
-from shardc.dataclass import dataclass
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot

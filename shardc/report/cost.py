@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from shardc.analysis import per_device
 from shardc.analysis.per_device import Peak
-from shardc.dataclass import dataclass
 from shardc.graph import Graph
 from shardc.planning.machines import Machine
 from shardc.report.memory import Memory, memory

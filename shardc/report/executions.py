@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.per_device import PerDeviceProgram
 from shardc.analysis.usage import usage
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region
 from shardc.ops import Trait, has
 

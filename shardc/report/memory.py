@@ -9,11 +9,11 @@ The peak is that of the written NumPy program, which the backend that wrote it g
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 from shardc.analysis.per_device import Array, Peak, PerDeviceProgram
 from shardc.analysis.usage import usage
-from shardc.dataclass import dataclass
 from shardc.report.traffic import place
 
 POINTER = 8

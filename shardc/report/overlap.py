@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.layout import Axis, Mesh
 from shardc.ops import spmd
 from shardc.planning.machines import Exchange, Machine, Stages, Wanted, link_of, seconds

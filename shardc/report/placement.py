@@ -7,7 +7,7 @@ axes are inside a node: the last ones. All orders are tried that differ in what 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import permutations
 from math import prod
 
@@ -15,7 +15,6 @@ import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis import per_device
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.shardings import mesh_attr

@@ -8,11 +8,10 @@ none of its kind over its axes, and the whole program sends less.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 from shardc.analysis.text import sharded_text
-from shardc.dataclass import dataclass
 from shardc.graph import TensorType
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.report.cost import Cost

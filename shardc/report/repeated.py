@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from shardc.analysis.text import title
-from shardc.dataclass import dataclass
 from shardc.planning.program import Plan
 from shardc.report.traffic import place
 

@@ -6,10 +6,10 @@ what operations read and write is by the rule of planning/program/fusion.py, all
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.dataclass import dataclass
 from shardc.graph import Node
 from shardc.layout import Mesh
 from shardc.ops import Trait, has, op_of

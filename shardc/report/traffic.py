@@ -5,14 +5,13 @@ Bytes are those of the comments in the written program (OpDef.sends): the ring a
 
 from __future__ import annotations
 
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from shardc.analysis.collectives import axes_of, bytes_sent, operand_bytes, pairs_of, sends, title_of
 from shardc.analysis.emitted_mesh import EmittedMesh
 from shardc.analysis.marks import TOGETHER
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.dataclass import dataclass
 from shardc.diagnostics import visible
 from shardc.graph import Graph, Location
 from shardc.layout import Axis, size_of

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, walk
 from shardc.planning.effort import Effort, counting
 

@@ -17,14 +17,13 @@ others; the cheapest that fits is taken, by time on the machine, or by bytes sen
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from shardc.analysis.per_device import Peak
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot

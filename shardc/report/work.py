@@ -8,10 +8,10 @@ choosing elements is free (OpDef.work).
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 from shardc.analysis.per_device import PerDeviceProgram
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node
 from shardc.ops import Trait, find, has, op_of
 from shardc.report.executions import Executions

@@ -9,11 +9,9 @@ Attributes stand in a key as numbers. Operations share most attribute objects, a
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
-
-from shardc.dataclass import dataclass
 
 Number = Callable[[SSAValue], Hashable]
 

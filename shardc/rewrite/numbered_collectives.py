@@ -7,12 +7,12 @@ groups that lie along none are an error.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import cast
 
 import numpy as np
 from xdsl.ir import SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.dialects.build import IRBuilder
 from shardc.forms.localize import replay

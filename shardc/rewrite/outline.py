@@ -9,7 +9,7 @@ What outline-calls and outline-repeats share.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
@@ -18,7 +18,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.marks import EFFECT
-from shardc.dataclass import dataclass
 from shardc.diagnostics import collecting
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.sdy import ManualComputationOp

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.ir import Region as IRRegion
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.locations import locate, location_of

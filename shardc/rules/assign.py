@@ -7,11 +7,10 @@ answer per factor instead of one per tensor. Factors are numbered as in the rule
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import chain, combinations
 from math import gcd
 
-from shardc.dataclass import dataclass
 from shardc.graph.program import Op
 from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
 from shardc.ops.rule import Dims, FactorRule, Kind, name

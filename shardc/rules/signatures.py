@@ -15,8 +15,8 @@ On a hierarchy of several axes, any signature holds for each of them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.graph.program import Graph, Node, Op
 from shardc.layout.notations.per_axis import Component, Copy, Partial, Split
 from shardc.ops import hlo, op_of

@@ -8,12 +8,11 @@ is taken apart: ((8, 8), (64,)).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import accumulate, chain
 from math import prod
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.graph import DotDims, Op
 from shardc.ops import Trait, hlo, names
 

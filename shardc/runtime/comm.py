@@ -11,14 +11,13 @@ import os
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import DTYPES, identity
 from shardc.layout import KINDS
 from shardc.runtime.collectives import Array, split

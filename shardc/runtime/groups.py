@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from shardc import layout
-from shardc.dataclass import dataclass
 from shardc.semantics.blocks import groups, positions
 
 Names = tuple[str, ...]

@@ -8,13 +8,13 @@ names, major to minor; missing entries are None.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shardc import layout
-from shardc.dataclass import dataclass
 from shardc.layout import Dim, LayoutError, Sharding
 from shardc.layout.slices import slices
 

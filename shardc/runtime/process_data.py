@@ -6,12 +6,12 @@ All processes are emulated in this one, so the data of all of them is given at o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Mesh, Sharding
 from shardc.layout.slices import replicas, slices
 from shardc.runtime.blocks import ReplicationError

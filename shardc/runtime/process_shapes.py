@@ -8,12 +8,12 @@ only then does a local size determine the global size. All dimensions must divid
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout import LayoutError, Sharding
 from shardc.layout.slices import blocks
 

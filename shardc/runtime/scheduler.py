@@ -10,11 +10,10 @@ from __future__ import annotations
 import contextvars
 from collections import deque
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from threading import Lock, Thread
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.runtime.collectives import COLLECTIVES, Array
 from shardc.runtime.comm import Call, Comm
 from shardc.runtime.groups import MeshGroups, Names

@@ -7,12 +7,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-
-from shardc.dataclass import dataclass
 
 
 @dataclass

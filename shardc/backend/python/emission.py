@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -12,7 +12,6 @@ from shardc.backend.python.printers import Printer, Printers
 from shardc.backend.python.total_order import makers
 from shardc.backend.python.trace import Trace
 from shardc.backend.python.writer import Writer
-from shardc.dataclass import dataclass
 from shardc.graph import DTYPES, Graph, Node, is_builtin
 
 

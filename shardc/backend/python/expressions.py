@@ -8,10 +8,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from shardc.backend.python.names import quoted
-from shardc.dataclass import dataclass
 
 ATOM, POSTFIX, POWER, UNARY, PRODUCT, SUM, SHIFT, AND, XOR, OR, COMPARE, TERNARY = range(12, 0, -1)
 

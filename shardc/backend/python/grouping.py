@@ -8,12 +8,12 @@ by nobody. The tag alone is not believed: a mean over a split dimension divides 
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import cast
 
 from shardc.backend.python import group
 from shardc.backend.python.group import GROUPS
-from shardc.dataclass import dataclass
 from shardc.graph import Dense, Graph, Node, has_infinities
 from shardc.ops import OpDef, chlo, combiner, hlo
 

@@ -7,9 +7,9 @@ dx = backward(g, outs[3], outs[4], outs[5], outs[6])    ->    backward(g, *outs[
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from shardc.backend.python.expressions import POSTFIX, Expr
-from shardc.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.analysis.loops import Counted, counted
 from shardc.backend.python.expressions import UNARY, Expr, raw
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Term
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Region
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 from shardc.backend.python.total_order import Canonical
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, is_float
 from shardc.ops import hlo
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import zip_longest
 
 from shardc.backend.python.expressions import Expr
-from shardc.dataclass import dataclass
 from shardc.graph import Node
 
 

@@ -5,11 +5,11 @@ makes zeros equal, and NaNs, before it compares or sorts.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, walk
 from shardc.graph.attrs import Dense
 from shardc.ops import hlo

@@ -7,10 +7,9 @@ A value that no line assigns stands inside the expressions that use it, and is c
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from shardc.backend.python.terms import Term
-from shardc.dataclass import dataclass
 from shardc.graph import Node
 
 

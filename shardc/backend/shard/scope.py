@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import cast
 
@@ -13,7 +13,6 @@ from shardc.backend.python.names import Names, identifier
 from shardc.backend.python.scope import Scope
 from shardc.backend.shard.text import filled, sizes
 from shardc.backend.shard.vocabulary import VOCABULARY
-from shardc.dataclass import dataclass
 from shardc.graph import DTYPES
 
 PLACE = "<name>"

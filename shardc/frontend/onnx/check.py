@@ -9,12 +9,11 @@ nodes all the same, after a change of layout where one is needed.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from onnx import GraphProto, NodeProto
 
-from shardc.dataclass import dataclass
 from shardc.frontend.onnx.lowering import Lowering
 from shardc.frontend.onnx.schema import STANDARD, attributes_of, schema_of, subgraphs
 from shardc.frontend.onnx.write import decided

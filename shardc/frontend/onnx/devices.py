@@ -7,13 +7,12 @@ node {sharding_spec {tensor_name: "x" device: [-1, -2] …}}  ->  x: [{"d0"}, {}
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 from onnx import GraphProto, NodeProto, ShardingSpecProto
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, warn
 from shardc.frontend.onnx.model import Model, twice
 from shardc.frontend.onnx.schema import subgraphs

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ from typing import Any
 import numpy as np
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.dtypes import DTYPES, dtype_name
 from shardc.frontend.onnx.schema import STANDARD, subgraphs

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from onnx import GraphProto, TensorProto
 from xdsl.ir import Block
 
-from shardc.dataclass import dataclass
 from shardc.frontend.onnx.errors import Dynamic, Invalid, Unsupported
 from shardc.frontend.onnx.values import Array, Value
 from shardc.frontend.text.emitter import Emitter

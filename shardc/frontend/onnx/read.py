@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from onnx import ModelProto
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.frontend.onnx.devices import Stated, chosen, mesh_of
 from shardc.frontend.onnx.inputs import numbers_of

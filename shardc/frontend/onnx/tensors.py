@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 from onnx import NodeProto
 from xdsl.ir import SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, did_you_mean
 from shardc.frontend.onnx.builder import ModelBuilder
 from shardc.frontend.onnx.devices import Stated, sharding_on

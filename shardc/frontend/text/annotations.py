@@ -7,10 +7,9 @@ An annotation in another system's words, P("data", None), stands alone and says 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import listed, warn
 from shardc.frontend.text import static
 from shardc.frontend.text import syntax as s

@@ -8,10 +8,9 @@ each stack.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.carried import written
 from shardc.frontend.text.emitter import Emitter

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.values import Value

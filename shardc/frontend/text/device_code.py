@@ -8,13 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
 from shardc.check.regions import StatesSoFar
 from shardc.check.state import SAME, AxisParts, State
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.snapshot import OpenReader
 from shardc.frontend.text.builder import SourceBuilder

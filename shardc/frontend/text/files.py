@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextvars import ContextVar
+from dataclasses import dataclass
 from os.path import isabs, join, normpath
 from pathlib import Path, PurePath
 from types import MappingProxyType
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location, ShardcError, did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.parser import parse

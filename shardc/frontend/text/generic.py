@@ -6,9 +6,8 @@ def norm(x: f32[*B, N], g: f32[N])      norm(f32[2, 8, 4], f32[4])      B = (2, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Types

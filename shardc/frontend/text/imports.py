@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builder import SourceBuilder

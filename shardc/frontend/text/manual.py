@@ -4,10 +4,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from shardc.analysis.text import sharded_text
-from shardc.dataclass import dataclass
 from shardc.diagnostics import did_you_mean, listed
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, dims_of

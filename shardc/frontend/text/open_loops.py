@@ -7,9 +7,8 @@ the carried ones.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.carried import lose, read_from, start, value_after
 from shardc.frontend.text.loops import Execute, check_header, run_turn

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf, nan, pi
 from typing import TYPE_CHECKING, TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.promotion import SPELLED
 from shardc.frontend.text.syntax import Pos

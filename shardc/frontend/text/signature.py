@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
+
 from shardc.frontend.text.scope import DeviceScope
 from shardc.frontend.text.typed import Typed, annotated_leaves
 from shardc.frontend.text.values import Value

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.indexing import Range
 from shardc.frontend.text.builtins.places import index

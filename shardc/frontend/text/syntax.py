@@ -6,7 +6,8 @@ statements and types have files of their own; all of the tree is named here.
 
 from __future__ import annotations
 
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
+
 from shardc.frontend.text.places import Pos, SyntaxProblem
 from shardc.frontend.text.syntax_expressions import (
     Attribute,

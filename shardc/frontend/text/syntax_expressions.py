@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.places import Pos
 
 if TYPE_CHECKING:

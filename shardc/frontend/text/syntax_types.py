@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.places import Pos
 from shardc.frontend.text.syntax_expressions import Expr
 

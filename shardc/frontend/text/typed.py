@@ -7,10 +7,9 @@ record Layer:                        Layer[L] is the record of stacks:
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.annotations import Annotated, Types, Uneven

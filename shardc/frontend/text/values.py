@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from xdsl.ir import SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import Location
 from shardc.graph.types import TensorType
 from shardc.layout import Sharding

@@ -9,9 +9,9 @@ from the sharding, `read_mesh` and `write_mesh` do that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import Mesh
 from shardc.layout.notations import dtensor, hlo, jax, mindspore, onnx, sbp, sdy
 from shardc.layout.sharding import Sharding

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError, mesh_of_ranks
 from shardc.layout.notations.ranks import count_of
 from shardc.layout.sharding import Dim, Sharding

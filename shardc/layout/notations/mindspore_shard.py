@@ -12,10 +12,10 @@ the repetition is the first axis, "left", as in MindSpore of 2020.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from typing import Literal
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.mindspore_layout import NONE, Entry, Layout
 from shardc.layout.sharding import Dim, Sharding

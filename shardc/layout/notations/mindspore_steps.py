@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout.notations.mindspore_layout import Layout
 from shardc.layout.notations.ranks import count_of
 

@@ -7,13 +7,13 @@ stretches of it.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardedDim, ShardingSpec
 from shardc.layout.uneven import Policy, bounds

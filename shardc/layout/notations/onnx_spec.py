@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 
 MOST_SHARDS = 1 << 20

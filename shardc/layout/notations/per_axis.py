@@ -7,9 +7,9 @@ how often the dimension was split before it: its `factor`.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout.axes import Axis
 from shardc.layout.mesh import LayoutError, Mesh
 from shardc.layout.sharding import Dim, Sharding

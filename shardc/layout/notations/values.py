@@ -8,10 +8,9 @@ and `#` start comments). Nothing is evaluated.
 from __future__ import annotations
 
 import re
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Union
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 
 Value = Union[int, str, None, bool, list["Value"], tuple["Value", ...], "Name", "Call", "Fields"]

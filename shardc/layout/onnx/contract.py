@@ -13,11 +13,10 @@ the same label run together, and labels that the output lacks are summed over. S
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import (
     MOST_SHARDS,

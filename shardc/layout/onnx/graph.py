@@ -9,9 +9,8 @@ the operation makes it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import listed
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec

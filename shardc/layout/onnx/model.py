@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.notations.onnx_spec import ShardingSpec
 from shardc.layout.onnx.symbols import Size

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from shardc.dataclass import dataclass
 from shardc.layout.mesh import LayoutError
 from shardc.layout.onnx import schema
 from shardc.layout.onnx.contract import Inference, Label, Tensor, contract

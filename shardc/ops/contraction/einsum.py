@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from math import prod
 
-from shardc.dataclass import dataclass
 from shardc.graph import Op
 from shardc.graph.types import TensorType
 from shardc.ops.definition import OpDef, Syntax, Trait, Work, of

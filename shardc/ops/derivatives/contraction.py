@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, cast
 
-from shardc.dataclass import dataclass
 from shardc.graph.attrs import ConvDims, DotDims
 from shardc.ops import hlo
 from shardc.ops.definition import OpDef

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph.attrs import Dense
 from shardc.graph.builder import Body, Builder
 from shardc.graph.types import TensorType, is_complex

@@ -6,7 +6,8 @@ edge. Then a block of the operand holds the windows of its block of the result (
 
 from __future__ import annotations
 
-from shardc.dataclass import dataclass
+from dataclasses import dataclass
+
 from shardc.graph import Op
 from shardc.ops.rule_builder import ints, pairs
 from shardc.ops.untyped import UntypedOp

@@ -16,6 +16,7 @@ shared   as a ring, with the bandwidth divided among all devices: they copy thro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 from typing import Protocol
@@ -23,7 +24,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 from shardc.graph import UNKNOWN
 from shardc.layout import Axis, Mesh

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from math import inf
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError
 
 KINDS = ("ring", "torus", "shared")

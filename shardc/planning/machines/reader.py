@@ -28,11 +28,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from math import inf
 from pathlib import Path
 from typing import Any, cast
 
-from shardc.dataclass import dataclass
 from shardc.diagnostics import ShardcError, register_source
 from shardc.graph import DTYPES, Location
 from shardc.ops import definitions

@@ -13,10 +13,10 @@ follow from asking it again for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from math import prod
 
 from shardc.analysis.collectives import axes_of, pairs_of
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node
 from shardc.layout import Axis, Mesh, size_of
 from shardc.ops import find, spmd

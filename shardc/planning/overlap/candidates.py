@@ -6,13 +6,12 @@ only scattered. Beside the products there may be other operations that run on bl
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass, field
 from typing import cast
 
 from shardc.analysis.loops import Constants, counted
 from shardc.analysis.marks import PARTIAL_OVER
 from shardc.analysis.text import title
-from shardc.dataclass import dataclass
 from shardc.forms.plain import SIZED
 from shardc.graph import Graph, Node, Region
 from shardc.layout import Axis, size_of

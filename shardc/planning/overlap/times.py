@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
-
-from shardc.dataclass import dataclass
 
 
 class Times(Protocol):

@@ -6,10 +6,10 @@ unevenly only where something in the program is already laid out so.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 from shardc.analysis.manual import NO_AXES
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has

@@ -14,8 +14,8 @@ reads p and writes c: a and b are never in memory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.graph import Node, Op
 from shardc.ops import Trait, find, has, hlo, spmd
 from shardc.ops.definition import Lying, Moved

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import ceil, inf
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.planning.effort import spend
 from shardc.planning.program.solver import Sums, solve
 from shardc.planning.solvers import Vector

@@ -7,14 +7,13 @@ carry, and for copies of values (building.py).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import inf
 from typing import NamedTuple
 
 import numpy as np
 
 from shardc.analysis.manual import AxisNames
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding

@@ -12,9 +12,8 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from shardc.dataclass import dataclass
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load

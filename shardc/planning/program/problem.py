@@ -8,11 +8,10 @@ around the definition.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from shardc.analysis.manual import NO_AXES, AxisNames
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared

@@ -11,12 +11,11 @@ The shares are the same in all plans.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
 
 from shardc.analysis.manual import AxisNames
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of

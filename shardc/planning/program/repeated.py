@@ -7,11 +7,10 @@ operation only where communication would cost more; then somebody says so.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from shardc.analysis.text import title
-from shardc.dataclass import dataclass
 from shardc.diagnostics import warn
 from shardc.planning.machines import load
 from shardc.planning.program.problem import Problem

@@ -7,11 +7,11 @@ without integrality.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import inf
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.building import again

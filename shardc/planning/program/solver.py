@@ -8,12 +8,12 @@ for dependent equations, and on a busy machine another of equally good solutions
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.planning.solvers import Vector
 
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same

@@ -7,11 +7,10 @@ reducing late, and last how many of the ticks are work that no device does again
 
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
-from shardc.dataclass import dataclass
 from shardc.forms.choice import Choice
 from shardc.graph import Node, Op, Region
 from shardc.layout import Sharding

@@ -9,14 +9,13 @@ something does not divide, blocks are larger and moves fewer, so the figure is a
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import permutations, product
 from math import prod
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Mesh, Sharding
 from shardc.layout.difference import pieces, split

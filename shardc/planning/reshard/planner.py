@@ -10,10 +10,9 @@ together where two of them gain by themselves. A plan carries what has been prov
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import TensorType
 from shardc.layout import Axis, Dim, LayoutError, Sharding, merge
 from shardc.layout.difference import split

@@ -7,11 +7,10 @@ memory), then by the layouts' numbers, so the same question has the same answer 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
 
-from shardc.dataclass import dataclass
 from shardc.planning.reshard.cost import ReshardCost
 from shardc.planning.reshard.estimate import Estimate, Left
 from shardc.planning.reshard.moves import (

@@ -8,11 +8,10 @@ and the padding dropped after gathering.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import NamedTuple
-
-from shardc.dataclass import dataclass
 
 Atoms = tuple[int, ...]
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.layout import Sharding
 from shardc.layout.difference import exchanged, gained, lost, subtract
 

@@ -7,14 +7,13 @@ layouts that somebody asks for; of those that differ in an order that does not m
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.layout.distinct import distinct
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.orders import Numbers, orders

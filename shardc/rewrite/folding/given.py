@@ -7,10 +7,10 @@ layer makes, but of which each layer may have its own.
 from __future__ import annotations
 
 from collections.abc import Container, Hashable, Iterable
+from dataclasses import dataclass
 
 from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.reads import reads

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, cast
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
-from shardc.dataclass import dataclass
 from shardc.dialects.arrays import is_array
 from shardc.dialects.convert import attribute_of, python_of
 from shardc.dialects.shardings import PARTIAL, SHARDING

@@ -14,11 +14,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike

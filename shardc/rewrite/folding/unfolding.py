@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import repeat
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.dataclass import dataclass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.cut import NEAR
 from shardc.rewrite.folding.given import Given, kind_of

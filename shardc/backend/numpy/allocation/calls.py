@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import prod
 from typing import TypeVar, cast
 
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh, runs_evenly
 from shardc.backend.python.elementwise import is_operator
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node
 from shardc.ops import OpDef, find
 

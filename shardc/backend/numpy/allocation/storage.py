@@ -6,10 +6,9 @@ Sizes are in elements for strides and in bytes for buffers.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
-
-from shardc.dataclass import dataclass
 
 
 @dataclass(eq=False, slots=True)

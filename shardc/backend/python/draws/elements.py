@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from shardc.dataclass import dataclass
 from shardc.graph.types import DTYPES, is_float, is_integer
 from shardc.ops import hlo
 

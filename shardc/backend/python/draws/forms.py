@@ -11,12 +11,12 @@ The cipher is Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from shardc.backend.python.draws.elements import Elements
 from shardc.backend.python.draws.evaluate import Array, At, Evaluation, Unknown
-from shardc.dataclass import dataclass
 from shardc.graph.types import DTYPES
 from shardc.ops import chlo, hlo
 

@@ -7,12 +7,12 @@ threefry2x32(keys[i, 0], keys[i, 1], 0, n)          one for each place along the
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from shardc.backend.python.draws import forms
 from shardc.backend.python.draws.elements import Affine, Applied, Element
 from shardc.backend.python.draws.evaluate import Array, Evaluation, Known
 from shardc.backend.python.draws.places import Block, block_of
-from shardc.dataclass import dataclass
 from shardc.graph import Node, TensorType
 from shardc.ops import hlo
 

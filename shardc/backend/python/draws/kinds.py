@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shardc.backend.python.draws import forms
 from shardc.backend.python.draws.elements import Elements, Number
-from shardc.dataclass import dataclass
 from shardc.graph import TensorType, is_float
 from shardc.graph.types import DTYPES
 from shardc.ops import hlo

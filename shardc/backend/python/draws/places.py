@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from math import inf, prod
 
 from shardc.backend.python.draws.elements import Affine, Symbol
-from shardc.dataclass import dataclass
 
 
 @dataclass(frozen=True)

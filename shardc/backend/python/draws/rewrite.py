@@ -10,7 +10,7 @@ says nothing. A device's block is found too: the number of an element in the who
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from shardc.analysis.emitted_mesh import EmittedMesh
@@ -22,7 +22,6 @@ from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unkno
 from shardc.backend.python.draws.keys import Found, Keys, is_key, placed
 from shardc.backend.python.draws.kinds import Bound, kinds
 from shardc.backend.python.draws.shuffles import shuffled
-from shardc.dataclass import dataclass
 from shardc.graph import Graph, Node, Region, TensorType, is_float
 from shardc.ops import Trait, func, has, hlo
 

@@ -6,8 +6,8 @@ The loop carries the projected inputs, what the steps read, the counter, the sta
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.frontend.onnx.errors import Invalid
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators import activations

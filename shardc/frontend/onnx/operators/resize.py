@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shardc.dataclass import dataclass
 from shardc.frontend.onnx.node import Lower, Node
 from shardc.frontend.onnx.operators.maths import add, axis, choose, literal, mul, vector
 from shardc.frontend.text.builtins.gathers import take

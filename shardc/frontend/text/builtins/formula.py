@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.builtins.derived import builtin_of
 from shardc.frontend.text.builtins.elementwise import where
 from shardc.frontend.text.builtins.operators import BINARY, negate

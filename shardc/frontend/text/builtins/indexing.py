@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeAlias
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.builtins.elementwise import comparison
 from shardc.frontend.text.emitter import Emitter
 from shardc.frontend.text.values import Dots, Tensor, Value, describe

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from shardc.dataclass import dataclass
 from shardc.frontend.text.builtins.indexing import (
     Range,
     Subscript,
