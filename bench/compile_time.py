@@ -6,12 +6,11 @@ Each compilation has a process of its own; CPU seconds are those of all its thre
 `jit(f).lower(…).compile()` on as many emulated CPU devices as the mesh has. The first column of each has the
 imports and the start of the process, the second has not: for shardc a third process imports the modules that
 the compilation had imported, and its seconds are taken off; for XLA they are those until the devices are
-there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecode before, and shardc's cache
-folder has what any program needs (the grammar's tables) but no compiled program;
-nothing is proved. The last column is memory at shardc's peak beyond the imports. Programs are those of the
-suites, every N-th with --every N, then the training step with its layers written out. --profile says where
-shardc's time goes, for so many of the largest programs: a sample is taken every 2 ms of CPU time and counted
-for the innermost room.
+there; `ratio` is shardc's over XLA's. All modules have been compiled to bytecode before; nothing is taken
+from shardc's cache folder, and nothing is proved. The last column is memory at shardc's peak beyond the
+imports. Programs are those of the suites, every N-th with --every N, then the training step with its layers
+written out. --profile says where shardc's time goes, for so many of the largest programs: a sample is taken
+every 2 ms of CPU time and counted for the innermost room.
 With --rows FILE each row is kept in it as JSON once it is measured, and one that is there is not measured
 again, so that a run may be stopped and go on.
 """

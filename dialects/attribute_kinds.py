@@ -37,13 +37,15 @@ from xdsl.ir import Attribute
 
 from shardc.dialects import chlo_attributes, sdy_attributes
 from shardc.dialects.dense import DenseAttr, pairs_attr
-from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.stablehlo import attributes
 from shardc.dialects.stablehlo.enums import EnumAttr, PrecisionAttr, TextAttr
 from shardc.dialects.stablehlo.mesh_groups import MeshGroupsAttr
 from shardc.ops import ShapeError
 
 Write = Callable[[Any], Attribute]
+
+DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
+"""What an edge lets through, in the order of the numbers that stand for them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Data
 
-from shardc.dialects.attribute_kinds import integers
+from shardc.dialects.attribute_kinds import DIRECTIONS, integers
 from shardc.dialects.dense import DenseAttr, dense_attr, pairs_attr
 from shardc.dialects.sdy_attributes import (
     AllToAllParamsAttr,
@@ -40,7 +40,6 @@ from shardc.dialects.sdy_attributes import (
     ShardingAttr,
     ShardingPerValueAttr,
 )
-from shardc.dialects.sdy_syntax import DIRECTIONS
 from shardc.dialects.shardings import (
     Meshes,
     attr_of,

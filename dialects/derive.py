@@ -18,7 +18,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
-from types import ModuleType
 from typing import Any, cast
 
 from xdsl.dialects.builtin import TensorType
@@ -40,31 +39,18 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
-from xdsl.irdl.declarative_assembly_format import CustomDirective
 from xdsl.traits import IsTerminator, OpTrait, Pure
 
-from shardc.dialects import sdy_syntax
 from shardc.dialects.attribute_kinds import KINDS
 from shardc.dialects.base import HloOp
+from shardc.dialects.formats import written
 from shardc.dialects.per_device import SpmdOp
 from shardc.dialects.sdy_collectives import CollectiveOp
-from shardc.dialects.stablehlo import syntax, type_syntax
 from shardc.ops import OpDef, Trait, spmd
 from shardc.ops.definition import Syntax
 
 OpClass = type[IRDLOperation]
 
-
-def _directives(*modules: ModuleType) -> Iterator[type[CustomDirective]]:
-    """The directives that modules define."""
-    for module in modules:
-        for value in vars(module).values():
-            if isinstance(value, type) and value.__module__ == module.__name__:
-                yield value
-
-
-DIRECTIVES = {cls.__name__: cls for cls in _directives(syntax, type_syntax, sdy_syntax)}
-"""What a format may write as custom<Name>(…)."""
 
 _SPMD = spmd.all_reduce.dialect
 
@@ -78,21 +64,21 @@ def _base(definition: OpDef) -> OpClass:
 
 @cache
 def op_class(definition: OpDef) -> OpClass:
-    """The class for a definition with a Syntax; KeyError for a kind or a directive that there is not."""
-    written = definition.syntax or Syntax()
+    """The class for a definition with a Syntax; KeyError for a kind of attribute that there is not."""
+    syntax = definition.syntax or Syntax()
     name = "".join(word.capitalize() for word in re.split(r"\W|_", definition.short)) + "Op"
     members: dict[str, object] = {
         "__doc__": definition.doc,
         "__module__": __name__,
         "name": definition.name,
         "traits": traits_def(*_traits(definition)),
-        **_values(written),
-        **_attributes(written, properties=definition.dialect != _SPMD),
-        **_text(written),
+        **_values(syntax),
+        **_attributes(syntax, properties=definition.dialect != _SPMD),
     }
-    if written.same_sizes:
+    if syntax.same_sizes:
         members["irdl_options"] = (SameVariadicOperandSize(),)
-    return irdl_op_definition(cast(OpClass, type(name, (_base(definition),), members)))
+    made = irdl_op_definition(cast(OpClass, type(name, (_base(definition),), members)))
+    return made if syntax.format is None else written(syntax.format)(made)
 
 
 def _traits(definition: OpDef) -> Iterator[OpTrait]:
@@ -102,27 +88,27 @@ def _traits(definition: OpDef) -> Iterator[OpTrait]:
         yield Pure()
 
 
-def _values(written: Syntax) -> dict[str, object]:
+def _values(syntax: Syntax) -> dict[str, object]:
     """Operands, results and regions."""
-    type: Any = TensorType if written.tensors else AnyAttr()
+    type: Any = TensorType if syntax.tensors else AnyAttr()
     members: dict[str, object] = {}
     for names, one, many in (
-        (written.operands, operand_def, var_operand_def),
-        (written.results, result_def, var_result_def),
+        (syntax.operands, operand_def, var_operand_def),
+        (syntax.results, result_def, var_result_def),
     ):
         for name in names:
             members[name.removeprefix("*")] = (many if name.startswith("*") else one)(type)
-    for name in written.regions:
+    for name in syntax.regions:
         define = var_region_def if name.startswith("*") else region_def
         members[name.removeprefix("*")] = define("single_block")
     return members
 
 
-def _attributes(written: Syntax, properties: bool) -> dict[str, object]:
+def _attributes(syntax: Syntax, properties: bool) -> dict[str, object]:
     """Properties, or attributes. One that is called as a member of every class is, is a member with `_`."""
     define: Any
     members: dict[str, object] = {}
-    for name, kind in written.attrs.items():
+    for name, kind in syntax.attrs.items():
         member = f"{name}_" if hasattr(IRDLOperation, name) or name == "name" else name
         constraint, optional = KINDS[kind.removesuffix("?")].constraint, kind.endswith("?")
         if properties:
@@ -132,16 +118,6 @@ def _attributes(written: Syntax, properties: bool) -> dict[str, object]:
             define = opt_attr_def if optional else attr_def
             members[member] = define(constraint, attr_name=name)
     return members
-
-
-def _text(written: Syntax) -> dict[str, object]:
-    if written.format is None:
-        return {}
-    names = dict.fromkeys(re.findall(r"custom<(\w+)>", written.format))
-    return {
-        "assembly_format": written.format,
-        "custom_directives": tuple(DIRECTIVES[name] for name in names),
-    }
 
 
 def attribute(definition: OpDef | None, key: str, value: object) -> Attribute | None:

@@ -36,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from shardc.dialects.bodies import parse_body, parse_operands, print_body, print_operands
 from shardc.dialects.dense import DenseAttr
+from shardc.dialects.formats import written
 from shardc.dialects.sdy_attributes import (
     ATTRIBUTES,
     ManualAxesAttr,
@@ -45,7 +46,6 @@ from shardc.dialects.sdy_attributes import (
 )
 from shardc.dialects.sdy_collectives import ShardingOp
 from shardc.dialects.sdy_refs import parse_shardings, shardings_text
-from shardc.dialects.sdy_syntax import SAME_TYPE, SameType
 from shardc.dialects.shardings import attr_of, sharding_of
 from shardc.dialects.verify import verify_blocks, verify_flow, verify_types
 from shardc.layout import LayoutError
@@ -53,7 +53,10 @@ from shardc.ops import sdy
 
 __all__ = ["SDY", "attr_of", "sharding_of"]
 
+_SAME_TYPE = "`:` custom<SameType>(type($input), type($result))"
 
+
+@written("$sym_name `=` $mesh attr-dict")
 @irdl_op_definition
 class MeshOp(IRDLOperation):
     """`sdy.mesh @pod = <["x"=4, "y"=2]>` names the axes of the devices."""
@@ -62,42 +65,39 @@ class MeshOp(IRDLOperation):
     sym_name = prop_def(SymbolNameConstraint())
     mesh = prop_def(MeshAttr)
     traits = traits_def(SymbolOpInterface())
-    assembly_format = "$sym_name `=` $mesh attr-dict"
 
 
+@written(f"$input $sharding attr-dict {_SAME_TYPE}")
 @irdl_op_definition
 class ShardingConstraintOp(ShardingOp):
     """`sdy.sharding_constraint %0 <@pod, [{"x"}, {?}]> : tensor<8x4xf32>`: the user's annotation."""
 
     name = sdy.sharding_constraint.name
     sharding = prop_def(ShardingAttr)
-    assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
-    custom_directives = (SameType,)
 
 
+@written(f"$input $sharding attr-dict {_SAME_TYPE}")
 @irdl_op_definition
 class ReshardOp(ShardingOp):
     """`sdy.reshard %0 <@pod, [{}, {"x"}]> : tensor<8x4xf32>` moves a value to another sharding."""
 
     name = sdy.reshard.name
     sharding = prop_def(ShardingAttr)
-    assembly_format = f"$input $sharding attr-dict {SAME_TYPE}"
-    custom_directives = (SameType,)
 
 
 # Propagation
 
 
+@written(f"$input (`sharding` `` `=` `` $sharding^)? attr-dict {_SAME_TYPE}")
 @irdl_op_definition
 class DataFlowEdgeOp(ShardingOp):
     """`%2 = sdy.data_flow_edge %1#0 sharding=<@pod, [{"x"}]> : …`: what flows into %1#0 is sharded alike."""
 
     name = sdy.data_flow_edge.name
     sharding = opt_prop_def(ShardingAttr)
-    assembly_format = f"$input (`sharding` `` `=` `` $sharding^)? attr-dict {SAME_TYPE}"
-    custom_directives = (SameType,)
 
 
+@written(f"$input attr-dict {_SAME_TYPE}")
 @irdl_op_definition
 class FuncDataFlowEdgeOp(ShardingOp):
     """`%1 = sdy.func_data_flow_edge %0 : …`: how %0, a function's argument or a call's result, is sharded.
@@ -106,10 +106,9 @@ class FuncDataFlowEdgeOp(ShardingOp):
     """
 
     name = sdy.func_data_flow_edge.name
-    assembly_format = f"$input attr-dict {SAME_TYPE}"
-    custom_directives = (SameType,)
 
 
+@written("$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)")
 @irdl_op_definition
 class ShardingGroupOp(IRDLOperation):
     """`sdy.sharding_group %0 group_id=1 : …`: all values of a group are sharded alike."""
@@ -118,7 +117,6 @@ class ShardingGroupOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
     input = operand_def(TensorType)
     group_id = prop_def(IntegerAttr[I64])
-    assembly_format = "$input `group_id` `` `=` `` $group_id attr-dict `:` type($input)"
 
 
 @irdl_op_definition

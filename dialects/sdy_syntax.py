@@ -17,9 +17,8 @@ from xdsl.irdl.declarative_assembly_format import (
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from shardc.dialects.attribute_kinds import DIRECTIONS
 from shardc.layout import KINDS
-
-SAME_TYPE = "`:` custom<SameType>(type($input), type($result))"
 
 
 @irdl_custom_directive
@@ -37,9 +36,6 @@ class SameType(CustomDirective):
     def print(self, printer: Printer, state: PrintingState, op: IRDLOperation) -> None:
         state.print_whitespace(printer)
         printer.print_attribute(self.result.get(op)[0])
-
-
-DIRECTIONS = ("NONE", "FORWARD", "BACKWARD", "BOTH")
 
 
 @irdl_custom_directive

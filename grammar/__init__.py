@@ -1,1 +1,1 @@
-"""The .shard grammar, as data."""
+"""The .shard grammar, and the tables that it is parsed by, as data."""

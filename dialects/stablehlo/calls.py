@@ -21,11 +21,12 @@ from xdsl.irdl import (
 )
 
 from shardc.dialects.base import FUNCTIONAL, Bool, HloOp
+from shardc.dialects.formats import written
 from shardc.dialects.stablehlo.attributes import AliasAttr
-from shardc.dialects.stablehlo.syntax import CustomCallTarget
 from shardc.ops import hlo
 
 
+@written(f"custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict {FUNCTIONAL}")
 @irdl_op_definition
 class CustomCallOp(HloOp):
     """`stablehlo.custom_call @target(%0) {has_side_effect = true} : (tensor<4xf32>) -> tensor<4xf32>`."""
@@ -42,10 +43,9 @@ class CustomCallOp(HloOp):
     result_layouts = opt_prop_def(ArrayAttr[Attribute])
     output_operand_aliases = opt_prop_def(ArrayAttr[AliasAttr])
     options = opt_attr_def(DictionaryAttr, attr_name="mhlo.backend_config")
-    assembly_format = f"custom<CustomCallTarget>($call_target_name) `(` $inputs `)` attr-dict {FUNCTIONAL}"
-    custom_directives = (CustomCallTarget,)
 
 
+@written(f"$name $inputs attr-dict {FUNCTIONAL}")
 @irdl_op_definition
 class CompositeOp(HloOp):
     """`stablehlo.composite "my.op" %0 {decomposition = @my.op} : (tensor<4xf32>) -> tensor<4xf32>`."""
@@ -57,4 +57,3 @@ class CompositeOp(HloOp):
     composite_attributes = opt_prop_def(DictionaryAttr)
     decomposition = prop_def(FlatSymbolRefAttrConstr)
     version = opt_prop_def(IntegerAttr[I32])
-    assembly_format = f"$name $inputs attr-dict {FUNCTIONAL}"

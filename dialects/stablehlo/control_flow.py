@@ -15,7 +15,7 @@ from xdsl.printer import Printer
 from xdsl.traits import EffectInstance, MemoryEffect, MemoryEffectKind
 
 from shardc.dialects.base import HloOp
-from shardc.dialects.stablehlo.type_syntax import PairwiseOpType
+from shardc.dialects.formats import written
 from shardc.ops import hlo
 
 
@@ -95,6 +95,7 @@ class Fresh(MemoryEffect):
         return {EffectInstance(MemoryEffectKind.ALLOC, result) for result in op.results}
 
 
+@written("attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($results_))):(`(` `)`)?")
 @irdl_op_definition
 class OptimizationBarrierOp(HloOp):
     """`stablehlo.optimization_barrier %0, %1 : tensor<4xf32>, tensor<2xf32>`: nothing moves across it."""
@@ -103,7 +104,3 @@ class OptimizationBarrierOp(HloOp):
     operand = var_operand_def()
     results_ = var_result_def()
     traits = traits_def(Fresh())
-    assembly_format = (
-        "attr-dict ($operand^ `:` custom<PairwiseOpType>(type($operand), type($results_))):(`(` `)`)?"
-    )
-    custom_directives = (PairwiseOpType,)

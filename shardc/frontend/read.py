@@ -19,7 +19,8 @@ _SINK = "shardc-opt -sdy-sink-data-flow-edges takes it away"
 _WHOLE_BLOCKS = "per-device code has blocks of one size; pad the tensor"
 
 _MLIR = re.compile(
-    r'^\s*("?builtin\.module\b|module\s*(?:[@{]|attributes\b)|"?func\.func\b|"?sdy\.mesh\b)', re.MULTILINE
+    r'^[^\S\n]*("?builtin\.module\b|module\s*(?:[@{]|attributes\b)|"?func\.func\b|"?sdy\.mesh\b)',
+    re.MULTILINE,
 )
 """What no line of a .shard program begins with, and some line of a module does."""
 

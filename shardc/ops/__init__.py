@@ -5,11 +5,9 @@ dialect; the families of files beside them are where they are made. `registry` l
 """
 
 from shardc.ops import chlo, func, hlo, own, sdy, spmd
-from shardc.ops.batches import TABLES as BATCHES
 from shardc.ops.combiner import combiner, combiners, op_of
 from shardc.ops.custom_calls import register_call
 from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
-from shardc.ops.derivatives import TABLES
 from shardc.ops.registry import (
     define,
     definitions,
@@ -26,13 +24,6 @@ from shardc.ops.registry import (
     verify,
 )
 from shardc.ops.untyped import ShapeError, UntypedOp
-
-for _table in TABLES:
-    for _definition, _derivative in _table.items():
-        _definition.differentiate(_derivative)
-for _rules in BATCHES:
-    for _definition, _batching in _rules.items():
-        _definition.batch(_batching)
 
 __all__ = [
     "OpDef",

@@ -199,8 +199,8 @@ class OpDef:
     number of positions in the group, for collectives; steps: messages of the ring one after the other, from
     the number of positions. title: what people call it, where that is not its
     name. example: one operation of this kind, which pages show. derivative: how its results change with its
-    operands (`ops/derivatives/`); None if nobody said, which gradients report. batching: how it runs on
-    stacks (`ops/batches/`), likewise.
+    operands; None if nobody said, which gradients report, or `ops/derivatives/` is not imported. batching:
+    how it runs on stacks (`ops/batches/`), likewise.
     """
 
     name: str

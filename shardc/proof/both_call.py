@@ -108,7 +108,7 @@ class AllEqual(Lemmas):
     joined: dict[object, Blocks] = field(default_factory=dict[object, Blocks])
 
     def forget(self) -> None:
-        super(AllEqual, self).forget()
+        Lemmas.forget(self)
         for held in (self.shared, self.cuts, self.joined):
             held.clear()
 

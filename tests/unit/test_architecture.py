@@ -11,11 +11,17 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-PACKAGES = {"shardc": ROOT / "shardc", "shardc.dialects": ROOT / "dialects", "shardc.passes": ROOT / "passes"}
+PACKAGES = {
+    "shardc": ROOT / "shardc",
+    "shardc.dialects": ROOT / "dialects",
+    "shardc.grammar": ROOT / "grammar",
+    "shardc.passes": ROOT / "passes",
+}
 
 FLOORS: tuple[tuple[str, ...], ...] = (
+    ("dataclass",),
     ("diagnostics", "cache", "collector"),
-    ("options",),
+    ("options", "grammar"),
     ("outcome",),
     ("layout",),
     ("graph",),

@@ -6,10 +6,10 @@ The function is built for one slice as a draft, which batching/ reads as a graph
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from xdsl.ir import SSAValue
 
-from shardc.batching.control import mapped
 from shardc.frontend.text.annotations import Annotated
 from shardc.frontend.text.builtins.reductions import axis_of
 from shardc.frontend.text.builtins.shapes import transpose
@@ -20,10 +20,11 @@ from shardc.frontend.text.places import Pos
 from shardc.frontend.text.trees import as_tensors, has_function, leaves, rebuilt, tensors_of
 from shardc.frontend.text.typed import annotated_leaves, filled, written_as
 from shardc.frontend.text.values import FunctionName, RecordValue, Tensor, Value, describe, plural
-from shardc.gradients.inlining import Inliner
-from shardc.gradients.program import Program
 from shardc.graph import Node, TensorType
 from shardc.ops import func
+
+if TYPE_CHECKING:
+    from shardc.gradients.program import Program
 
 
 def vmap(
@@ -79,6 +80,8 @@ def _applied(
 def _built(
     e: Emitter, program: Program, stacks: Sequence[bool], size: int, args: Sequence[SSAValue]
 ) -> tuple[list[SSAValue], list[bool]]:
+    from shardc.batching.control import mapped
+
     calls = _Calls(e, program, size)
     return mapped(
         program.graph, program.region, stacks, size, e.builder, args, calls=calls.build, group=e.group
@@ -190,6 +193,9 @@ class _Calls:
         return self.e.broadcast_in_dim(tensor, shape, range(1, len(shape)))
 
     def _function(self, symbol: str, stacks: Sequence[bool], args: Sequence[Tensor]) -> list[Tensor]:
+        from shardc.batching.control import mapped
+        from shardc.gradients.inlining import Inliner
+
         program = self.program
         region = Inliner(program.graph, program.inliner.kept).function(symbol)
         results, own = mapped(

@@ -15,7 +15,7 @@ _OTHERWISE = {"block", "fft"}
 _RENAMED = {"repeat": "repeat_interleave", "map": "tree_map"}
 """What is called as another built-in is, or has no module here."""
 
-_NUMPY = frozenset(name for name in BUILTINS if hasattr(np, name)) - _OTHERWISE
+_NUMPY = frozenset(BUILTINS).intersection(dir(np)) - _OTHERWISE
 
 _LAX = frozenset(
     """

@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-import marshal
-import pickle
 import re
 from dataclasses import replace
 from functools import lru_cache
-from importlib.resources import files
-from io import BytesIO
-from typing import Any, cast
+from typing import cast
 
 from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
-from shardc import cache
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.frontend.text.depth import check_depth
 from shardc.frontend.text.indentation import INSTEAD, OPERATORS, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
+from shardc.grammar import tables
 
 
 def parse(text: str, file: str, imported: bool = False) -> Program:
@@ -54,17 +50,7 @@ def _parse(text: str) -> Program:
 
 @lru_cache(maxsize=1)
 def _parser() -> Lark:
-    """The parser; its tables are those in the user's cache folder, if they are there."""
-    kept = cache.get("tables of the grammar")
-    options: dict[str, Any] = {"postlex": Indentation(), "transformer": TreeBuilder()}
-    if kept is not None:
-        return Lark._load_from_dict(**marshal.loads(kept), **options)  # pyright: ignore
-    grammar = files("shardc.grammar").joinpath("shard.lark").read_text(encoding="utf-8")
-    parser = Lark(grammar, parser="lalr", maybe_placeholders=True, **options)
-    tables = BytesIO()
-    parser.save(tables, exclude_options=options.keys())  # pyright: ignore
-    cache.put(marshal.dumps(pickle.loads(tables.getvalue())), "tables of the grammar")
-    return parser
+    return tables.parser(postlex=Indentation(), transformer=TreeBuilder())
 
 
 @lru_cache(maxsize=1)

@@ -1,4 +1,4 @@
-"""How all operations run on stacks, given to their definitions.
+"""How all operations run on stacks, given to their definitions once somebody imports this.
 
 An elementwise operation needs no rule of its own.
 """
@@ -11,9 +11,14 @@ from shardc.ops.batches.movement import MOVEMENT
 from shardc.ops.batches.reduction import REDUCTION
 from shardc.ops.batching import Batching
 from shardc.ops.definition import OpDef, Trait
+from shardc.ops.registry import find
 
 TABLES = (MOVEMENT, CONTRACTION, REDUCTION, INDEXING, COLLECTIVE)
 """The rules by definition."""
+
+for _table in TABLES:
+    for _definition, _batching in _table.items():
+        (find(_definition.name) or _definition).batch(_batching)
 
 
 def batching_of(definition: OpDef) -> Batching | None:

@@ -1,6 +1,7 @@
 """The derivatives of all operations, given to their definitions.
 
-Formulas name other operations, so they stand apart from the definitions and are given once all have names.
+Formulas name other operations, so they stand apart from the definitions. Most programs need none: they are
+given once somebody imports this.
 """
 
 from shardc.ops.derivatives.collective import COLLECTIVE
@@ -12,6 +13,11 @@ from shardc.ops.derivatives.numerics import NUMERICS
 from shardc.ops.derivatives.order import ORDER
 from shardc.ops.derivatives.reduction import REDUCTION
 from shardc.ops.derivatives.windows import WINDOWS
+from shardc.ops.registry import find
 
 TABLES = (TABLE, MOVEMENT, CONTRACTION, REDUCTION, WINDOWS, ORDER, INDEXING, NUMERICS, COLLECTIVE)
 """The derivatives by definition."""
+
+for _table in TABLES:
+    for _definition, _derivative in _table.items():
+        (find(_definition.name) or _definition).differentiate(_derivative)

@@ -27,7 +27,6 @@ bandwidth where blocks are columns (left out: the same).
 from __future__ import annotations
 
 import re
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
@@ -73,6 +72,8 @@ def load(name: str) -> Machine:
 
 def read(text: str, file: str) -> Machine:
     """The machine of a TOML text; ShardcError at the line that is wrong."""
+    import tomllib
+
     register_source(file, text)
     try:
         data = tomllib.loads(text)

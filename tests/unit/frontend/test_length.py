@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from shardc.diagnostics import ShardcError
-from shardc.frontend.read import read
+from shardc.frontend.read import language_of, read
 from shardc.frontend.text import emitter, loops, parse
 from shardc.frontend.text.indentation import MAX_OPERATORS
 from shardc.frontend.text.parser import MAX_LINES
@@ -23,6 +23,12 @@ def test_too_many_lines() -> None:
 def test_empty_lines_and_comments_do_not_count() -> None:
     program = parse("def main(x: f32[8]):\n" + "\n    # more\n" * MAX_LINES + "    return x\n", "long.shard")
     assert len(program.functions) == 1
+
+
+def test_empty_lines_are_looked_at_once() -> None:
+    """The time grows with the lines, not with their square, which would be an hour here."""
+    assert language_of("\n" * 1_000_000 + "x") == "shard"
+    assert language_of("\n" * 1_000_000 + "\t module @m {") == "mlir"
 
 
 def test_unrolled_loops_are_refused_where_they_become_too_long(monkeypatch: pytest.MonkeyPatch) -> None:

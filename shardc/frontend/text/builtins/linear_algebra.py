@@ -23,8 +23,6 @@ from shardc.frontend.text.typed import written_as
 from shardc.frontend.text.values import Dtype, Operand, Tensor, Value
 from shardc.graph.types import TensorType, is_complex
 from shardc.ops import func, hlo
-from shardc.ops.derivatives.matrices import permutation
-from shardc.ops.derivatives.terms import Term
 
 _LETTERS = {"f32": "s", "f64": "d", "c64": "c", "c128": "z"}
 """What LAPACK's routines for a dtype begin with."""
@@ -138,6 +136,9 @@ def _lu(e: Emitter, x: Tensor) -> tuple[Tensor, Tensor]:
 
 def solve(e: Emitter, a: Operand, b: Operand) -> Tensor:
     """x with a x = b, of a vector b or of matrices, by LU."""
+    from shardc.ops.derivatives.matrices import permutation
+    from shardc.ops.derivatives.terms import Term
+
     left, right = (e.inexact(one) for one in same_dtype(e, a, b))
     left = matrices(e, "solve", left)
     vector = right.rank == 1
