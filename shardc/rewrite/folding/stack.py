@@ -33,7 +33,8 @@ LEAST = 8
 
 _Read = tuple[int, ...]
 """What the same operation of the next layer reads: the same, or a constant that is equal; an argument of its
-own; another number; what the same operation makes, by stretch, step, result and the turns in between."""
+own; a number of its own, also an equal one; what the same operation makes, by stretch, step, result and the
+turns in between."""
 
 _SAME: _Read = (0,)
 _ARGUMENT: _Read = (1,)
@@ -140,9 +141,10 @@ class _Finder:
             rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
             relations = self.relations[number, step] = list[_Read]()
             for row in zip(*rows[: repeat.count], strict=True):
-                pairs = [self._relation(a, b) for a, b in pairwise(row)]
-                if None in pairs and own_numbers(row, lambda _, op: op in self.at):
-                    pairs = [_NUMBER] * len(pairs)
+                if own_numbers(row, lambda _, op: op in self.at):
+                    pairs: list[_Read | None] = [_NUMBER] * (len(row) - 1)
+                else:
+                    pairs = [self._relation(a, b) for a, b in pairwise(row)]
                 known = pairs[middle - 1]
                 relations.append(known or ())
                 bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
@@ -222,10 +224,10 @@ class _Finder:
         relations = self.relations[slot] = list[_Read]()
         for row in zip(*(reads(op) for op, _ in each), strict=True):
             different, kind = len(set(row)), self.given.of(row[0])
-            if any(self.given.of(value) != kind for value in row) and any_number(row[0]):
-                if not own_numbers(row, lambda number, op: op is each[number][0]):
-                    return False
+            if own_numbers(row, lambda number, op: op is each[number][0]):
                 relations.append(_NUMBER)
+            elif any_number(row[0]) and any(self.given.of(value) != kind for value in row):
+                return False
             elif kind is None or different == 1:
                 relations.append(_SAME if different == 1 else _MOVES)
             elif different == count or not kind.of_arguments:
