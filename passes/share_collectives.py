@@ -60,14 +60,10 @@ class ShareCollectives(GraphPass):
         around = _around(body)
         blocks = [op.body.block for op in body.block.ops if isinstance(op, FuncOp) and op in around]
         holders, rows = Counter(op.name for op in around), _numbers(shared.module)
-        if rows and blocks:
-            apart, equal = (
-                [_Sharer(around, holders, _alike(named), shares=False).block(block) for block in blocks]
-                for named in (_apart, partial(_identity, rows))
-            )
-            if apart != equal:
-                shared.module.attributes[TOLD_APART] = UnitAttr()
+        apart = [_Sharer(around, holders, _alike(_apart), False).block(block) for block in blocks if rows]
         shared_pairs = [_Sharer(around, holders, _alike(partial(_identity, rows))).block(b) for b in blocks]
+        if rows and shared_pairs != apart:
+            shared.module.attributes[TOLD_APART] = UnitAttr()
         if any(shared_pairs):
             region_dce(body)
         return any(shared_pairs)
