@@ -9,6 +9,7 @@ name: GatherAttr is `gather`.
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
@@ -19,6 +20,7 @@ from xdsl.dialects.builtin import (
     I32,
     I64,
     ArrayAttr,
+    BytesAttr,
     DenseArrayBase,
     DictionaryAttr,
     FlatSymbolRefAttrConstr,
@@ -69,7 +71,7 @@ def _int_array(value: tuple[int, ...]) -> Attribute:
     for number in value:
         if not -(1 << 63) <= number < 1 << 63:
             raise ShapeError(f"{number} is no integer of 64 bits")
-    return DenseArrayBase.from_list(i64, value)
+    return DenseArrayBase(i64, BytesAttr(struct.pack(f"<{len(value)}q", *value)))
 
 
 @lru_cache(maxsize=1 << 14)

@@ -68,7 +68,7 @@ class FoldLayers(GraphPass):
         if stack is None:
             return False
         cut = Cut(function, stack)
-        if len(cut.gone) < self.worth or not cut.fits():
+        if cut.saved < self.worth or not cut.fits():
             return False
         cut.notes().write(shared.module)
         block.insert_op_before(cut.folded(), function)

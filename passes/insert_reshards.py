@@ -37,11 +37,12 @@ from shardc.passes.require_runnable import check_types
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.program import Plan, PlannedCopy, plan_program
 from shardc.rewrite.fit_borders import fit_borders
+from shardc.rewrite.folding.numbers import is_number
+from shardc.rewrite.folding.places import LAYER
 
 FORM = "shardc.form"
 REASON = "shardc.reason"
 CALL = "shardc.call"
-LAYER = "shardc.layer"
 
 
 @dataclass(frozen=True)
@@ -183,8 +184,13 @@ def _call(before: Operation, made: SSAValue) -> Attribute | None:
 
 
 def _layer(before: Operation, made: SSAValue) -> Attribute | None:
-    """The layer that a reshard belongs to: that of the value, else that of the operation it stands before."""
-    own = made.owner.attributes.get(LAYER) if isinstance(made.owner, Operation) else None
+    """The layer that a reshard belongs to: that of the value, else that of the operation it stands before.
+
+    What is made of a layer's own number belongs to the layer that uses it.
+    """
+    own = None
+    if isinstance(made.owner, Operation) and not is_number(made.owner):
+        own = made.owner.attributes.get(LAYER)
     return own or before.attributes.get(LAYER)
 
 

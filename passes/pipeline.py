@@ -89,6 +89,9 @@ STAGES: dict[str, tuple[str, ...]] = {
 FOLDING = ("fold-layers", "unfold-layers")
 """The passes around those that see few of many equal layers, on the way from text to a device's program."""
 
+OUTLINING = "outline-calls"
+"""The first pass to which it matters whether numbers of layers are equal."""
+
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
 
@@ -157,9 +160,11 @@ class _Run:
         if not whole:
             self.plainly(entries[at:])
             return
+        outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         try:
             with collecting() as warnings:
-                self.plainly(entries[at:after])
+                self._remembering(entries[at + 1 : outlining])
+                self.plainly(entries[outlining:after])
                 self._one(unfold)
         except Unlike:
             block = self.shared.module.body.block
@@ -173,6 +178,25 @@ class _Run:
             for each in warnings:
                 warn(each.message, each.loc, each.hint)
             self.plainly(entries[after:])
+
+    def _remembering(self, entries: Sequence[Entry]) -> None:
+        """Run passes on a folded program, or take what they made of it in an earlier compilation."""
+        from shardc.rewrite.folding import kept
+
+        said = [f"{entry.name} {sorted(self.options.get(entry.name, {}).items())!r}" for entry in entries]
+        listens = any(
+            callable(each) for entry in entries for each in self.options.get(entry.name, {}).values()
+        )
+        key = None if listens else kept.key_of(self.shared.module, *said)
+        if key is None:
+            self.plainly(entries)
+        elif kept.take(key, self.shared.module):
+            self.shared.drop()
+            if self.each:
+                self.shared.module.verify()
+        else:
+            with kept.made(key, self.shared.module):
+                self.plainly(entries)
 
     def _one(self, chosen: GraphPass) -> None:
         if chosen.rewrite(self.shared):

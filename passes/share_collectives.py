@@ -25,11 +25,12 @@ sent to. Both send at once what took two turns.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import cast
 
-from xdsl.dialects.builtin import StringAttr
+from xdsl.dialects.builtin import ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
@@ -43,6 +44,8 @@ from shardc.forms.exchange import MASKED
 from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.numbers import is_number, rows_of
+from shardc.rewrite.folding.places import TOLD_APART, places_of
 
 REASON = "shardc.reason"
 
@@ -55,12 +58,21 @@ class ShareCollectives(GraphPass):
     def rewrite(self, shared: SharedGraph) -> bool:
         body = shared.module.body
         around = _around(body)
-        functions = [op for op in body.block.ops if isinstance(op, FuncOp) and op in around]
-        holders = Counter(op.name for op in around)
-        changed = any([_Sharer(around, holders).block(function.body.block) for function in functions])
-        if changed:
+        blocks = [op.body.block for op in body.block.ops if isinstance(op, FuncOp) and op in around]
+        holders, rows = Counter(op.name for op in around), _numbers(shared.module)
+        apart = [_Sharer(around, holders, _alike(_apart), False).block(block) for block in blocks if rows]
+        shared_pairs = [_Sharer(around, holders, _alike(partial(_identity, rows))).block(b) for b in blocks]
+        if rows and shared_pairs != apart:
+            shared.module.attributes[TOLD_APART] = UnitAttr()
+        if any(shared_pairs):
             region_dce(body)
-        return changed
+        return any(shared_pairs)
+
+
+def _numbers(module: ModuleOp) -> dict[int, Hashable]:
+    """For each slot of constants of which folded layers have their own: what is equal for equal ones; None
+    where it is one number in all layers."""
+    return {slot: tuple(row) if len(set(row)) > 1 else None for slot, row in enumerate(rows_of(module))}
 
 
 def _around(region: Region) -> set[Operation]:
@@ -74,8 +86,19 @@ def _around(region: Region) -> set[Operation]:
     return found
 
 
-def _identity(op: Operation) -> Hashable:
-    return op if op.has_trait(Fresh) else op.name
+def _apart(op: Operation) -> Hashable:
+    """What tells operations apart where no two constants that layers may have for themselves are equal."""
+    return op if op.has_trait(Fresh) or is_number(op) else op.name
+
+
+def _identity(numbers: Mapping[int, Hashable], op: Operation) -> Hashable:
+    """What tells operations apart: a number is one in all layers, or that of its layer alone."""
+    if op.has_trait(Fresh):
+        return op
+    if numbers and is_number(op):
+        ((_, slot), layer), *_ = places_of(op)
+        return op.name if numbers[slot] is None else (op.name, numbers[slot], layer)
+    return op.name
 
 
 def _pairs(op: Operation) -> list[tuple[int, int]]:
@@ -83,39 +106,42 @@ def _pairs(op: Operation) -> list[tuple[int, int]]:
     return [*cast("tuple[tuple[int, int], ...]", python_of(op.attributes["pairs"]))]
 
 
-def _alike() -> Alike:
-    return Alike(ignored=lambda name: name.startswith("shardc."), named=_identity)
+def _alike(named: Callable[[Operation], Hashable]) -> Alike:
+    return Alike(ignored=lambda name: name.startswith("shardc."), named=named)
 
 
 @dataclass
 class _Sharer:
     """Equal values have equal numbers: value numbering, blind to shardc's notes.
 
-    `around` are the operations with collectives inside; `holders` says how many of them have a name.
+    `around` are the operations with collectives inside; `holders` says how many of them have a name. Unless
+    it `shares`, the block stays as it is.
     """
 
     around: set[Operation]
     holders: Counter[str]
-    alike: Alike = field(default_factory=_alike)
+    alike: Alike
+    shares: bool = True
     numbers: dict[SSAValue, Hashable] = field(default_factory=dict[SSAValue, Hashable])
     made: dict[Hashable, Operation] = field(default_factory=dict[Hashable, Operation])
     masked: dict[Hashable, list[Operation]] = field(default_factory=dict[Hashable, "list[Operation]"])
 
-    def block(self, block: Block) -> bool:
-        """Share what the block repeats; whether it repeated anything."""
-        shared = False
+    def block(self, block: Block) -> list[tuple[Operation, Operation]]:
+        """Share what the block repeats; each collective that did with the one that it repeated."""
+        shared: list[tuple[Operation, Operation]] = []
         for op in list(block.ops):
             for inner in (inner for region in op.regions for inner in region.blocks if op in self.around):
                 known = dict(self.numbers), dict(self.made)
-                shared |= _Sharer(self.around, self.holders, self.alike, *known).block(inner)
+                shared += _Sharer(self.around, self.holders, self.alike, self.shares, *known).block(inner)
             if op in self.around and self.holders[op.name] == 1:
                 continue  # nothing is like it, and its key would be as long as its body
             first = self._completed(op) or self.made.setdefault(self.alike.key(op, self.number), op)
             for result, other in zip(op.results, first.results, strict=True):
                 self.numbers[result] = self.number(other)
             if first is not op and has(op.name, Trait.COLLECTIVE):
-                Rewriter.replace_op(op, [], list(first.results))
-                shared = True
+                shared.append((op, first))
+                if self.shares:
+                    Rewriter.replace_op(op, [], list(first.results))
         return shared
 
     def _completed(self, op: Operation) -> Operation | None:
@@ -124,6 +150,8 @@ class _Sharer:
             return None
         key = (op.name, self.number(op.operands[0]), op.attributes["axes"])
         for first in self.masked.setdefault(key, []):
+            if not self.shares:
+                return first
             both = dict(_pairs(first)) | dict(_pairs(op))
             if both.items() == {*_pairs(first), *_pairs(op)} and len({*both.values()}) == len(both):
                 if first is not op and len(both) > len(_pairs(first)):

@@ -99,6 +99,8 @@ def _plus_zero(op: Operation) -> SSAValue | None:
     """-0.0 + 0.0 is another number than -0.0."""
     dtype, (left, right) = type_of(op.results[0].type).dtype, op.operands
     value = left if is_splat(right, 0) else right if is_splat(left, 0) else None
+    if value is None:
+        return None
     alike = is_integer(dtype) or (is_float(dtype) and ignores_sign_of_zero(op.results[0]))
     return value if alike else None
 

@@ -26,6 +26,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.outline_repeats import outline
 from shardc.rewrite.folding.notes import folded
+from shardc.rewrite.folding.numbers import drop_equal_numbers
 from shardc.rewrite.folding.places import FOLDED, LAYER, TIMES
 from shardc.rewrite.outline import Functions, manual_bodies
 
@@ -44,6 +45,7 @@ class UnfoldLayers(GraphPass):
         notes = folded(shared.module)
         if notes is None:
             return False
+        drop_equal_numbers(shared)
         from shardc.rewrite.folding.whole import unfold
 
         unfold(shared.module, notes)

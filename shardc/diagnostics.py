@@ -58,12 +58,17 @@ def register_source(file: str, text: str, titles: Sequence[str] = ()) -> None:
     _titles[file] = titles
 
 
+def titles_of(file: str) -> Sequence[str]:
+    """What stands in each line of a file, where people don't read it as text."""
+    return _titles.get(file, ())
+
+
 def place(loc: Location) -> str:
     """Where a location is: `in line 4`, or `of encoder/1/Conv` where lines have titles.
 
     `in linear.py:199` in Python, where a program comes from several files.
     """
-    titles = _titles.get(loc.file or "", ())
+    titles = titles_of(loc.file or "")
     title = titles[loc.line - 1] if loc.line <= len(titles) else ""
     file = Path(loc.file or "")
     line = f"in {file.name}:{loc.line}" if file.suffix == ".py" else f"in line {loc.line}"

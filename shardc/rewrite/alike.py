@@ -43,6 +43,19 @@ class Alike:
         """Equal for operations that do the same with the same operands; values inside are numbered here."""
         return self._key(op, number, {})
 
+    def kind(self, op: Operation) -> Hashable:
+        """Equal for operations that do the same to values of the same types."""
+        if op.regions:
+            return (self.key(op, lambda _: None), *[self.number(value.type) for value in op.operands])
+        number = self.number
+        return (
+            self.named(op),
+            tuple([number(value.type) for value in op.operands]),
+            tuple([number(result.type) for result in op.results]),
+            self._pairs(op.properties),
+            self._noted(op),
+        )
+
     def body(self, region: Region) -> Hashable:
         """Equal for bodies that do the same and use nothing from around them but what is the same value."""
         return self._region(region, lambda value: value, {})
@@ -65,11 +78,13 @@ class Alike:
             tuple([inside[v] if v in inside else (number(v),) for v in op.operands]),
             tuple([self.number(result.type) for result in op.results]),
             self._pairs(op.properties),
-            self._pairs({k: attr for k, attr in op.attributes.items() if not self.ignored(k)})
-            if op.attributes
-            else None,
+            self._noted(op),
             tuple([self._region(region, number, inside) for region in op.regions]) if op.regions else (),
         )
+
+    def _noted(self, op: Operation) -> Hashable:
+        held = op.attributes
+        return self._pairs({k: attr for k, attr in held.items() if not self.ignored(k)}) if held else None
 
     def _pairs(self, attrs: Mapping[str, Attribute]) -> Hashable:
         return frozenset([(key, self.number(attr)) for key, attr in attrs.items()]) if attrs else None

@@ -14,7 +14,7 @@ from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
-from shardc.rewrite.folding.reads import reads, replace_reads
+from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.stack import Stack
 
 NEAR = 2
@@ -53,6 +53,11 @@ class Cut:
 
     # Whether it can be done
 
+    @property
+    def saved(self) -> int:
+        """How many operations go, constants not counted."""
+        return sum(self.stack.ops[op][0][0] != NUMBERS for op in self.gone)
+
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
         staying = (op for op in self.block.ops if op is not self.end and op not in self.gone)
@@ -64,7 +69,8 @@ class Cut:
 
     def _instead(self, op: Operation, value: SSAValue) -> SSAValue | None:
         """What an operation that stays reads in place of a value that goes."""
-        at, place = self.stack.ops.get(op), self._place(value)
+        place = self._place(value)
+        at = None if place is None else self.stack.ops.get(op)
         if at is None or place is None or abs(at[1] - place[1]) > self.stack.reach:
             return None
         return self._at(value, place[0], place[1] + (self.count if at[1] < self.first else -self.count))
@@ -151,10 +157,12 @@ class Cut:
         """The operations that stay; of those that make something of constants, what is read."""
         needed, staying = set(self.results), list[Operation]()
         for op in reversed(self.block.ops):
+            if op is self.end or op in self.gone:
+                continue
             free = op not in self.stack.ops and any(
                 self.stack.given.constant(r) is not None for r in op.results
             )
-            if op is self.end or op in self.gone or (free and needed.isdisjoint(op.results)):
+            if free and needed.isdisjoint(op.results):
                 continue
             staying.append(op)
             needed.update(self._instead(op, value) or value for value in reads(op))
@@ -162,8 +170,8 @@ class Cut:
 
     def _copy(self, op: Operation, new: dict[SSAValue, SSAValue]) -> Operation:
         """A copy of an operation that stays, which reads what stays."""
-        copy = op.clone()
-        replace_reads(copy, [new[self._instead(op, value) or value] for value in reads(op)])
+        read = {value: new[self._instead(op, value) or value] for value in reads(op)}
+        copy = op.clone(read) if op.regions else op.clone_without_regions(read)
         new.update(zip(op.results, copy.results, strict=True))
         if op in self.stack.ops:
             slot, layer = self.stack.ops[op]

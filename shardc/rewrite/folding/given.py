@@ -31,20 +31,22 @@ class Given:
     def __init__(self, ops: Iterable[Operation], alike: Alike, layered: Container[Operation]) -> None:
         self.alike = alike
         self.kinds: dict[Operation, Kind] = {}
+        self.arguments: dict[int, Kind] = {}
         numbers: dict[Hashable, int] = {}
         for op in ops:
             if op in layered or op.name == hlo.rng.name or has_effect(op):
                 continue
             parts = [self.of(value) for value in reads(op)]
             if all(part is not None for part in parts):
-                key = kind_of(op, alike), tuple(parts)
+                key = alike.kind(op), tuple(parts)
                 arguments = any(part is not None and part.of_arguments for part in parts)
                 self.kinds[op] = Kind(numbers.setdefault(key, len(numbers)), arguments)
 
     def of(self, value: SSAValue) -> Kind | None:
         """The kind of a value: of an argument -1, of a result by its operation and number. None of others."""
         if isinstance(value, BlockArgument):
-            return Kind(-1 - self.alike.number(value.type), True)
+            number = self.alike.number(value.type)
+            return self.arguments.get(number) or self.arguments.setdefault(number, Kind(-1 - number, True))
         assert isinstance(value, OpResult)
         kind = self.kinds.get(value.op)
         return kind if kind is None or not value.index else None
@@ -53,8 +55,3 @@ class Given:
         """A number for a value that no argument goes into."""
         kind = self.of(value)
         return None if kind is None or kind.of_arguments else kind.number
-
-
-def kind_of(op: Operation, alike: Alike) -> Hashable:
-    """Equal for operations that do the same to values of the same types."""
-    return (alike.key(op, lambda _: None), *(alike.number(value.type) for value in op.operands))

@@ -4,6 +4,9 @@ A float is any number to planning and to all passes between fold-layers and unfo
 none with a meaning of its own (planning/program/canonical.py). So layers that differ in such numbers alone
 are folded. Their constants get a slot of the stretch NUMBERS, stay outside of the functions that are made of
 layers, and each copy of a layer is given its own.
+
+Until functions are made, constants that are equal in all layers have slots too: so the folded program is the
+same after an edit of a number in a layer that goes, and what was made of it is found again (kept.py).
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import cast
 
-from xdsl.dialects.builtin import ArrayAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.rewriter import Rewriter
 
@@ -39,9 +42,30 @@ def is_number(op: Operation) -> bool:
     return op.name == hlo.constant.name and any(slot[0] == NUMBERS for slot, _ in places_of(op))
 
 
+def rows_of(module: ModuleOp) -> list[list[DenseAttr]]:
+    """For each slot of a folded module the numbers from the layer before the cut to the one after it."""
+    notes = module.attributes.get(FOLDED)
+    rows = cast("DictionaryAttr", notes).data.get("numbers") if notes else None
+    return [list(row) for row in cast("ArrayAttr[ArrayAttr[DenseAttr]]", rows)] if rows else []
+
+
+def drop_equal_numbers(shared: SharedGraph) -> None:
+    """Let constants that are equal in all layers be constants like others."""
+    equal = {slot for slot, row in enumerate(rows_of(shared.module)) if len(set(row)) == 1}
+    changed = False
+    for op in shared.module.walk() if equal else ():
+        places = places_of(op) if LAYER in op.attributes else []
+        if places and all(slot[0] == NUMBERS and slot[1] in equal for slot, _ in places):
+            del op.attributes[LAYER]
+            changed = True
+    if changed:
+        shared.noted(LAYER)
+
+
 def lift_numbers(shared: SharedGraph) -> None:
     """Put the constants of which each layer has its own before all else, as scalars, out of the calls that
     they came from."""
+    drop_equal_numbers(shared)
     for block in manual_bodies(shared.module) if FOLDED in shared.module.attributes else ():
         found = [op for op in block.ops if LAYER in op.attributes and is_number(op)]
         lifted = [_scalar(op, shared) for op in found]

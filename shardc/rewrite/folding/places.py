@@ -20,6 +20,9 @@ FOLDED = "shardc.folded"
 LAYER = "shardc.layer"
 TIMES = "shardc.times"
 
+TOLD_APART = "shardc.told_apart"
+"""On a folded module: passes made one of what two constants give that are equal in all layers."""
+
 NUMBERS = -1
 """The stretch of constants of which each layer has its own (numbers.py)."""
 

@@ -12,7 +12,7 @@ from shardc.rewrite.outline import nested
 def reads(op: Operation) -> list[SSAValue]:
     """What an operation and those in its bodies read from around it, in order."""
     if not op.regions:
-        return [*op.operands]
+        return [*op._operands]  # pyright: ignore[reportPrivateUsage]  (op.operands makes an object each time)
     return [step.operands[index] for step, index in _places(op)]
 
 

@@ -15,30 +15,21 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.rewrite.alike import Alike
-from shardc.rewrite.folding.given import Given, kind_of
+from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
 
 LEAST = 8
 """Operations that repeat, at least."""
-
-_Read = tuple[int, ...]
-"""What the same operation of the next layer reads: the same, or a constant that is equal; an argument of its
-own; another number; what the same operation makes, by stretch, step, result and the turns in between."""
-
-_SAME: _Read = (0,)
-_ARGUMENT: _Read = (1,)
-_MOVES: _Read = (2,)
-_NUMBER: _Read = (3,)
 
 
 @dataclass(frozen=True)
@@ -65,7 +56,7 @@ def stack_of(block: Block) -> Stack | None:
     """The equal layers of a block; None where there are none."""
     alike = Alike(ignored=lambda name: name.startswith("shardc."))
     *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
-    kinds = [kind_of(op, alike) for op in steps]
+    kinds = [alike.kind(op) for op in steps]
     found = repeats(kinds, LEAST)
     if not found:
         return None
@@ -98,7 +89,7 @@ class _Finder:
                 self.at[self.steps[index]] = number, step, turn
         self.given = Given(self.block.ops, self.alike, self.at)
         self.layers: dict[Operation, int] = {}  # also those outside of the range
-        self.relations: dict[Slot, list[_Read]] = {}
+        self.relations: dict[Slot, list[Reading]] = {}
         """What the operations of each slot read, in the middle."""
         self.turns: list[tuple[int, int]] = []
         """Per stretch the first turn and the one after the last in which everything reads so."""
@@ -138,32 +129,20 @@ class _Finder:
         first, last = 0, repeat.count - 1
         for step in range(repeat.period):
             rows = [reads(self.steps[i]) for i in range(repeat.start + step, repeat.stop, repeat.period)]
-            relations = self.relations[number, step] = list[_Read]()
+            relations = self.relations[number, step] = list[Reading]()
             for row in zip(*rows[: repeat.count], strict=True):
-                pairs = [self._relation(a, b) for a, b in pairwise(row)]
-                if None in pairs and own_numbers(row, lambda _, op: op in self.at):
-                    pairs = [_NUMBER] * len(pairs)
+                if own_numbers(row, lambda _, op: op in self.at):
+                    pairs: list[Reading | None] = [NUMBER] * (len(row) - 1)
+                else:
+                    pairs = turn_by_turn(row, self.at, self.given)
                 known = pairs[middle - 1]
                 relations.append(known or ())
+                if known is not None and pairs.count(known) == len(pairs):
+                    continue
                 bad = [turn for turn, pair in enumerate(pairs) if pair is None or pair != known]
                 first = max([first, *(turn + 1 for turn in bad if turn < middle - 1)])
                 last = min([last, *(turn for turn in bad if turn >= middle - 1)])
         self.turns.append((first, last + 1))
-
-    def _relation(self, one: SSAValue, next: SSAValue) -> _Read | None:
-        """How what an operation reads differs from what it reads in the next turn; None: in no way known."""
-        if one is next:
-            return _SAME
-        kind = self.given.of(one)
-        if kind is not None:
-            return (_ARGUMENT if kind.of_arguments else _SAME) if kind == self.given.of(next) else None
-        if not isinstance(one, OpResult) or not isinstance(next, OpResult) or one.index != next.index:
-            return None
-        places = self.at.get(one.op), self.at.get(next.op)
-        if places[0] is None or places[1] is None or places[0][:2] != places[1][:2]:
-            return None
-        turns = places[1][2] - places[0][2]
-        return (*places[0][:2], one.index, turns) if abs(turns) == 1 else None
 
     # Layers, counted alike in all stretches
 
@@ -219,17 +198,17 @@ class _Finder:
         """Whether there is one of a slot in each layer. If so, note what they read."""
         if sorted(layer for _, layer in each) != [*range(count)]:
             return False
-        relations = self.relations[slot] = list[_Read]()
+        relations = self.relations[slot] = list[Reading]()
         for row in zip(*(reads(op) for op, _ in each), strict=True):
             different, kind = len(set(row)), self.given.of(row[0])
-            if any(self.given.of(value) != kind for value in row) and any_number(row[0]):
-                if not own_numbers(row, lambda number, op: op is each[number][0]):
-                    return False
-                relations.append(_NUMBER)
+            if own_numbers(row, lambda number, op: op is each[number][0]):
+                relations.append(NUMBER)
+            elif any_number(row[0]) and any(self.given.of(value) != kind for value in row):
+                return False
             elif kind is None or different == 1:
-                relations.append(_SAME if different == 1 else _MOVES)
+                relations.append(SAME if different == 1 else MOVES)
             elif different == count or not kind.of_arguments:
-                relations.append(_ARGUMENT if kind.of_arguments else _SAME)
+                relations.append(ARGUMENT if kind.of_arguments else SAME)
             else:
                 return False
         return True
@@ -240,10 +219,14 @@ class _Finder:
         """The stack, if every operand is read with one n by all layers."""
         arguments = self._arguments(ops, count)
         known, beyond = dict[tuple[Slot, int], tuple[Slot, int]](), list[tuple[tuple[Slot, int], int]]()
+        moving = {
+            slot: [operand for operand, relation in enumerate(relations) if relation != SAME]
+            for slot, relations in self.relations.items()
+        }
         for op, (slot, layer) in ops.items():
-            for operand, value in enumerate(reads(op)):
-                if self.relations[slot][operand] == _SAME:
-                    continue
+            values = reads(op) if moving[slot] else ()
+            for operand in moving[slot]:
+                value = values[operand]
                 place = arguments.get(value) if isinstance(value, BlockArgument) else None
                 if isinstance(value, OpResult):
                     place = ops.get(value.op)
@@ -269,9 +252,9 @@ class _Finder:
         waiting = list(members)
         for slot in waiting:
             for operand, relation in enumerate(self.relations[slot]):
-                if relation == _NUMBER:
+                if relation == NUMBER:
                     self._give_numbers(slot, operand, members[slot], ops)
-                if relation != _ARGUMENT:
+                if relation != ARGUMENT:
                     continue
                 values = [(reads(op)[operand], layer) for op, layer in members[slot]]
                 given = [(v, layer) for v, layer in values if isinstance(v, BlockArgument)]

@@ -15,7 +15,7 @@ from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.cut import NEAR
-from shardc.rewrite.folding.given import Given, kind_of
+from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.numbers import Numbers
 from shardc.rewrite.folding.places import NUMBERS, Slot, places_of
@@ -99,7 +99,7 @@ class Layers:
         own = self.numbers.slot(one, 0)
         if own is not None and own == self.numbers.slot(two, -1):
             return []
-        if kind_of(one, self.alike) != kind_of(two, self.alike):
+        if self.alike.kind(one) != self.alike.kind(two):
             raise Unlike(f"{one.name} differs")
         pairs = zip(reads(one), reads(two), strict=True)
         return [self._relation(a, b) for a, b in pairs]
@@ -200,4 +200,4 @@ class Layers:
         if at is None or at[0] not in self.relations:
             return None
         like = self.rows[at[0]][self.notes.cut]
-        return self.relations[at[0]] if kind_of(op, self.alike) == kind_of(like, self.alike) else None
+        return self.relations[at[0]] if self.alike.kind(op) == self.alike.kind(like) else None

@@ -1,0 +1,179 @@
+"""Operations with all that belongs to them as JSON, and back.
+
+    kept = written(ops)                  # of a module, which use no values from around them
+    read(kept, make_context())           # the same operations, in no block
+
+Every distinct attribute, type and place is written once; values are numbers in the order in which they are
+made. An operation is
+
+    [kind, operands, attributes, place, names of results, regions]
+
+and a kind its name, result types and properties.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, cast
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import DenseArrayBase, StringAttr, i64
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+
+from shardc.dialects import kept_attributes
+from shardc.dialects.attribute_kinds import integers
+from shardc.dialects.convert import python_of
+from shardc.dialects.kept_attributes import Unkept
+from shardc.dialects.locations import SourceLoc, source_of
+from shardc.graph.types import Location
+
+Kept = dict[str, Any]
+_Kind = tuple[type[Operation], list[Attribute], dict[str, Attribute]]
+
+
+def written(ops: Iterable[Operation], place: Callable[[Attribute], Attribute] = lambda attr: attr) -> Kept:
+    """Operations as JSON; of where they are, what `place` says. Unkept if some attribute has no form."""
+    writer = _Writer(place)
+    steps = [writer.operation(op) for op in ops]
+    return {"attributes": writer.attributes, "kinds": writer.kinds, "operations": steps}
+
+
+def read(kept: Kept, context: Context) -> list[Operation]:
+    """The operations that were written."""
+    return _Reader(kept, context).operations(kept["operations"])
+
+
+def files(kept: Kept) -> list[str]:
+    """The files in which the operations are."""
+    every = [cast("dict[str, Any]", part) for part in kept["attributes"] if isinstance(part, dict)]
+    return sorted({part["place"][0] or "" for part in every if "place" in part} - {""})
+
+
+class _Writer:
+    def __init__(self, place: Callable[[Attribute], Attribute]) -> None:
+        self.place = place
+        self.attributes: list[Any] = []
+        self.kinds: list[list[Any]] = []
+        self.values: dict[SSAValue, int] = {}
+        self.numbers: dict[Attribute, int] = {}
+        self.seen: dict[int, tuple[Attribute, int]] = {}
+        self.kind_numbers: dict[Hashable, int] = {}
+
+    def operation(self, op: Operation) -> list[Any]:
+        operands = [self.values[value] for value in op.operands]
+        if op.successors:
+            raise Unkept(f"{op.name} jumps")
+        regions = [[self.block(block) for block in region.blocks] for region in op.regions]
+        kind = self.kind(op)
+        attributes = [part for key, attr in op.attributes.items() for part in (key, self.attribute(attr))]
+        names = self.made(op.results)
+        return [kind, operands, attributes, self.attribute(self.place(op.location)), names, regions]
+
+    def block(self, block: Block) -> list[Any]:
+        types = [self.attribute(arg.type) for arg in block.args]
+        places = [self.attribute(self.place(arg.location)) for arg in block.args]
+        return [types, places, self.made(block.args), [self.operation(op) for op in block.ops]]
+
+    def made(self, values: Sequence[SSAValue]) -> list[str | None]:
+        """Number values; their names."""
+        for value in values:
+            self.values[value] = len(self.values)
+        return [value.name_hint for value in values]
+
+    def kind(self, op: Operation) -> int:
+        types = [self.attribute(result.type) for result in op.results]
+        properties = [part for key, attr in op.properties.items() for part in (key, self.attribute(attr))]
+        key = op.name, *types, None, *properties
+        if key not in self.kind_numbers:
+            self.kind_numbers[key] = len(self.kinds)
+            self.kinds.append([op.name, types, properties])
+        return self.kind_numbers[key]
+
+    def attribute(self, attr: Attribute) -> int:
+        known = self.seen.get(id(attr))
+        if known is None:  # the attribute is kept, so that no other gets its id
+            number = self.numbers.get(attr)
+            if number is None:
+                number = self.numbers[attr] = len(self.attributes)
+                self.attributes.append(_attribute(attr))
+            known = self.seen[id(attr)] = attr, number
+        return known[1]
+
+
+def _attribute(attr: Attribute) -> Any:
+    """The frequent ones in short."""
+    if isinstance(attr, SourceLoc):
+        loc = attr.data
+        return {"place": [loc.file, loc.line, loc.col, loc.name]}
+    if type(attr) is StringAttr:
+        return attr.data
+    if type(attr) is DenseArrayBase and attr.elt_type == i64:
+        return {"integers": python_of(cast("Attribute", attr))}
+    kept = kept_attributes.written(attr)
+    if kept_attributes.read(kept) != attr:
+        raise Unkept(attr.name)
+    return kept
+
+
+def _read_attribute(kept: Any) -> Attribute:
+    if isinstance(kept, str):
+        return StringAttr(kept)
+    if isinstance(kept, list):
+        return kept_attributes.read(cast("list[Any]", kept))
+    if "integers" in kept:
+        return integers(kept["integers"])
+    return source_of(Location(*kept["place"]))
+
+
+class _Reader:
+    def __init__(self, kept: Kept, context: Context) -> None:
+        self.attributes = [*map(_read_attribute, kept["attributes"])]
+        self.kinds = [self.kind(context, *kind) for kind in kept["kinds"]]
+        self.values: list[SSAValue] = []
+
+    def kind(self, context: Context, name: str, types: Sequence[int], properties: Sequence[Any]) -> _Kind:
+        return context.get_op(name), [self.attributes[type] for type in types], self.named(properties)
+
+    def named(self, parts: Sequence[Any]) -> dict[str, Attribute]:
+        return {key: self.attributes[number] for key, number in zip(parts[::2], parts[1::2], strict=True)}
+
+    def operations(self, steps: Sequence[Any]) -> list[Operation]:
+        return [self.operation(*step) for step in steps]
+
+    def operation(
+        self,
+        kind: int,
+        operands: Sequence[int],
+        attributes: Sequence[Any],
+        place: int,
+        names: Sequence[str | None],
+        regions: Sequence[Any],
+    ) -> Operation:
+        cls, types, properties = self.kinds[kind]
+        bodies = [Region([self.block(*block) for block in region]) for region in regions]
+        op = cls.create(
+            operands=[self.values[number] for number in operands],
+            result_types=types,
+            properties=properties,
+            attributes=self.named(attributes) if attributes else {},
+            regions=bodies,
+            location=cast("Any", self.attributes[place]),
+        )
+        self.made(op.results, names)
+        return op
+
+    def block(
+        self, types: Sequence[int], places: Sequence[int], names: Sequence[str | None], steps: Sequence[Any]
+    ) -> Block:
+        block = Block(arg_types=[self.attributes[type] for type in types])
+        for arg, place in zip(block.args, places, strict=True):
+            cast("Any", arg).location = self.attributes[place]
+        self.made(block.args, names)
+        block.add_ops(self.operations(steps))
+        return block
+
+    def made(self, values: Sequence[SSAValue], names: Sequence[str | None]) -> None:
+        self.values.extend(values)
+        for value, name in zip(values, names, strict=True):
+            if name is not None:
+                value.name_hint = name

@@ -1,0 +1,50 @@
+"""What an operation of a layer reads, beside what the same operation of the next layer does."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+
+from xdsl.ir import BlockArgument, Operation, OpResult, SSAValue
+
+from shardc.rewrite.folding.given import Given
+
+Reading = tuple[int, ...]
+"""What the same operation of the next layer reads: the same, or a constant that is equal; an argument of its
+own; a number of its own, also an equal one; what the same operation makes, by stretch, step, result and the
+turns in between."""
+
+SAME: Reading = (0,)
+ARGUMENT: Reading = (1,)
+MOVES: Reading = (2,)
+NUMBER: Reading = (3,)
+
+
+def turn_by_turn(
+    row: Sequence[SSAValue], at: Mapping[Operation, tuple[int, int, int]], given: Given
+) -> list[Reading | None]:
+    """How what an operation reads in each turn differs from what it reads in the next; None: in no way known.
+
+    at: stretch, step and turn of the operations of all stretches.
+    """
+    places = [at.get(value.op) if isinstance(value, OpResult) else None for value in row]
+    found = list[Reading | None]()
+    for (one, next), (place, other) in zip(pairwise(row), pairwise(places), strict=True):
+        if one is next:
+            found.append(SAME)
+        elif place is None:
+            kind = given.of(one)
+            alike = ARGUMENT if kind is not None and kind.of_arguments else SAME
+            found.append(None if kind is None or kind != given.of(next) else alike)
+        elif other is None or place[:2] != other[:2] or _index(one) != _index(next):
+            found.append(None)
+        else:
+            turns = other[2] - place[2]
+            found.append((*place[:2], _index(one), turns) if abs(turns) == 1 else None)
+    return found
+
+
+def _index(value: SSAValue) -> int:
+    """Which result of an operation a value is, or which argument."""
+    assert isinstance(value, OpResult | BlockArgument)
+    return value.index
