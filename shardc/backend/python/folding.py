@@ -50,12 +50,13 @@ def fold(
     region: Region,
     constants: Constants,
     known: Container[str],
-    varying: Mapping[int, frozenset[str]],
+    varying: Mapping[int, frozenset[str]] | None = None,
 ) -> Region:
     """The region with its idioms folded, and those of the regions in it; the given one stays as it is.
 
     `known` are the nodes that can be printed: a composite that is not among them stays as it is. `varying`
-    are the mesh axes over which values differ, where that is asked.
+    are the mesh axes over which values differ; without it the text is to be compiled to the same program
+    again, and what gives what it is given stays.
     """
     alone: set[int] = set()
     while True:
@@ -78,11 +79,12 @@ class _Folder:
         constants: Constants,
         count: Mapping[int, int],
         known: Container[str],
-        varying: Mapping[int, frozenset[str]],
+        varying: Mapping[int, frozenset[str]] | None,
         alone: Container[int],
     ) -> None:
         self.graph, self.constants, self.count, self.known = graph, constants, count, known
-        self.varying = varying
+        self.varying = varying or {}
+        self.tables = _TABLES if varying is None else (IDENTITIES, *_TABLES)
         self.alone = alone
         """Nodes that are no derivatives of a function, as the forward pass does not have it."""
         self.pulled: list[Node] = []
@@ -103,7 +105,7 @@ class _Folder:
         if has(node.name, Trait.REGION):
             regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
             return _two_way(self, replace(node, regions=regions))
-        for attempt in (attempt for table in _TABLES for attempt in table.get(node.name, ())):
+        for attempt in (attempt for table in self.tables for attempt in table.get(node.name, ())):
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
                 if folded.name != idiom.pulled_back.name:
@@ -263,8 +265,4 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.minimum.name: (_neutral("min"),),
 }
 
-_TABLES: tuple[Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]], ...] = (
-    IDENTITIES,
-    _FOLDS,
-    MATCHERS,
-)
+_TABLES: tuple[Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]], ...] = (_FOLDS, MATCHERS)

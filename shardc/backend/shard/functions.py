@@ -69,7 +69,7 @@ def function_text(emission: ShardEmission, name: str, function: Function) -> str
 
 def write_body(emission: ShardEmission, region: Region, params: Sequence[str]) -> None:
     """The lines of a function: its region's nodes and its return."""
-    region = fold(emission.graph, region, emission.constants, emission.target.printers, emission.varying)
+    region = fold(emission.graph, region, emission.constants, emission.target.printers)
     scope = ShardScope(emission, usage(region), emission.names(), {})
     for value, param in zip(region.args, params, strict=True):
         scope.names.pin(param)

@@ -118,6 +118,10 @@ IDIOMS = {
         lambda x: step(jax.nn.log_softmax, x),
         "jax.vjp(jax.nn.log_softmax, x)[1](",
     ),
+    "a product of some precision": (
+        lambda x: jnp.dot(x, jnp.asarray(TABLE), precision="highest"),
+        "jnp.matmul(x, ",
+    ),
     "logsumexp in a training step": (
         lambda x: step(lambda x: jax.nn.logsumexp(x, axis=-1), x),
         "jax.vjp(lambda x: jax.nn.logsumexp(x, axis=-1), x)[1](",
