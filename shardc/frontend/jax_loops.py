@@ -71,8 +71,13 @@ def _has_names(loop: list[Any]) -> bool:
     return any(inside or after for inside, after, *_ in loop[4:])
 
 
-def _loops(jaxpr: Any, backward: bool = False) -> Iterator[tuple[tuple[str, int, int, int], Sequence[Carry]]]:
-    """The loops of a traced function, by their places in Python, and what each carries last."""
+def _loops(
+    jaxpr: Any, backward: bool = False, around: Any = None
+) -> Iterator[tuple[tuple[str, int, int, int], Sequence[Carry]]]:
+    """The loops of a traced function, by their places in Python, and what each carries last.
+
+    JAX places a loop without a place of its own, as that of its solvers, where what is `around` it is.
+    """
     frame_of: Any = import_module("jax._src.source_info_util").user_frame
     leaves: Any = import_module("jax").tree.leaves
     inner = getattr(jaxpr, "jaxpr", jaxpr)
@@ -80,7 +85,10 @@ def _loops(jaxpr: Any, backward: bool = False) -> Iterator[tuple[tuple[str, int,
     for equation in inner.eqns:
         own = is_backward(f"{equation.source_info.name_stack}/", backward)
         carries = _CARRIES.get(str(equation.primitive.name))
-        frame = frame_of(equation.source_info.traceback) if carries else None
+        within = [
+            v for v in leaves(list(equation.params.values())) if hasattr(v, "eqns") or hasattr(v, "jaxpr")
+        ]
+        frame = (frame_of(equation.source_info.traceback) or around) if carries or within else None
         if carries is not None and frame is not None:
             place = frame.file_name, frame.start_line, frame.start_column + 1
             if own and place in taken:
@@ -89,9 +97,8 @@ def _loops(jaxpr: Any, backward: bool = False) -> Iterator[tuple[tuple[str, int,
                 found = carries(equation, assigned_from(frame.file_name, (place[1], frame.start_column)))
                 taken[place] = _taken(inner, equation, found)
                 yield (*place, 0), found
-        for value in leaves(list(equation.params.values())):
-            if hasattr(value, "eqns") or hasattr(value, "jaxpr"):
-                yield from _loops(value, own)
+        for value in within:
+            yield from _loops(value, own, frame)
 
 
 def _taken(jaxpr: Any, equation: Any, carries: Sequence[Carry]) -> list[Taken]:

@@ -14,6 +14,7 @@ the places of the forward one, and no names; what it computes anew has those of 
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from collections.abc import Container, Iterator, Sequence
 from itertools import pairwise
@@ -27,6 +28,9 @@ from shardc.dialects.locations import SourceLoc, location_of
 from shardc.frontend.python_lines import Statement, statement_at
 from shardc.graph import Location
 from shardc.ops import hlo
+
+_OWN = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "")
+"""How the files of shardc begin, whose lines stand between a function and what calls it."""
 
 _STACKS = "dynamic_update_index_in_dim"
 """JAX's function that puts a turn's value on the stack of a scan."""
@@ -72,12 +76,13 @@ def _callers(module: ModuleOp, backward: Container[Operation]) -> dict[str, set[
 def statement_of(op: Operation, within: Operation | None = None) -> Statement | None:
     """The statement that assigns what an operation computes, perhaps by way of a function that returns it.
 
-    If it is `within` another, only a statement that this one does.
+    If it is `within` another, only a statement that this one does. What calls the function that shardc
+    compiles does not count.
     """
     inner: Statement | None = None
     around = [] if within is None else [loc.named(None) for loc in frames(within.location)]
     for loc in frames(op.location):
-        if loc.named(None) in around:
+        if loc.named(None) in around or (loc.file or "").startswith(_OWN):
             return None
         found = statement_at(loc.file, (loc.line, loc.col - 1)) if loc.file else None
         if found is None or found.targets:

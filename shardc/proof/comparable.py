@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from shardc.analysis.manual import is_all_per_device
 from shardc.analysis.shown import unshown
-from shardc.graph import Graph
+from shardc.graph import Graph, Node, walk
 from shardc.proof.batched import batched
+from shardc.semantics.lapack import is_known, options_of
 
 
 def comparable(graph: Graph) -> Graph:
@@ -21,4 +24,16 @@ def incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:
             return "the programs take or give other types"
     if is_all_per_device(whole) and not manual:
         return "the program is per-device code, with nothing to compare it with; --against names a function"
-    return None
+    unknown = next(filter(None, map(_unknown, _operations(whole))), None)
+    return None if unknown is None else f"what {unknown} computes is not known here"
+
+
+def _operations(graph: Graph) -> Iterator[Node]:
+    return (node for function in graph.functions.values() for node in walk(function.body))
+
+
+def _unknown(node: Node) -> str | None:
+    """The target of a call of something that has no kernel, as a function of the host."""
+    target = node.attrs.get("call_target_name")
+    known = target is None or is_known(str(target), options_of(node.attrs))
+    return None if known else f"{node.name} @{target}"

@@ -7,7 +7,7 @@ from typing import cast
 from shardc.backend.jax.target import JAX
 from shardc.backend.python import group, idiom
 from shardc.backend.python.elementwise import function, operator
-from shardc.backend.python.expressions import Expr, call, index, raw
+from shardc.backend.python.expressions import Expr, binary, call, index, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printer
 from shardc.backend.python.reductions import statistic
@@ -53,6 +53,25 @@ JAX.prints(idiom.logsumexp)(_along("jax.nn.logsumexp"))
 
 
 JAX.prints(idiom.var)(statistic)
+
+
+@JAX.prints(idiom.pulled_back)
+def _pulled_back(scope: Scope, node: Node) -> Expr:
+    """jax.vjp(jax.nn.gelu, x)[1](g)[0]; of what is reduced and a number 0.5 * jax.grad(lambda x: …)(x)"""
+    function = f"jax.nn.{str(node.attrs['function']).partition('.')[2]}"
+    x, g = node.operands
+    rank = scope.type(x).rank
+    reduces = node.attrs["function"] == idiom.logsumexp.name
+    if node.attrs.get("variant") == 1:
+        function = f"lambda x: {function}(x, approximate=False)"
+    elif reduces or node.attrs.get("dimensions", (rank - 1,)) != (rank - 1,):
+        dims = ints(node, "dimensions")
+        axis = "-1" if dims == (rank - 1,) else axes(dims).text
+        function = f"lambda x: {function}(x, axis={axis})"
+    if reduces and scope.term(g).weak:
+        slopes = call(call("jax.grad", f"{function}.sum()"), scope.expr(x))
+        return binary("*", scope.term(g).expr, slopes)
+    return index(call(index(call("jax.vjp", function, scope.expr(x)), ["1"]), scope.expr(g)), ["0"])
 
 
 @JAX.prints(idiom.take_along)

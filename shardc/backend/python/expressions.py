@@ -54,6 +54,11 @@ class Expr:
     def __str__(self) -> str:
         return self.text
 
+    @property
+    def is_variable(self) -> bool:
+        """Whether it is the name of one and no more."""
+        return self.text.isidentifier() and self.text in self.reads
+
     def at(self, level: int) -> str:
         """The text, in parentheses if it binds less tightly than `level`."""
         return self.text if self.level >= level else f"({self.text})"

@@ -30,11 +30,13 @@ from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
+from shardc.backend.python.identities import IDENTITIES
 from shardc.backend.python.library_idioms import MATCHERS
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
+from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
 from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
@@ -43,19 +45,49 @@ _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
 _RESHAPES = (hlo.reshape.name, hlo.broadcast_in_dim.name)
 
 
-def fold(graph: Graph, region: Region, constants: Constants, known: Container[str]) -> Region:
+def fold(
+    graph: Graph,
+    region: Region,
+    constants: Constants,
+    known: Container[str],
+    varying: Mapping[int, frozenset[str]] | None = None,
+) -> Region:
     """The region with its idioms folded, and those of the regions in it; the given one stays as it is.
 
-    `known` are the nodes that can be printed: a composite that is not among them stays as it is.
+    `known` are the nodes that can be printed: a composite that is not among them stays as it is. `varying`
+    are the mesh axes over which values differ; without it the text is to be compiled to the same program
+    again, and what gives what it is given stays.
     """
-    return _Folder(graph, constants, usage(region).count, known).region(region, {})
+    alone: set[int] = set()
+    while True:
+        folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
+        folded = folder.region(region, {})
+        if not folder.pulled:
+            return folded
+        again = _Folder(graph, constants, usage(folded).count, known, varying, alone)
+        folded = again.region(folded, {})
+        lonely = {node.id for node in folder.pulled if not again.has_forward(node)}
+        if not lonely:
+            return folded
+        alone |= lonely
 
 
 class _Folder:
     def __init__(
-        self, graph: Graph, constants: Constants, count: Mapping[int, int], known: Container[str]
+        self,
+        graph: Graph,
+        constants: Constants,
+        count: Mapping[int, int],
+        known: Container[str],
+        varying: Mapping[int, frozenset[str]] | None,
+        alone: Container[int],
     ) -> None:
         self.graph, self.constants, self.count, self.known = graph, constants, count, known
+        self.varying = varying or {}
+        self.tables = _TABLES if varying is None else (IDENTITIES, *_TABLES)
+        self.alone = alone
+        """Nodes that are no derivatives of a function, as the forward pass does not have it."""
+        self.pulled: list[Node] = []
         self.made: dict[int, Node] = {}
         self.counters: dict[int, Range] = {}
 
@@ -73,11 +105,20 @@ class _Folder:
         if has(node.name, Trait.REGION):
             regions = tuple(self.region(r, self.counting(node)) for r in node.regions)
             return _two_way(self, replace(node, regions=regions))
-        for attempt in (*_FOLDS.get(node.name, ()), *MATCHERS.get(node.name, ())):
+        for attempt in (attempt for table in self.tables for attempt in table.get(node.name, ())):
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
-                return folded
+                if folded.name != idiom.pulled_back.name:
+                    return folded
+                if node.id not in self.alone:
+                    self.pulled.append(folded)
+                    return folded
         return node
+
+    def has_forward(self, pulled: Node) -> bool:
+        """Whether the function of which a node is the derivative is a node now."""
+        name, of = pulled.attrs["function"], pulled.operands[0]
+        return any(node.name == name and node.operands[0] == of for node in self.made.values())
 
     def counting(self, node: Node) -> dict[int, Range]:
         found = counted(node, self.constants) if node.name == hlo.while_.name else None
@@ -180,61 +221,10 @@ def _take_of_ones(folder: _Folder, node: Node) -> Node | None:
     return next((one for one in found if one is not None and one.name in folder.known), made)
 
 
-def _layer(folder: _Folder, node: Node) -> Node | None:
-    made = folder.only(node.operands[0], hlo.dynamic_slice.name, idiom.sliced.name)
-    if made is None:
-        return None
-    stack, start = made.operands[0], made.operands[1]
-    shape = folder.shape(stack)
-    if folder.shape(node.results[0]) != shape[1:] or made.attrs["slice_sizes"] != (1, *shape[1:]):
-        return None
-    from_end = cast("tuple[bool, ...]", made.attrs.get("from_end", (False,)))
-    attrs = {"counter": _inside(folder, start, shape[0]), "from_end": from_end[:1]}
-    return Node(node.id, idiom.layer.name, (stack, start), node.results, attrs, (), node.loc)
-
-
-def _item(folder: _Folder, node: Node) -> Node | None:
-    """x[:, 3], x[1]"""
-    made = folder.only(node.operands[0], hlo.slice_.name)
-    if made is None:
-        return None
-    bounds = zip(
-        *(cast("tuple[int, ...]", made.attrs[k]) for k in ("start_indices", "limit_indices")), strict=True
-    )
-    shape = folder.shape(made.operands[0])
-    found = list(enumerate(zip(bounds, shape, strict=True)))
-    whole = [d for d, ((start, stop), size) in found if (start, stop) == (0, size) and size != 1]
-    at = tuple((d, start) for d, ((start, stop), _) in found if stop == start + 1 and d not in whole)
-    fits = len(whole) + len(at) == len(shape) and folder.shape(node.results[0]) == tuple(
-        shape[d] for d in whole
-    )
-    if not fits:
-        return None
-    return Node(node.id, idiom.item.name, made.operands, node.results, {"at": at}, (), node.loc)
-
-
-def _put_layer(folder: _Folder, node: Node) -> Node | None:
-    stack, update, start = node.operands[:3] if len(node.operands) > 2 else (0, 0, 0)
-    made = folder.only(update, *_RESHAPES)
-    shape = folder.shape(stack)
-    if made is None or folder.shape(made.operands[0]) != shape[1:] or not shape:
-        return None
-    if folder.shape(update) != (1, *shape[1:]) or not _inside(folder, start, shape[0]):
-        return None
-    operands = (stack, made.operands[0], start)
-    return Node(node.id, idiom.put_layer.name, operands, node.results, {}, (), node.loc)
-
-
 def _at_one_place(folder: _Folder, node: Node) -> Node | None:
     made = at_one_place(folder, node)
     read = None if made is None else counted_from_the_end(folder, made)
     return read if read is not None and read.name in folder.known else made
-
-
-def _inside(folder: _Folder, start: int, size: int) -> bool:
-    """Whether an index stays within a dimension, as far as its making from loops' counters tells."""
-    found = bounds(start, folder.made, folder.counters)
-    return found is not None and found[0] >= 0 and found[1] < size
 
 
 def _counted_from_the_start(folder: _Folder, node: Node) -> Node | None:
@@ -263,14 +253,16 @@ def _neutral(kind: str) -> Callable[[_Folder, Node], Node | None]:
 
 _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.broadcast_in_dim.name: (_keepdims, _spread),
-    hlo.reshape.name: (_keepdims, _layer, _item, _take_of_ones),
+    hlo.reshape.name: (_keepdims, layer, item, _take_of_ones),
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
     hlo.gather.name: (take, _at_one_place),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
-    hlo.dynamic_update_slice.name: (_put_layer, counted_from_the_end),
+    hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
     hlo.maximum.name: (_neutral("max"),),
     hlo.minimum.name: (_neutral("min"),),
 }
+
+_TABLES: tuple[Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]], ...] = (_FOLDS, MATCHERS)

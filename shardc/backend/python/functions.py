@@ -37,7 +37,7 @@ def write_body(
     device_main, whose `interface` says what it takes and gives.
     """
     divided = divide_barriers(region, emission.varying)
-    folded = fold(emission.graph, divided, emission.constants, emission.target.printers)
+    folded = fold(emission.graph, divided, emission.constants, emission.target.printers, emission.varying)
     uses = usage(folded)
     uses.whole.update(noted(region))  # folding keeps values, but not what is noted on nodes
     region = folded

@@ -46,6 +46,12 @@ logaddexp = _idiom("logaddexp", "The logarithm of the sum of the powers of both.
 logsumexp = _idiom("logsumexp", "The logarithm of the sum of powers along `dimensions`.")
 modulo = _idiom("modulo", "Python's % of integers where it is the same in all languages.")
 one_hot = _idiom("one_hot", "A new last dimension of `classes`, one where the index is the class.")
+pulled_back = _idiom(
+    "pulled_back",
+    "What the backward pass of the group `function` at the first operand makes of the second; the other "
+    "attributes are the group's.",
+    variable="pulled",
+)
 put = _idiom(
     "put",
     "x with slices along `axis` combined with others by `kind`; negative indices count from the end where it "
@@ -83,6 +89,6 @@ var = _idiom("var", "The mean of squared differences from the mean along `dimens
 
 VARIABLES = {
     definition.name: definition.spelling.variable
-    for definition in (cipher, drawn, einsum, elements, keepdims, sliced, take, take_filled)
+    for definition in (cipher, drawn, einsum, elements, keepdims, pulled_back, sliced, take, take_filled)
 }
 """What a result is called that has no name in the source, for the idioms that say it."""

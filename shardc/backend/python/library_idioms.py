@@ -10,6 +10,7 @@
     the same of y = 0                                     ->  group.softplus     jax.nn.softplus(x)
     1 / (1 + exp(-x)), x times that                       ->  idiom.sigmoid, group.silu
     0.5 x (1 + tanh(0.79… (x + 0.044715 x³)))             ->  group.gelu         jax.nn.gelu(x)
+    derivatives of these in a backward pass               ->  idiom.pulled_back  jax.vjp(jax.nn.gelu, x)
     ids[:, None] == arange(n) as numbers                  ->  idiom.one_hot      jax.nn.one_hot(ids, n)
     x != x                                                ->  idiom.isnan        jnp.isnan(x)
     gather along one dimension, clipped or NaN beyond it  ->  idiom.take_along   jnp.take_along_axis
@@ -30,6 +31,13 @@ from typing import cast
 
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_elements import elements, put_elements
+from shardc.backend.python.library_gradients import (
+    gelu_gradient,
+    log_softmax_gradient,
+    logsumexp_gradient,
+    silu_gradient,
+    softmax_gradient,
+)
 from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_logarithms import centred, log_softmax, logaddexp, logsumexp
 from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, kept, matching
@@ -197,14 +205,14 @@ def _isnan(run: Run, node: Node) -> Found:
 
 
 MATCHERS = {
-    hlo.add.name: (matching(logsumexp),),
+    hlo.add.name: (matching(logsumexp), *map(matching, (gelu_gradient, silu_gradient, log_softmax_gradient))),
     hlo.compare.name: (matching(_isnan),),
     hlo.concatenate.name: (matching(_roll),),
     hlo.convert.name: (matching(_one_hot),),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
     hlo.gather.name: tuple(map(matching, (take_along_clipped, elements))),
     hlo.minimum.name: (matching(_clip),),
-    hlo.multiply.name: tuple(map(matching, (_silu, _gelu))),
+    hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
     hlo.scatter.name: tuple(map(matching, (put, put_elements))),
     hlo.select.name: tuple(map(matching, (logaddexp, take_along, take_filled))),
     hlo.subtract.name: (matching(log_softmax),),

@@ -39,15 +39,23 @@ def logsumexp(run: Run, node: Node) -> Found:
         powers, dims = run.reduced(total, "sum")
         less = run.node(run.node(powers, hlo.exponential).operands[0], hlo.subtract)
         run.same(run.through(less.operands[1]), greatest)
-        finite = run.node(greatest, hlo.select)
+        x = less.operands[0]
+        run.same(finite_greatest(run, greatest, x), dims)
         run.used[greatest] += 1
-        x, along = run.reduced(finite.operands[1], "max")
-        run.same(run.node(finite.operands[0], hlo.is_finite).operands[0], finite.operands[1])
-        run.used[finite.operands[1]] += 1
-        run.same((x, along, run.number(finite.operands[2])), (less.operands[0], dims, 0))
         run.same(kept(run, x, dims, node.results[0]), False)
         return idiom.logsumexp, [x], {"dimensions": dims}
     raise Other
+
+
+def finite_greatest(run: Run, value: int, x: int) -> Dims:
+    """Along which dimensions a value is the greatest of x, where that is finite, and else 0."""
+    finite = run.node(value, hlo.select)
+    greatest = finite.operands[1]
+    found, dims = run.reduced(greatest, "max")
+    run.same(run.node(finite.operands[0], hlo.is_finite).operands[0], greatest)
+    run.used[greatest] += 1
+    run.same((found, run.number(finite.operands[2])), (x, 0))
+    return dims
 
 
 def logaddexp(run: Run, node: Node) -> Found:

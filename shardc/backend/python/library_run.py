@@ -20,12 +20,15 @@ Dims = tuple[int, ...]
 
 
 class Program(Protocol):
-    """What makes each value, how often it is used, the element of a constant, what loops count."""
+    """What makes each value, how often it is used, over what it varies, the element of a constant, what
+    loops count.
+    """
 
     graph: Graph
     made: dict[int, Node]
     counters: dict[int, Range]
     count: Mapping[int, int]
+    varying: Mapping[int, frozenset[str]]
 
     def splat(self, value: int) -> object: ...
 

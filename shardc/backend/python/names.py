@@ -32,7 +32,7 @@ _JAX_PRIMITIVES = frozenset(
     dynamic_update_slice eq erf erf_inv erfc exp exp2 expm1 fft floor gather ge gt imag integer_pow
     iota is_finite jit le lgamma log log1p logistic lt max min mul ne neg nextafter not
     optimization_barrier or pad pjit population_count pow ppermute psum pvary pmax pmin ragged_all_to_all real
-    reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
+    reduce reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
     reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat remat2 reshape rev round
     rsqrt scan scatter scatter_add scatter-add select_and_scatter_add select_n shard_map shift_left
     shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze

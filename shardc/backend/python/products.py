@@ -92,6 +92,8 @@ def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
 def _product(scope: Scope, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str, str | None]) -> Expr:
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     ranks = [scope.type(value).rank for value in node.operands]
+    if any(keywords.values()) and is_matmul(dims, *ranks):
+        return call(f"{scope.target.xp}.matmul", lhs, rhs, **keywords)
     if any(keywords.values()) or is_einsum(node, ranks):
         return call(f"{scope.target.xp}.einsum", f'"{subscripts(node, *ranks)}"', lhs, rhs, **keywords)
     if is_matmul(dims, *ranks):

@@ -8,6 +8,7 @@ down to its use.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from shardc.analysis.usage import Usage, captured
 from shardc.backend.python.emission import Emission
@@ -103,7 +104,12 @@ class Scope(Values):
                 self.forget(value)
 
     def define(self, value: int, term: Term, node: Node | None = None) -> None:
-        """From now on `term` stands for the value; it gets a line unless it may be written at its use."""
+        """From now on `term` stands for the value; it gets a line unless it may be written at its use.
+
+        A variable of another value is written for it, too.
+        """
+        if term.expr.is_variable and not term.own_line and not self.declaration(value):
+            term = replace(term, free=True)
         if term.weak or term.free or self._stays_inline(value, term):
             self.remember(value, term)
         elif node is not None and node is self._last and not self.declaration(value):

@@ -41,8 +41,8 @@ _BUILTINS = {
 _BUILTINS["__import__"] = builtins.__import__  # for JAX's own, first imports; no text can name it
 _FILES = frozenset({"fromfile", "load", "save", "savez"})
 _JAX = (
-    "ShapeDtypeStruct", "default_prng_impl", "enable_x64", "shard_map", "threefry_partitionable", "vjp",
-    "vmap",
+    "ShapeDtypeStruct", "default_prng_impl", "enable_x64", "grad", "shard_map", "threefry_partitionable",
+    "vjp", "vmap",
 )  # fmt: skip
 _NUMPY = ("array", "frombuffer", "uint8", "uint16", "uint32", "uint64", "int8", "int16", "int32", "int64",
           "float16", "float32", "float64", "complex64", "complex128", "bool_", "inf", "nan")  # fmt: skip

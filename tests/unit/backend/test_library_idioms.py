@@ -31,6 +31,11 @@ def place(x: Any) -> Any:
     return (x.sum() * 3).astype(jnp.int32)
 
 
+def step(function: Any, x: Any) -> Any:
+    """Of a loss that needs what the function gives, too."""
+    return jax.value_and_grad(lambda x: (function(x) ** 3).sum())(x)
+
+
 IDIOMS = {
     "clip": (lambda x: jnp.clip(x, -1, 1), "jnp.clip(x, -1.0, 1.0)"),
     "roll": (lambda x: jnp.roll(x, 2, axis=1), "jnp.roll(x, 2, axis=1)"),
@@ -97,6 +102,34 @@ IDIOMS = {
         "lax.dynamic_slice_in_dim(",
     ),
     "one column": (lambda x: jnp.take(x, 3, axis=1), "x[:, 3]"),
+    "gelu in a training step": (lambda x: step(jax.nn.gelu, x), "jax.vjp(jax.nn.gelu, x)[1]("),
+    "its gelu": (lambda x: step(jax.nn.gelu, x), " jax.nn.gelu(x)"),
+    "gelu by erf in a training step": (
+        lambda x: step(lambda x: jax.nn.gelu(x, approximate=False), x),
+        "jax.vjp(lambda x: jax.nn.gelu(x, approximate=False), x)[1](",
+    ),
+    "silu in a training step": (lambda x: step(jax.nn.silu, x), "jax.vjp(jax.nn.silu, x)[1]("),
+    "softmax in a training step": (lambda x: step(jax.nn.softmax, x), "jax.vjp(jax.nn.softmax, x)[1]("),
+    "softmax along columns": (
+        lambda x: step(lambda x: jax.nn.softmax(x.reshape(8, 4, 4), axis=1), x),
+        "axis=1), t)[1](",
+    ),
+    "log_softmax in a training step": (
+        lambda x: step(jax.nn.log_softmax, x),
+        "jax.vjp(jax.nn.log_softmax, x)[1](",
+    ),
+    "a product of some precision": (
+        lambda x: jnp.dot(x, jnp.asarray(TABLE), precision="highest"),
+        "jnp.matmul(x, ",
+    ),
+    "logsumexp in a training step": (
+        lambda x: step(lambda x: jax.nn.logsumexp(x, axis=-1), x),
+        "jax.vjp(lambda x: jax.nn.logsumexp(x, axis=-1), x)[1](",
+    ),
+    "a mean of logsumexp": (
+        jax.value_and_grad(lambda x: jnp.mean(jax.nn.logsumexp(x, axis=-1))),
+        "0.125 * jax.grad(lambda x: jax.nn.logsumexp(x, axis=-1).sum())(x)",
+    ),
     "the last column": (lambda x: x.take(-1, axis=-1), "x[:, 15]"),
 }
 
@@ -117,6 +150,11 @@ OTHERS = {
     "powers that are used again": (
         lambda x: (jax.nn.softmax(x), jnp.exp(x - x.max(-1, keepdims=True))),
         "exp",
+    ),
+    "a derivative without the function": (lambda x: jax.vjp(jax.nn.silu, x)[1](jnp.cos(x)), "(1.0 - t)"),
+    "a derivative beside its sigmoid": (
+        lambda x: (step(jax.nn.silu, x), jax.nn.sigmoid(x)),
+        "jax.nn.sigmoid(x)",
     ),
     "sums from one": (lambda x: jax.lax.reduce(x, 1.0, jax.lax.add, (1,)) / 16, "/ 16.0"),
     "a third of gelu": (lambda x: x * (0.5 * (1 + jnp.tanh(0.79788 * (x + 0.05 * x**3)))), "jnp.tanh"),

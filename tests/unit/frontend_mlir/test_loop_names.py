@@ -134,6 +134,18 @@ def test_parts_of_trees(tmp_path: Path) -> None:
     assert assigned_from(str(file), (8, 7)) == {"result[1]['loss']": "loss"}
 
 
+def test_loops_of_the_solvers_of_jax() -> None:
+    """JAX places them where the user calls the solver."""
+    way = jax.sharding.NamedSharding(jax.make_mesh((2,), ("d",)), jax.sharding.PartitionSpec())
+
+    def solved(a: Any, b: Any) -> Any:
+        return jax.scipy.sparse.linalg.cg(lambda x: a @ x, b, maxiter=3)[0]
+
+    arguments = jax.ShapeDtypeStruct((4, 4), "float32"), jax.ShapeDtypeStruct((4,), "float32")
+    source = shardc.from_jax(solved, *arguments, in_shardings=(way, way)).source
+    assert "x, r, gamma, p, k = carry" in source
+
+
 @pytest.mark.parametrize(
     "stated",
     [

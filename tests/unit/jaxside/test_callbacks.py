@@ -240,6 +240,19 @@ def test_a_text_that_does_not_is_refused(config):
         api.compile(TEXT.replace("CONFIG", config), language="mlir", file="f")
 
 
+def test_what_calls_the_host_is_not_proved(pod, draw, monkeypatch):
+    """Unasked nothing is said; asked a warning says why."""
+    monkeypatch.delenv("SHARDC_PROVE", raising=False)
+    x = pod.put(draw(8, 4))
+
+    def called(x):
+        return jax.pure_callback(Host().double, like(x), x) + 1
+
+    same(shardc.jit(called)(x), jax.jit(called)(x))
+    with pytest.warns(UserWarning, match="@shardc_host computes is not known"):
+        same(shardc.jit(called, prove=True)(x), jax.jit(called)(x))
+
+
 def test_what_a_program_that_calls_the_host_costs(pod, draw):
     def step(x):
         jax.debug.print("{}", x.sum())

@@ -1,0 +1,235 @@
+"""Operations that give what they are given, and numbers that follow from numbers: nobody writes them.
+
+    x ** 1.0                                    ->  x
+    0.0 + jnp.sum(x), (1.0 - x) + 0.0           ->  jnp.sum(x), 1.0 - x    where the sum is never -0.0
+    p & True, p | False                         ->  p
+    where(p, x, x)                              ->  x
+    jnp.sum(x, axis=1) of one column            ->  x[:, 0]
+    x[:, None][:, 0]                            ->  x
+    square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
+    jnp.einsum(",ab->ab", s, m)                 ->  s * m
+    jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
+
+Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from functools import partial
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from shardc.backend.python import idiom
+from shardc.backend.python.zero_signs import Floats
+from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, identity, is_float
+from shardc.ops import chlo, combiner, hlo
+
+
+class Known(Protocol):
+    """What is known of the program: see folding._Folder."""
+
+    graph: Graph
+    made: dict[int, Node]
+    varying: Mapping[int, frozenset[str]]
+
+    def only(self, value: int, *names: str) -> Node | None: ...
+
+    def shape(self, value: int) -> tuple[int, ...]: ...
+
+    def splat(self, value: int) -> object: ...
+
+
+def _same(known: Known, node: Node, value: int) -> Node | None:
+    """The node as one that gives `value`, if that has its type and varies as it does."""
+    result = node.results[0]
+    alike = known.graph.type(result) == known.graph.type(value)
+    more = known.varying.get(result, frozenset[str]()) - known.varying.get(value, frozenset[str]())
+    if not alike or more:
+        return None
+    return Node(node.id, idiom.same.name, (value,), node.results, {}, (), node.loc)
+
+
+def _beside(known: Known, node: Node, number: object) -> int | None:
+    """The operand of a binary operation beside one that is this number everywhere."""
+    for value, other in (node.operands[::-1], node.operands):
+        if known.splat(other) == number:
+            return value
+    return None
+
+
+def _to_the_first(known: Known, node: Node) -> Node | None:
+    base, exponent = node.operands
+    return _same(known, node, base) if known.splat(exponent) == 1 else None
+
+
+def _and_zero(known: Known, node: Node) -> Node | None:
+    """x + 0.0 is x but where x is -0.0."""
+    value = _beside(known, node, 0)
+    if value is None or not Floats(known.graph, known.made).never_negative_zero(value):
+        return None
+    return _same(known, node, value)
+
+
+def _less_nothing(known: Known, node: Node) -> Node | None:
+    value, number = node.operands
+    zero = known.splat(number)
+    is_zero = zero is not None and zero == 0 and not np.signbit(np.real(cast(np.generic, zero)))
+    return _same(known, node, value) if is_zero else None
+
+
+def _by_one(known: Known, node: Node) -> Node | None:
+    """Of floats, as quotients of integers become `//`."""
+    if not is_float(known.graph.type(node.results[0]).dtype):
+        return None
+    if node.name == hlo.divide.name:
+        value = node.operands[0] if known.splat(node.operands[1]) == 1 else None
+    else:
+        value = _beside(known, node, 1)
+    return None if value is None else _same(known, node, value)
+
+
+def _neutral(truth: bool) -> Callable[[Known, Node], Node | None]:
+    def attempt(known: Known, node: Node) -> Node | None:
+        value = _beside(known, node, truth) if known.graph.type(node.results[0]).dtype == "bool" else None
+        return None if value is None else _same(known, node, value)
+
+    return attempt
+
+
+def _no_choice(known: Known, node: Node) -> Node | None:
+    _, first, second = node.operands
+    return _same(known, node, first) if first == second else None
+
+
+def _over_ones(known: Known, node: Node) -> Node | None:
+    """A reduction over dimensions of size 1 from the identity, which a reduction may use or not."""
+    kind = combiner(node.regions[0], known.graph)
+    if len(node.operands) != 2 or kind not in _REDUCTIONS:
+        return None
+    value, start = node.operands
+    shape, dims = known.shape(value), cast("tuple[int, ...]", node.attrs["dimensions"])
+    dtype = known.graph.type(value).dtype
+    if not dims or any(shape[dim] != 1 for dim in dims) or dtype == "bool":
+        return None
+    if known.splat(start) != identity(kind, dtype):
+        return None
+    return Node(node.id, hlo.reshape.name, (value,), node.results, {}, (), node.loc)
+
+
+def _reshaped_back(known: Known, node: Node) -> Node | None:
+    """A reshape of a reshape, or a broadcast that is one, to the shape before."""
+    made = known.made.get(node.operands[0])
+    if made is None or made.name != hlo.reshape.name:
+        return None
+    if node.name == hlo.broadcast_in_dim.name:
+        dims = cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
+        if list(dims) != sorted(dims):
+            return None
+    return _same(known, node, made.operands[0])
+
+
+def _spread_back(known: Known, node: Node) -> Node | None:
+    """A broadcast of what had dimensions of size 1, of those: x[:, 0][:, None] beside an array is x."""
+    made, shape = known.made.get(node.operands[0]), known.shape(node.results[0])
+    if made is None or made.name != hlo.reshape.name:
+        return None
+    before, after = known.shape(made.operands[0]), known.shape(node.operands[0])
+    dims = cast("tuple[int, ...]", node.attrs["broadcast_dimensions"])
+    longer = [(dim, size) for dim, size in zip(dims, after, strict=True) if size != 1]
+    if len(before) != len(shape) or not after or list(dims) != sorted(dims):
+        return None
+    if longer != [(dim, size) for dim, size in enumerate(before) if size != 1]:
+        return None
+    attrs = {**node.attrs, "broadcast_dimensions": tuple(range(len(shape)))}
+    return replace(node, operands=made.operands, attrs=attrs)
+
+
+def _number(known: Known, node: Node) -> Node | None:
+    """What an operation gives for numbers, where a real number would not be rounded."""
+    result = node.results[0]
+    type = known.graph.type(result)
+    given = [known.splat(value) for value in node.operands]
+    if type.dtype not in ("f32", "f64") or None in given or known.varying.get(result):
+        return None
+    numbers = [float(cast(float, number)) for number in given]
+    if not np.all(np.isfinite(numbers)):
+        return None
+    with np.errstate(all="ignore"):
+        found = type.numpy.type(_FLOATS[node.name](*numbers))
+    if not np.isfinite(found) or Fraction(float(found)) != _exactly(node.name, numbers):
+        return None
+    attrs = {"value": Dense(np.array(found), type.shape)}
+    return Node(node.id, hlo.constant.name, (), node.results, attrs, (), node.loc)
+
+
+def _exactly(name: str, numbers: list[float]) -> Fraction | None:
+    sides = [Fraction(number) for number in numbers]
+    if name == hlo.divide.name and not sides[1]:
+        return None
+    return cast(Fraction, _FLOATS[name](*sides))
+
+
+def _quotient(x: Any, y: Any) -> Any:
+    return x / y
+
+
+def _scaled(known: Known, node: Node) -> Node | None:
+    """A product of a number and an array."""
+    shapes = [known.shape(value) for value in node.operands]
+    if () not in shapes or len({known.graph.type(v).dtype for v in (*node.operands, *node.results)}) != 1:
+        return None
+    if node.attrs.get("algorithm"):
+        return None
+    return Node(node.id, hlo.multiply.name, node.operands, node.results, {}, (), node.loc)
+
+
+def _transposed_product(known: Known, node: Node) -> Node | None:
+    """The product of two matrices, transposed, is that of the transposed ones in the other order."""
+    made = known.only(node.operands[0], hlo.dot_general.name)
+    if made is None or [len(known.shape(value)) for value in made.operands] != [2, 2]:
+        return None
+    dims = cast(DotDims, made.attrs["dot_dimension_numbers"])
+    if dims.lhs_batching or len(dims.lhs_contracting) != 1 or made.attrs.get("algorithm"):
+        return None
+    swapped = DotDims((), (), dims.rhs_contracting, dims.lhs_contracting)
+    attrs = {key: value for key, value in made.attrs.items() if key != LETTERS}
+    attrs["dot_dimension_numbers"] = swapped
+    if "precision_config" in attrs:
+        attrs["precision_config"] = tuple(reversed(cast("tuple[str, ...]", attrs["precision_config"] or ())))
+    return replace(made, operands=made.operands[::-1], results=node.results, attrs=attrs, loc=node.loc)
+
+
+_SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
+_REDUCTIONS = ("sum", "max", "min", "prod")
+_FLOATS: dict[str, Callable[..., object]] = {
+    hlo.add.name: operator.add,
+    hlo.divide.name: _quotient,
+    hlo.multiply.name: operator.mul,
+    hlo.negate.name: operator.neg,
+    hlo.subtract.name: operator.sub,
+    chlo.square.name: partial(pow, exp=2),
+}
+
+IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
+    chlo.square.name: (_number,),
+    hlo.add.name: (_number, _and_zero),
+    hlo.and_.name: (_neutral(True),),
+    hlo.broadcast_in_dim.name: (_reshaped_back, _spread_back),
+    hlo.divide.name: (_number, _by_one),
+    hlo.dot_general.name: (_scaled,),
+    hlo.multiply.name: (_number, _by_one),
+    hlo.negate.name: (_number,),
+    hlo.or_.name: (_neutral(False),),
+    hlo.power.name: (_to_the_first,),
+    hlo.reduce.name: (_over_ones,),
+    hlo.reshape.name: (_reshaped_back,),
+    hlo.select.name: (_no_choice,),
+    hlo.subtract.name: (_number, _less_nothing),
+    hlo.transpose.name: (_transposed_product,),
+}
+"""What to try of a node, by its name."""

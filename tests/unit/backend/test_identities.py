@@ -1,0 +1,73 @@
+"""What gives what it is given is not in the emitted program, and what tells two numbers apart is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import shardc
+from tests.tolerance import assert_near
+
+jax = pytest.importorskip("jax")
+jnp = pytest.importorskip("jax.numpy")
+P = jax.sharding.PartitionSpec
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(8, 16)).astype(np.float32)
+
+
+GONE = {
+    "a first power": (lambda x: x ** jnp.float32(1) * 2, "**"),
+    "nothing added to a sum": (lambda x: 0.0 + jnp.sum(x, axis=1), "0.0"),
+    "nothing added to a difference": (lambda x: (1.0 - x) + 0.0, "0.0"),
+    "nothing added to a product": (lambda x: 0.5 * (1.0 + jnp.cos(x)) + 0.0, "0.0"),
+    "nothing added to powers": (lambda x: jnp.exp(x) + 0.0, "0.0"),
+    "a choice of equals": (lambda x: jnp.where(x > 0, x + 1, x + 1), "where"),
+    "sums of one": (lambda x: jnp.sum(x[:, :1] * 2, axis=1, keepdims=True), "sum"),
+    "a dimension taken away and added": (
+        lambda x: x + jax.lax.expand_dims(jnp.squeeze(x[:, :1] * 2, 1), (1,)),
+        "[:, 0][:, None]",
+    ),
+    "a number of numbers": (lambda x: x * -jnp.square(jnp.float32(0.5)), "square"),
+    "a number times an array": (lambda x: jnp.einsum(",ab->ab", jnp.sum(x), x), "einsum"),
+    "a product transposed": (lambda x: (x[0:4].T @ x[4:8]).T, ".T)"),
+    "names of what has one": (lambda x: named(x), " = total"),
+}
+"""A function, and what its text has not."""
+
+STAYS = {
+    "a second power": (lambda x: x ** jnp.float32(2.5), "** 2.5"),
+    "nothing added to a zero with a sign": (lambda x: x + 0.0, "x + 0.0"),
+    "nothing added to a negative number": (lambda x: -jnp.sum(x, axis=1) + 0.0, "+ 0.0"),
+    "nothing added to what becomes zero from below": (
+        lambda x: 1e-30 * (x - 1.0) * (1.0 - x) * 1e-30 + 0.0,
+        "+ 0.0",
+    ),
+    "a choice": (lambda x: jnp.where(x > 0, x, x + 1), "where"),
+    "a number that is rounded": (lambda x: x * jnp.square(jnp.float32(0.1)), "square"),
+    "a sum of two": (lambda x: jnp.sum(x[:, :2], axis=1, keepdims=True), "sum"),
+    "a product of vectors": (lambda x: jnp.einsum("a,b->ab", x[0], x[1]), "einsum"),
+}
+"""A function, and what its text has."""
+
+
+def named(x: Any) -> Any:
+    """The sum over devices has a name before it is reshaped to what it was."""
+    total = jnp.sum(x, axis=0, keepdims=True)
+    return total[0] * total[0], total[0] + 1.0
+
+
+@pytest.mark.parametrize("name", [*GONE, *STAYS])
+def test_an_identity(name: str) -> None:
+    function, text = (GONE | STAYS)[name]
+    mesh = jax.make_mesh((2,), ("data",), axis_types=(jax.sharding.AxisType.Auto,))
+    way = jax.sharding.NamedSharding(mesh, P("data"))
+    for target in ("jax", "numpy"):
+        program = shardc.from_jax(function, X, in_shardings=(way,), target=target)
+        inside = program.source.partition("def device_main")[2].partition("def main")[0]
+        assert (text in inside) == (name in STAYS), inside
+        want = jax.tree.leaves(jax.jit(function)(X))
+        for one, other in zip(jax.tree.leaves(program.main(X)), want, strict=True):
+            assert_near(one, other, terms=16)
