@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 
 from shardc.proof import field
 from shardc.proof.field import Residues
+from shardc.proof.order import Order, order
 from shardc.proof.thresholds import FAR, Interval
-from shardc.proof.values import Floats, Order, either, is_literal, make, order, special
+from shardc.proof.values import Floats, either, is_literal, make, special
 from shardc.semantics.arrays import Array
 
 _Numbers = NDArray[np.float32]

@@ -96,6 +96,8 @@ class Run:
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
     again: list[str] = field(default_factory=list[str])
+    stuck: list[Draw] = field(default_factory=list[Draw])
+    """Draws in which the global program decides all, the other one does not."""
     known: Mapping[int, Lemma] = field(default_factory=dict[int, Lemma])
     layers_made: list[Mapping[int, tuple[Array, ...]]] = field(
         default_factory=list[Mapping[int, tuple[Array, ...]]]
@@ -104,8 +106,15 @@ class Run:
     def anew(self) -> Run:
         """The same without draws."""
         return replace(
-            self, draws=[], ran=[], loops=[], again=[], layers_made=[], known={}, more=0, unlike=[]
+            self, draws=[], ran=[], loops=[], again=[], stuck=[], layers_made=[], known={}, more=0, unlike=[]
         )
+
+    def undecided(self, draw: Draw, reason: str) -> None:
+        """A draw decides nothing."""
+        self.again.append(reason)
+        self.wanted -= draw.kind in (THRESHOLDS, ANY_ORDER)  # which are where it is hard to decide
+        if draw.programs > 1 and draw.kind != ANY_ORDER and not (self.tried or self.law):
+            self.stuck.append(draw)
 
     def ends_with(self, found: Proof) -> Proof | None:
         """The proof that ends the matter, after a draw that did not go well. None where results differ, but

@@ -16,6 +16,8 @@ from shardc.proof.any_order import AnyOrder
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
+from shardc.proof.lost import LostLast
+from shardc.proof.order import Order
 from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
@@ -67,15 +69,19 @@ class Draw:
     exponents: Exponents | None = None
     budget: Budget | None = None
     """What may be computed yet, in all draws; None: all there is."""
+    lost: bool = False
+    """Whether what has no place in the real order is decided as f64 does (lost.py)."""
 
     @property
     def uniform(self) -> bool:
         """Whether residues are uniform, and decisions real."""
         return self.kind not in _UNBOUNDED
 
-    def order(self) -> values.Order:
+    def order(self) -> Order:
         """What decisions are made by."""
-        return AnyOrder(self.key("order"), self.near.literals) if self.kind == ANY_ORDER else values.Order()
+        if self.kind == ANY_ORDER:
+            return AnyOrder(self.key("order"), self.near.literals)
+        return LostLast() if self.lost else Order()
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""

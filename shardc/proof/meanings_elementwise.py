@@ -15,21 +15,9 @@ from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
+from shardc.proof.order import chosen, order, places, signs, unordered
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import (
-    NAN,
-    Beyond,
-    DrawAgain,
-    chosen,
-    either,
-    is_exact,
-    is_literal,
-    order,
-    places,
-    signs,
-    special,
-    whole,
-)
+from shardc.proof.values import Beyond, DrawAgain, either, is_exact, is_literal, special, whole
 from shardc.proof.values import exact as as_exact
 from shardc.semantics.arrays import Array, Body
 from shardc.semantics.elementwise import convert as numpy_convert
@@ -142,7 +130,7 @@ def furthest(draw: Draw, arrays: Sequence[Array], wanted: int) -> list[Array]:
 def compare(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     left, right = map(as_exact, arrays)
     direction = cast(str, op.attrs["comparison_direction"])
-    if op.attrs.get("compare_type") == "TOTALORDER" and bool((left["residue"] == NAN).any()):
+    if op.attrs.get("compare_type") == "TOTALORDER" and bool(unordered(left).any()):
         raise Beyond("a total order with NaN in it")
     result = arithmetic.compare(left, right, direction)
     draw.decided(result)
@@ -214,7 +202,7 @@ def _decided_whole(
 def _settled(operand: Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """Where elements are, and how far they may be from there; DrawAgain where one is lost."""
     place, off = places(operand)
-    if bool((~np.isfinite(off) & ~special(operand)).any()):
+    if bool((~np.isfinite(place + off) & ~special(operand)).any()):
         raise DrawAgain("the size of a value is not known")
     return np.where(special(operand), operand["shadow"], place), np.maximum(off, 0.0)
 
