@@ -7,10 +7,8 @@ maximum in place of a sum over devices that hold zeros but one, say), else it is
 (docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that is right on
 all inputs, `right` one that it does not prove and that is right on all inputs (a softmax less another number
 than the greatest), `open` a wrong one of which it says nothing, MISSED one that it proves and that is wrong.
-Those of fp8_training are scales of casts to 8 bits: divided by before the cast and multiplied by after it, a
-wrong one cancels in real numbers, for which casts are the identity (docs/proof.md, what is assumed).
-That of xent_vocab_gather takes the least in place of the greatest out of a log-sum-exp, whose exponentials
-are infinite in f32 only. Both are refused by the type check.
+That of xent_vocab_gather that is open takes the least in place of the greatest out of a log-sum-exp, whose
+exponentials are infinite in f32 only. The type check refuses it.
 
 Three figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check
 alone finds; of all mutants that change a result, those that the two checks find, and those that the proof

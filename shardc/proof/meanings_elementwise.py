@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.graph import Op, is_float
+from shardc.graph.types import FP8
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof import arithmetic, field
-from shardc.proof.draws import Draw
+from shardc.proof.draws import CASTS_KEPT, Draw
 from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
+from shardc.proof.narrow import narrowed
 from shardc.proof.order import chosen, order, places, signs, unordered
 from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import Beyond, DrawAgain, either, is_exact, is_literal, special, whole
@@ -221,15 +223,26 @@ def is_infinite(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> l
 
 @exact(hlo.convert)
 def convert(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    """Between floats the identity; integers are what they are; to integers by the shadow."""
+    """Between floats the identity, but to 8 bits (narrow.py); integers are what they are; to integers by the
+    shadow.
+    """
     operand, dtype = arrays[0], op.results[0].dtype
     if is_float(dtype):
-        return [as_exact(operand)]
+        return [_cast(draw, op.operands[0].dtype, as_exact(operand), dtype)]
     if dtype == "bool":
         result = operand["residue"] != 0
         draw.decided(result)
         return [result]
     return [numpy_convert(_decided_whole(draw, operand, np.trunc), dtype=op.results[0].numpy)]
+
+
+def _cast(draw: Draw, before: str, operand: Array, dtype: str) -> Array:
+    if before in FP8:
+        draw.narrow(before).add(operand["residue"][~special(operand)])
+    if dtype not in FP8 or draw.kind == CASTS_KEPT:
+        return operand
+    draw.hashes(dtype, operand.size)
+    return narrowed(operand, dtype, draw.key(dtype), draw.narrow(dtype), draw.as_f64)
 
 
 @exact(hlo.remainder)

@@ -30,7 +30,7 @@ from shardc.proof.drawing import (
     sampled,
     wanted_of,
 )
-from shardc.proof.draws import ANY_ORDER, Draw, one_way
+from shardc.proof.draws import ORDERLESS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.exponents import has_exp
@@ -185,7 +185,7 @@ def _prove(run: Run, seed: int) -> Proof:
                 draw = Draw(draw.seed, draw.kind, True, run.near, budget=run.budget)
                 found = _once(run, draw)
         except Doubt as doubt:
-            doubted(run, str(doubt))
+            doubted(run, draw, str(doubt))
             continue
         except DrawAgain as error:
             run.undecided(draw, str(error))
@@ -205,7 +205,7 @@ def _prove(run: Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             if (ends := run.ends_with(found)) is not None:
-                return ends
+                return ends if ends.verdict is Verdict.DIFFERS else refuted(run) or ends
             continue
         if draw.decisions and not run.decides:
             run.decides = True
@@ -231,7 +231,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
             raise
         if run.tried:
             return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
-        if draw.kind == ANY_ORDER:
+        if draw.kind in ORDERLESS:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
     if run.tried and wanted.differs(have) is not None:
@@ -239,7 +239,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     differing = {n: (wanted.results[n][0], have.results[n][0]) for n in wanted.differing(have)}
     if differing:
         found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
-        if draw.kind == ANY_ORDER:
+        if draw.kind in ORDERLESS:
             step = found.path[-1] if found.path else None
             raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
         verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED

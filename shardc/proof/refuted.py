@@ -1,4 +1,8 @@
-"""refuted(run): a difference in draws in which the per-device program alone could not decide (lost.py)."""
+"""refuted(run): a difference in draws that exact arithmetic leaves open, run again as f64 computes.
+
+These are draws in which the per-device program alone could not decide (lost.py), and those in which results
+differ only since other numbers are cast to 8 bits (narrow.py), which are rounded then.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +26,9 @@ def refuted(run: Run) -> Proof | None:
     """What shows that real values differ, if a stuck draw does; all loops and layers are run in full."""
     for stuck in run.stuck[:MOST_STUCK]:
         try:
-            found = _again(run, Draw(stuck.seed, stuck.kind, near=run.near, budget=run.budget))
+            found = _again(
+                run, Draw(stuck.seed, stuck.kind, near=run.near, budget=run.budget, as_f64=bool(stuck.known))
+            )
         except DrawAgain:
             continue
         except Beyond:
@@ -33,10 +39,12 @@ def refuted(run: Run) -> Proof | None:
 
 
 def _again(run: Run, draw: Draw) -> Proof | None:
-    """The global program with the real order, which decides all there, then the other one."""
+    """The global program with the real order, which decides all there, then the other one. With casts to 8
+    bits both are as in f64.
+    """
     inputs = draw.inputs(run.shapes.whole, run.full)
     wanted = evaluate(run.shapes.whole, draw, inputs)
-    draw = replace(draw, lost=True)
+    draw = replace(draw, as_f64=True)
     with real_copies():
         try:
             have = evaluate(run.shapes.local, draw, inputs)
