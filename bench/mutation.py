@@ -7,10 +7,8 @@ maximum in place of a sum over devices that hold zeros but one, say), else it is
 (docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that is right on
 all inputs, `right` one that it does not prove and that is right on all inputs (a softmax less another number
 than the greatest), `open` a wrong one of which it says nothing, MISSED one that it proves and that is wrong.
-Those of fp8_training are scales of casts to 8 bits: divided by before the cast and multiplied by after it, a
-wrong one cancels in real numbers, for which casts are the identity (docs/proof.md, what is assumed).
-That of xent_vocab_gather takes the least in place of the greatest out of a log-sum-exp, whose exponentials
-are infinite in f32 only. Both are refused by the type check.
+That of xent_vocab_gather that is open takes the least in place of the greatest out of a log-sum-exp, whose
+exponentials are infinite in f32 only. The type check refuses it.
 
 Three figures must be 100 %: of the reductions dropped or moved to another axis, those that the type check
 alone finds; of all mutants that change a result, those that the two checks find, and those that the proof
@@ -22,7 +20,8 @@ finds. And no program may be said to differ as it was compiled.
   python -m bench.mutation --jobs 4   in four processes
   python -m bench.mutation --missed   also list what is missed, slips through the type check, is equivalent or
                                       is not proved
-  python -m bench.mutation --page bench/results/mutation.md    writes the page of all that has run
+  python -m bench.mutation --page bench/results/mutation.md    writes the page of all that has run;
+                                      of other programs what stands there stays
 
 What became of each program is kept in FOLDER/NAME.json.
 """
@@ -33,9 +32,9 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.mutation_trial import (
@@ -101,34 +100,53 @@ def percent(part: int, whole: int) -> str:
     return f"{100 * part / whole:.1f} %" if whole else "-"
 
 
-def summary(done: dict[str, Tried]) -> list[str]:
+@dataclass(frozen=True)
+class Row:
+    """A program on the page: what stands in the columns, what the proof says of it, and the seconds."""
+
+    name: str
+    figures: list[int]
+    proved: str
+    compiling: str
+    proving: str
+
+    @staticmethod
+    def of(name: str, tried: Tried) -> Row:
+        seconds = (f"{tried.compiling:.1f} s", f"{tried.proving:.1f} s")
+        return Row(name, figures(tried), tried.proved, *seconds)
+
+    @staticmethod
+    def read(text: str) -> Row:
+        name, *cells = text.strip("| ").split(" | ")
+        return Row(name, [int(cell) for cell in cells[: len(COLUMNS)]], *cells[len(COLUMNS) :])
+
+    def __str__(self) -> str:
+        cells = (self.name, *self.figures, self.proved, self.compiling, self.proving)
+        return f"| {' | '.join(map(str, cells))} |"
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
     """The figures of all programs."""
-    rows = [figures(tried) for tried in done.values()]
-    sums = [sum(column) for column in zip(*rows, strict=True)] if rows else [0] * len(COLUMNS)
+    columns = zip(*(row.figures for row in rows), strict=True)
+    sums = [sum(column) for column in columns] if rows else [0] * len(COLUMNS)
     count, by_type, by_result, equivalent, _, lost, lost_by_type, *proofs = sums
     differs, same, right, left, wrong = proofs
-    changing = count - equivalent
-    to_prove = [each.proof for tried in done.values() for each in tried.found if _changes(each)]
-    refuted = sorted(name for name, tried in done.items() if tried.proved.startswith("differs"))
-    proved = sum(tried.proved == "proved" for tried in done.values())
+    changing, to_prove = count - equivalent, differs + left + wrong
+    refuted = sorted(row.name for row in rows if row.proved.startswith("differs"))
+    proved = sum(row.proved == "proved" for row in rows)
     return [
-        f"{count} mutants of {len(done)} programs, {equivalent} of them equivalent",
+        f"{count} mutants of {len(rows)} programs, {equivalent} of them equivalent",
         f"reductions dropped or moved to another axis: {lost}, the type check alone finds {lost_by_type} "
         f"({percent(lost_by_type, lost)})",
         f"mutants that change the result: {changing}, type check and comparison find {by_type + by_result} "
         f"({percent(by_type + by_result, changing)}), the type check alone {by_type} "
         f"({percent(by_type, changing)})",
         f"the proof: {differs} mutants differ, {same} are the same, {right} are right, {left} are open, "
-        f"{wrong} are missed; of {len(to_prove)} that change the result it finds "
-        f"{to_prove.count(PROOF_FOUND)} ({percent(to_prove.count(PROOF_FOUND), len(to_prove))})",
-        f"programs as they were compiled: {proved} of {len(done)} proved, said to differ: "
+        f"{wrong} are missed; of {to_prove} that are wrong, as far as anything tells, it finds "
+        f"{differs} ({percent(differs, to_prove)})",
+        f"programs as they were compiled: {proved} of {len(rows)} proved, said to differ: "
         f"{', '.join(refuted) or 'none'}",
     ]
-
-
-def _changes(each: Found) -> bool:
-    """Whether a mutant is wrong, as far as anything tells."""
-    return each.verdict != EQUIVALENT and each.proof not in (PROOF_SAME, PROOF_RIGHT)
 
 
 def failed(done: dict[str, Tried]) -> bool:
@@ -159,19 +177,26 @@ def read(file: Path) -> Tried:
 
 
 def page(done: dict[str, Tried], file: Path) -> None:
-    """Write the page."""
-    titles = ["program", *(title for title, _ in COLUMNS), "the program itself", "compiled in", "proved in"]
-    rows = [
-        [name, *figures(tried), tried.proved, f"{tried.compiling:.1f} s", f"{tried.proving:.1f} s"]
-        for name, tried in sorted(done.items())
-    ]
-    left = [name for name in programs() if name not in done]
+    """Write the page: of all that has run, and the rows that it has of other programs."""
+    known = programs()
+    before = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+    table = [text for text in before if text.startswith("| ")][2:]
+    kept = {row.name: row for row in map(Row.read, table) if row.name in known}
+    rows = sorted({**kept, **{name: Row.of(name, tried) for name, tried in done.items()}}.items())
+    left = [name for name in known if name not in dict(rows)]
     untried = [f"* not tried yet: {len(left)} programs, {', '.join(left)}"] if left else []
-    table = (f"| {' | '.join(map(str, cells))} |" for cells in (titles, ["---"] * len(titles), *rows))
+    titles = ["program", *(title for title, _ in COLUMNS), "the program itself", "compiled in", "proved in"]
+    heads = (f"| {' | '.join(cells)} |" for cells in (titles, ["---"] * len(titles)))
     publish(
         "Mutants of per-device programs",
         __doc__,
-        [*(f"* {text}" for text in summary(done)), *untried, "", *table],
+        [
+            *(f"* {text}" for text in summary([row for _, row in rows])),
+            *untried,
+            "",
+            *heads,
+            *(str(row) for _, row in rows),
+        ],
         file,
     )
 
@@ -207,7 +232,8 @@ def main() -> int:
             print(f"{line(names[future], figures(tried))}  {tried.proved}, {seconds}", flush=True)
             for remark in remarks(tried) if options.missed else ():
                 print(remark)
-    print("\n".join([*summary(done), *(f"could not be tried: {name}" for name in broken)]))
+    rows = [Row.of(name, tried) for name, tried in done.items()]
+    print("\n".join([*summary(rows), *(f"could not be tried: {name}" for name in broken)]))
     return int(failed(done) or bool(broken))
 
 

@@ -20,14 +20,15 @@ from numpy.typing import NDArray
 
 from shardc.proof import field
 from shardc.proof.field import Residues
+from shardc.proof.order import Order, order
 from shardc.proof.thresholds import FAR, Interval
-from shardc.proof.values import Floats, Order, either, is_literal, make, order, special
+from shardc.proof.values import Floats, either, is_literal, make, special
 from shardc.semantics.arrays import Array
 
 _Numbers = NDArray[np.float32]
 
 _NONE = ((-2.0, 2.0),)
-_UPPER = np.uint64(0xFFFF_FFFF_0000_0000)
+_UPPER, _MARK, _SMALL = map(np.uint64, (0xFFFF_FFFF_0000_0000, 0x81FF_FFFF_0000_0000, 0x3E00_0000_0000_0000))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,8 +57,10 @@ class AnyOrder(Order):
         return place, np.full(place.shape, -1.0)
 
     def _mark(self, residue: Residues, wanted: int) -> Residues:
-        """The upper half of what stands beside the place of something joined; only what moves it keeps it."""
-        return field.hashed(self.key + 4 + wanted, [residue]) & _UPPER
+        """The upper half of what stands beside the place of something joined; only what moves it keeps it.
+        It makes no NaN, so 0 times it is 0.
+        """
+        return field.hashed(self.key + 4 + wanted, [residue]) & _MARK | _SMALL
 
     def _is_joined(self, array: Array, wanted: int) -> NDArray[np.bool_]:
         return (array["other"].view(np.uint64) & _UPPER) == self._mark(array["residue"], wanted)

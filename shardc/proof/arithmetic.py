@@ -9,21 +9,8 @@ from numpy.typing import NDArray
 
 from shardc.proof import field
 from shardc.proof.field import Residues
-from shardc.proof.values import (
-    EXACT,
-    DrawAgain,
-    Floats,
-    any_special,
-    chosen,
-    equal,
-    exact,
-    make,
-    order,
-    representative,
-    signs,
-    special,
-    whole,
-)
+from shardc.proof.order import chosen, equal, order, representative, signs
+from shardc.proof.values import EXACT, DrawAgain, Floats, any_special, exact, make, special, whole
 from shardc.semantics.arrays import Array
 
 Binary = Callable[[Array, Array], Array]

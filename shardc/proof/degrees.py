@@ -15,7 +15,7 @@ from typing import NamedTuple, cast
 
 from shardc.graph import Graph, Node, Region
 from shardc.graph.attrs import DotDims
-from shardc.graph.types import is_complex
+from shardc.graph.types import FP8, is_complex
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
 from shardc.proof.draws import Draw
@@ -182,6 +182,9 @@ class Degrees:
         if node.name == hlo.logistic.name:
             self._hashed(node, operands[0].top + operands[0].bottom)
             return Degree(0, 1) if self.divides else VARIABLE
+        if node.name == hlo.convert.name and self.graph.type(node.results[0]).dtype in FP8:
+            self._hashed(node, operands[0].top + operands[0].bottom)
+            return _either(operands[0], VARIABLE)
         if node.name in _PAIRS:
             return _PAIRS[node.name](*operands)
         if node.name == hlo.power.name:

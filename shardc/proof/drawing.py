@@ -13,9 +13,11 @@ from shardc.proof.both_call import lemmas_of
 from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import (
     ANY_ORDER,
+    CASTS_KEPT,
     KINDS,
     LONGEST,
     NEGATIVE,
+    ORDERLESS,
     PEAKS,
     THRESHOLDS,
     Draw,
@@ -96,6 +98,10 @@ class Run:
     ran: list[tuple[Ran, Ran]] = field(default_factory=list["tuple[Ran, Ran]"])
     loops: list[tuple[Note, ...]] = field(default_factory=list["tuple[Note, ...]"])
     again: list[str] = field(default_factory=list[str])
+    stuck: list[Draw] = field(default_factory=list[Draw])
+    """Draws in which the global program decides all, the other one does not; those in which only results of
+    casts to 8 bits differ.
+    """
     known: Mapping[int, Lemma] = field(default_factory=dict[int, Lemma])
     layers_made: list[Mapping[int, tuple[Array, ...]]] = field(
         default_factory=list[Mapping[int, tuple[Array, ...]]]
@@ -104,8 +110,15 @@ class Run:
     def anew(self) -> Run:
         """The same without draws."""
         return replace(
-            self, draws=[], ran=[], loops=[], again=[], layers_made=[], known={}, more=0, unlike=[]
+            self, draws=[], ran=[], loops=[], again=[], stuck=[], layers_made=[], known={}, more=0, unlike=[]
         )
+
+    def undecided(self, draw: Draw, reason: str) -> None:
+        """A draw decides nothing."""
+        self.again.append(reason)
+        self.wanted -= draw.kind in (THRESHOLDS, *ORDERLESS)  # which are where it is hard to decide
+        if draw.programs > 1 and draw.kind not in ORDERLESS and not (self.tried or self.law):
+            self.stuck.append(draw)
 
     def ends_with(self, found: Proof) -> Proof | None:
         """The proof that ends the matter, after a draw that did not go well. None where results differ, but
@@ -114,6 +127,7 @@ class Run:
         if found.verdict is not Verdict.NOT_PROVED or found.difference is None:
             return found
         self.unlike.append(found)
+        self.stuck += [draw for draw in found.draws if draw.known and draw.uniform and not self.law]
         done = len(self.unlike) + len(self.draws)
         more = done < len(self.kinds) and (self.budget is None or self.budget.fits_again(done))
         return None if more else self.unlike[0]
@@ -189,10 +203,16 @@ class Doubt(Exception):
     """Programs differ with any order; says where."""
 
 
-def doubted(run: Run, where: str) -> None:
-    """Programs differ with any order: maybe really, so real draws where that shows follow."""
-    run.doubt = where if run.doubt is None else run.doubt
+def doubted(run: Run, draw: Draw, where: str) -> None:
+    """Programs differ with any order: maybe really, so real draws where that shows follow. Where numbers are
+    cast to 8 bits it is a doubt if it is so without these casts.
+    """
     more = [kind for kind in run.real if kind not in run.kinds]
+    if draw.known and draw.kind == ANY_ORDER:
+        run.kinds = [CASTS_KEPT if kind == ANY_ORDER else kind for kind in run.kinds]
+        more.append(CASTS_KEPT)
+    else:
+        run.doubt = where if run.doubt is None else run.doubt
     run.kinds = [*run.kinds, *more]
     run.wanted += len(more) - 1
 

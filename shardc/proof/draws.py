@@ -16,6 +16,9 @@ from shardc.proof.any_order import AnyOrder
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
+from shardc.proof.lost import LostLast
+from shardc.proof.narrow import Known
+from shardc.proof.order import Order
 from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
@@ -36,9 +39,16 @@ THRESHOLDS = "thresholds"
 ANY_ORDER = "any order"
 """With any order in the place of the real one (any_order.py)."""
 
-ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS, ANY_ORDER)
+CASTS_KEPT = "any order but of casts"
+"""The same with casts to 8 bits as the identity: that the greater of two casts is the cast of the greater
+holds in the real order only.
+"""
 
-_UNBOUNDED = ("tied", THRESHOLDS, ANY_ORDER)
+ORDERLESS = (ANY_ORDER, CASTS_KEPT)
+
+ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS, *ORDERLESS)
+
+_UNBOUNDED = ("tied", THRESHOLDS, *ORDERLESS)
 """Elements may be equal in these, or decisions be others: they have no part in the bound on a miss."""
 
 Place = tuple[int, int]
@@ -67,19 +77,29 @@ class Draw:
     exponents: Exponents | None = None
     budget: Budget | None = None
     """What may be computed yet, in all draws; None: all there is."""
+    known: dict[str, Known] = field(default_factory=dict[str, Known])
+    """The numbers of dtypes of 8 bits."""
+    as_f64: bool = False
+    """Whether casts to 8 bits round, and f64 decides what has no place in the real order (lost.py)."""
 
     @property
     def uniform(self) -> bool:
         """Whether residues are uniform, and decisions real."""
         return self.kind not in _UNBOUNDED
 
-    def order(self) -> values.Order:
+    def order(self) -> Order:
         """What decisions are made by."""
-        return AnyOrder(self.key("order"), self.near.literals) if self.kind == ANY_ORDER else values.Order()
+        if self.kind in ORDERLESS:
+            return AnyOrder(self.key("order"), self.near.literals)
+        return LostLast() if self.as_f64 else Order()
 
     def key(self, name: str, *attrs: object) -> int:
         """The key of a random function."""
         return key_of(self.seed, name, *attrs)
+
+    def narrow(self, dtype: str) -> Known:
+        """The numbers of a dtype of 8 bits, so far."""
+        return self.known.setdefault(dtype, Known())
 
     def hashes(self, function: str, count: int) -> None:
         """The operation that is computed applied a random function to so many elements."""
@@ -129,7 +149,7 @@ class Draw:
             return self._near(rng, type.shape)
         if self.kind == PEAKS:
             shadow = rng.standard_normal(type.shape) + _peaks(type.shape, self.seed, min(most, LONGEST))
-        elif self.kind in ("mixed", ANY_ORDER):
+        elif self.kind in ("mixed", *ORDERLESS):
             shadow = rng.standard_normal(type.shape)
         else:
             shadow = 0.25 + rng.random(type.shape) / 2

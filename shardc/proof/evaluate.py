@@ -25,9 +25,10 @@ from shardc.proof.exponents import ORDER_BITS, Exponents
 from shardc.proof.field import modulo
 from shardc.proof.induction import Follower, Leader, Loops, Plan, loop_numbers
 from shardc.proof.lemmas import Lemmas
+from shardc.proof.order import ordered
 from shardc.proof.table import meanings
 from shardc.proof.together import stacked
-from shardc.proof.values import Beyond, ordered, same
+from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 

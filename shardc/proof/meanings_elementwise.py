@@ -10,26 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.graph import Op, is_float
+from shardc.graph.types import FP8
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof import arithmetic, field
-from shardc.proof.draws import Draw
+from shardc.proof.draws import CASTS_KEPT, Draw
 from shardc.proof.exponents import ORDER_BITS, power_of_h
 from shardc.proof.functions import random_function
+from shardc.proof.narrow import narrowed
+from shardc.proof.order import chosen, order, places, signs, unordered
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import (
-    NAN,
-    Beyond,
-    DrawAgain,
-    chosen,
-    either,
-    is_exact,
-    is_literal,
-    order,
-    places,
-    signs,
-    special,
-    whole,
-)
+from shardc.proof.values import Beyond, DrawAgain, either, is_exact, is_literal, special, whole
 from shardc.proof.values import exact as as_exact
 from shardc.semantics.arrays import Array, Body
 from shardc.semantics.elementwise import convert as numpy_convert
@@ -142,7 +132,7 @@ def furthest(draw: Draw, arrays: Sequence[Array], wanted: int) -> list[Array]:
 def compare(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     left, right = map(as_exact, arrays)
     direction = cast(str, op.attrs["comparison_direction"])
-    if op.attrs.get("compare_type") == "TOTALORDER" and bool((left["residue"] == NAN).any()):
+    if op.attrs.get("compare_type") == "TOTALORDER" and bool(unordered(left).any()):
         raise Beyond("a total order with NaN in it")
     result = arithmetic.compare(left, right, direction)
     draw.decided(result)
@@ -214,7 +204,7 @@ def _decided_whole(
 def _settled(operand: Array) -> tuple[NDArray[Any], NDArray[Any]]:
     """Where elements are, and how far they may be from there; DrawAgain where one is lost."""
     place, off = places(operand)
-    if bool((~np.isfinite(off) & ~special(operand)).any()):
+    if bool((~np.isfinite(place + off) & ~special(operand)).any()):
         raise DrawAgain("the size of a value is not known")
     return np.where(special(operand), operand["shadow"], place), np.maximum(off, 0.0)
 
@@ -233,15 +223,26 @@ def is_infinite(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> l
 
 @exact(hlo.convert)
 def convert(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    """Between floats the identity; integers are what they are; to integers by the shadow."""
+    """Between floats the identity, but to 8 bits (narrow.py); integers are what they are; to integers by the
+    shadow.
+    """
     operand, dtype = arrays[0], op.results[0].dtype
     if is_float(dtype):
-        return [as_exact(operand)]
+        return [_cast(draw, op.operands[0].dtype, as_exact(operand), dtype)]
     if dtype == "bool":
         result = operand["residue"] != 0
         draw.decided(result)
         return [result]
     return [numpy_convert(_decided_whole(draw, operand, np.trunc), dtype=op.results[0].numpy)]
+
+
+def _cast(draw: Draw, before: str, operand: Array, dtype: str) -> Array:
+    if before in FP8:
+        draw.narrow(before).add(operand["residue"][~special(operand)])
+    if dtype not in FP8 or draw.kind == CASTS_KEPT:
+        return operand
+    draw.hashes(dtype, operand.size)
+    return narrowed(operand, dtype, draw.key(dtype), draw.narrow(dtype), draw.as_f64)
 
 
 @exact(hlo.remainder)

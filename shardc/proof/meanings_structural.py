@@ -16,20 +16,9 @@ from shardc.proof import arithmetic, field
 from shardc.proof.draws import Draw
 from shardc.proof.field import Residues
 from shardc.proof.meanings_elementwise import furthest
+from shardc.proof.order import order, representative
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import (
-    EXACT,
-    Beyond,
-    Floats,
-    any_special,
-    is_exact,
-    make,
-    order,
-    representative,
-    special,
-    stands_for,
-    whole,
-)
+from shardc.proof.values import EXACT, Beyond, Floats, any_special, is_exact, make, special, stands_for, whole
 from shardc.proof.values import exact as as_exact
 from shardc.semantics import contraction, ops
 from shardc.semantics.arrays import Array, Body

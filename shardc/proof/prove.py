@@ -30,7 +30,7 @@ from shardc.proof.drawing import (
     sampled,
     wanted_of,
 )
-from shardc.proof.draws import ANY_ORDER, THRESHOLDS, Draw, one_way
+from shardc.proof.draws import ORDERLESS, Draw, one_way
 from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.exponents import has_exp
@@ -42,6 +42,7 @@ from shardc.proof.lemmas import NoLemma
 from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import Reduced, reduced
+from shardc.proof.refuted import copies_differ, refuted
 from shardc.proof.thresholds import thresholds
 from shardc.proof.values import Beyond, DrawAgain
 from shardc.proof.verdict import Proof, Verdict
@@ -181,13 +182,13 @@ def _prove(run: Run, seed: int) -> Proof:
             found = _once(run, draw)
             if found is not None and not draw.divides:
                 run.divides = True
-                found = _once(run, Draw(draw.seed, draw.kind, True, run.near, budget=run.budget))
+                draw = Draw(draw.seed, draw.kind, True, run.near, budget=run.budget)
+                found = _once(run, draw)
         except Doubt as doubt:
-            doubted(run, str(doubt))
+            doubted(run, draw, str(doubt))
             continue
         except DrawAgain as error:
-            run.again.append(str(error))
-            run.wanted -= draw.kind in (THRESHOLDS, ANY_ORDER)  # which are where it is hard to decide
+            run.undecided(draw, str(error))
             continue
         except Replan as change:
             if change.disagree and not draw.divides:
@@ -204,7 +205,7 @@ def _prove(run: Run, seed: int) -> Proof:
             return _prove(run.anew(), seed)
         if found is not None:
             if (ends := run.ends_with(found)) is not None:
-                return ends
+                return ends if ends.verdict is Verdict.DIFFERS else refuted(run) or ends
             continue
         if draw.decisions and not run.decides:
             run.decides = True
@@ -212,7 +213,8 @@ def _prove(run: Run, seed: int) -> Proof:
             run.wanted += len(run.deciding)
         if len(run.draws) >= run.wanted and not draw_more(run):
             break
-    return run.unproved() or _proved(run)
+    found = run.unproved() or _proved(run)
+    return found if found.verdict is Verdict.PROVED else refuted(run) or found
 
 
 def _once(run: Run, draw: Draw) -> Proof | None:
@@ -229,7 +231,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
             raise
         if run.tried:
             return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
-        if draw.kind == ANY_ORDER:
+        if draw.kind in ORDERLESS:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
         return _disagreement(run, draw, inputs, error)
     if run.tried and wanted.differs(have) is not None:
@@ -237,7 +239,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     differing = {n: (wanted.results[n][0], have.results[n][0]) for n in wanted.differing(have)}
     if differing:
         found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
-        if draw.kind == ANY_ORDER:
+        if draw.kind in ORDERLESS:
             step = found.path[-1] if found.path else None
             raise Doubt(f"{step.name} at {step.loc}" if step else f"the result at {found.whole}")
         verdict = Verdict.DIFFERS if found.really else Verdict.NOT_PROVED
@@ -265,7 +267,7 @@ def _disagreement(run: Run, draw: Draw, inputs: Sequence[Array], error: ShardcEr
         with real_copies():
             evaluate(run.shapes.local, replace(draw, budget=None), inputs)
     except ShardcError:
-        return Proof(Verdict.DIFFERS, str(error.diagnostic), run.shapes, (draw,))
+        return copies_differ(run, draw, error)
     return Proof(Verdict.NOT_PROVED, _ONLY_REALLY, run.shapes, (draw,))
 
 

@@ -14,8 +14,7 @@ program, the distance of two runs only with its condition.
 
 from __future__ import annotations
 
-from collections.abc import Generator, Hashable, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Hashable, Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -115,58 +114,6 @@ def error(array: Array) -> Floats:
     return np.where(np.isnan(found), np.inf, found)
 
 
-class Order:
-    """The real order: that of the shadows, as far as they can be trusted."""
-
-    def places(self, array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
-        """Where elements are, compared with others or with literals, and how far they may be from there."""
-        return array["shadow"], error(array)
-
-    def equal(self, left: Array, right: Array) -> NDArray[np.bool_]:
-        """Where elements are equal; NaN is not."""
-        a, b = np.broadcast_arrays(left["residue"], right["residue"])
-        return (a == b) & (a != NAN)
-
-    def chosen(self, left: Array, right: Array, wanted: int, how: NDArray[np.int8] | None = None) -> Array:
-        """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins. Of two at one place that
-        with the larger residue. how: their order, where that is known.
-        """
-        how = order(left, right) if how is None else how
-        how = np.where((how == 0) & (left["residue"] >= right["residue"]), wanted, how)
-        return either((how == wanted) | (left["residue"] == NAN), left, right)
-
-
-class _Now:
-    order = Order()
-
-
-@contextmanager
-def ordered(by: Order) -> Generator[None]:
-    """Decide by an order inside."""
-    before, _Now.order = _Now.order, by
-    try:
-        yield
-    finally:
-        _Now.order = before
-
-
-def places(array: Array, beside: Array | None = None) -> tuple[Floats, Floats]:
-    """Where elements are in the order, compared with others or with literals, and how far they may be from
-    there; below 0 where that is certain.
-    """
-    return _Now.order.places(array, beside)
-
-
-def equal(left: Array, right: Array) -> NDArray[np.bool_]:
-    """Where elements are equal, as comparisons have it."""
-    return _Now.order.equal(left, right)
-
-
-def chosen(left: Array, right: Array, wanted: int, how: NDArray[np.int8] | None = None) -> Array:
-    """The greater of two, where 1 is wanted, the lesser where -1 is; NaN wins. how: as `order` has it."""
-    return _Now.order.chosen(left, right, wanted, how)
-
-
 def is_literal(array: Array) -> NDArray[np.bool_]:
     """Which elements are the numbers that their shadows are, as those of constants."""
     alike = array["shadow"] == array["other"]
@@ -207,51 +154,6 @@ def any_special(*arrays: Array) -> bool:
 def has_special(array: Array) -> bool:
     """Whether there are infinities or NaN in an array of any type but a complex one."""
     return is_exact(array) and any_special(array)
-
-
-def representative(array: Array) -> Floats:
-    """A float that is special as each element is, and of a finite one the sign: -1, 0 or 1.
-
-    Raises DrawAgain where a sign is not certain.
-    """
-    sign = signs(array)
-    codes = array["residue"]
-    return np.select([codes == INF, codes == NEGATIVE_INF, codes == NAN], [np.inf, -np.inf, np.nan], sign)
-
-
-def signs(array: Array) -> Floats:
-    """-1.0, 0.0 or 1.0; NaN for NaN. Zero is what has residue 0."""
-    zero, codes = array["residue"] == 0, array["residue"]
-    place, off = places(array)
-    certain = zero | (np.abs(place) > off) | special(array)
-    if not certain.all():
-        raise DrawAgain("the sign of a value is not certain")
-    sign = np.sign(np.where(special(array), array["shadow"], place))
-    return np.where(zero, 0.0, np.where(codes == NAN, np.nan, sign))
-
-
-def order(left: Array, right: Array) -> NDArray[np.int8]:
-    """-1, 0 or 1 where left is less, equal or greater, and 2 where one is NaN.
-
-    Values of one residue are equal; others are in the order of their places. Raises DrawAgain where those
-    are closer than their errors.
-    """
-    a, b = np.broadcast_arrays(left, right)
-    equal = a["residue"] == b["residue"]
-    unordered = (a["residue"] == NAN) | (b["residue"] == NAN)
-    (place, off), (other, more) = places(a, b), places(b, a)
-    apart = place - other
-    infinite = special(a) | special(b)
-    certain = equal | unordered | infinite | (np.abs(apart) > off + more)
-    if not certain.all():
-        raise DrawAgain("two values are too close to be ordered")
-    apart = np.where(infinite, np.clip(_extended(a), -2, 2) - np.clip(_extended(b), -2, 2), apart)
-    return np.where(unordered, 2, np.where(equal, 0, np.sign(apart))).astype(np.int8)
-
-
-def _extended(array: Array) -> Floats:
-    """2 and -2 for the infinities, 0 for what is finite."""
-    return np.where(array["residue"] == INF, 2.0, np.where(array["residue"] == NEGATIVE_INF, -2.0, 0.0))
 
 
 def same(left: Array, right: Array) -> NDArray[np.bool_]:

@@ -86,7 +86,11 @@ def test_what_was_tried_is_kept_and_counted(mutation: ModuleType, tmp_path: Path
     file.write_text(file.read_text().replace('"proof": "differs"', '"proof": "MISSED"', 1))
     again = keep(tmp_path, "layers")
     assert again == read(file) and failed({"layers": again})
-    page({"layers": again}, tmp_path / "page.md")
-    assert (
-        "1 are missed; of 4 that change the result it finds 3 (75.0 %)" in (tmp_path / "page.md").read_text()
-    )
+    written = tmp_path / "page.md"
+    page({"layers": again}, written)
+    text = written.read_text()
+    assert "1 are missed; of 4 that are wrong, as far as anything tells, it finds 3 (75.0 %)" in text
+    page({}, written)
+    assert written.read_text() == text  # what stands there of programs that have not run again
+    page({"layers": again, "empty": keep(tmp_path, "empty")}, written)
+    assert "of 2 programs" in written.read_text() and "1 are missed" in written.read_text()

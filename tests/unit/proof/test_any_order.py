@@ -15,6 +15,7 @@ from shardc.options import Options
 from shardc.proof import arithmetic, values
 from shardc.proof.any_order import AnyOrder
 from shardc.proof.draws import ANY_ORDER
+from shardc.proof.order import ordered
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.report import lines
 
@@ -124,14 +125,14 @@ def test_a_maximum_is_of_all_that_it_is_taken_of() -> None:
     a, b, c = _drawn(3, 50)
     mask, infinity = values.whole(np.array(-1e9)), values.whole(np.array(-np.inf))
     for function in (arithmetic.maximum, arithmetic.minimum):
-        with values.ordered(ORDER):
+        with ordered(ORDER):
             one = function(function(a, b), c)
             other = function(c, function(b, a))
             assert values.same(one, other).all() and not values.same(one, function(a, b)).any()
             assert values.same(function(one, one), one).all()
             winners = [arithmetic.compare(each, one, "EQ") for each in (a, b, c)]
             assert np.logical_or.reduce(winners).all() and not np.logical_and.reduce(winners).any()
-    with values.ordered(ORDER):
+    with ordered(ORDER):
         assert values.same(arithmetic.maximum(arithmetic.maximum(a, mask), infinity), a).all()
         assert values.same(
             arithmetic.maximum(arithmetic.negate(a), arithmetic.negate(b)),

@@ -12,9 +12,9 @@ from shardc.ops import hlo
 from shardc.proof import values
 from shardc.proof.draws import Draw
 from shardc.proof.evaluate import TABLES
+from shardc.proof.order import ordered
 from shardc.proof.table import meanings
 from shardc.proof.together import stacked
-from shardc.proof.values import ordered
 from shardc.semantics.arrays import Array
 
 DEVICES = 5
