@@ -2,8 +2,8 @@
 
     python -m bench.ablation [--every N] [--seconds 120] [--keep FILE] [--output FILE] [PREFIX…]
 
-plans every program of bench/, the examples, the corpus, and training steps of 2 to 32 layers (or each N-th of
-those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
+plans every program of bench/, the examples, the corpus, and training steps of 2 to 126 layers (or each N-th
+of those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
 slower without the move, by how much they are together, how many are quicker, and the CPU seconds that
 planning then takes, as a part of those with it. On `balanced` the time is of communication and repeated
 work; on a machine with latency (`--latency`) that of the whole program, of which three plans are made: one of
@@ -218,7 +218,8 @@ def _row(move: str, figures: dict[str, Figures]) -> str:
 
 
 def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
-    """Training steps of 2 to 32 layers."""
+    """Training steps of 2 to 32 layers, and of a scan over 126 on 16,384 devices."""
+    from bench.compile_curve import traced
     from bench.transformer import Size, text
 
     for count in (2, 8, 32):
@@ -228,6 +229,12 @@ def layers() -> Iterator[tuple[str, Callable[[], tuple[str, str]]]]:
                 f"layers/lm_{schedule}_{count}",
                 lambda schedule=schedule, size=size: (text("lm", schedule, size), "lm.mlir"),
             )
+
+    def scan() -> tuple[str, str]:
+        lowered = traced(0, (128, 16, 8), False).lower(lowering_platforms=("cpu",))
+        return lowered.as_text(debug_info=True), "scan.mlir"
+
+    yield "layers/scan_126_on_16384", scan
 
 
 def main() -> None:

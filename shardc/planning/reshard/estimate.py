@@ -64,24 +64,23 @@ class Estimate:
 
     def left(self, state: SearchState) -> Left:
         """What follows; what a collective under way still holds is taken to end up well."""
-        layout, hand = state
-        settled, known = layout.settled, self.entries
-        wrong = placed = 0
+        (dims, partial, settled), hand = state
+        known, wrong, placed = self.entries, 0, 0
         gathers, even, kept, near = False, True, 1, 1
-        for dim, atoms in enumerate(layout.dims):
+        for dim, atoms in enumerate(dims):
             entry = known.get((dim, atoms, settled)) or self._entry(dim, atoms, settled)
-            wrong += entry.misplaced > 0
-            placed += entry.wanted
-            gathers = gathers or entry.gathered
-            even = even and entry.even
-            kept *= entry.kept
-            near *= entry.near
-        terms = self._terms(layout) if layout.partial else 1
+            is_even, holds, close, gathered, wanted, misplaced = entry
+            placed, kept, near = placed + wanted, kept * holds, near * close
+            even = even and is_even
+            if misplaced:
+                wrong += 1
+                gathers = gathers or gathered
+        terms = self._terms(state.layout) if partial else 1
         collectives = (terms > 1) + (2 if gathers and wrong > 1 else min(wrong, 1))
         moves = collectives
         if self.space.even:  # one local step for each atom that holds copies and should not
-            held = layout.partial + hand.atoms if hand else layout.partial
-            moves += len(self.wanted) - placed - sum(a in self.wanted for a in held)
+            held = partial + hand.atoms if hand else partial
+            moves += len(self.wanted) - placed - (sum(a in self.wanted for a in held) if held else 0)
         return Left(self._missing(settled, terms, even, kept, near), collectives, moves)
 
     def misplaced(self, state: SearchState) -> int:

@@ -214,7 +214,7 @@ def replicated_to_unreduced(space: Space, layout: AtomLayout) -> Iterator[Move]:
     if layout.settled:
         wanted = [a for a in space.free(layout) if a in space.goal.partial]
         for atom in space.first_alike(wanted):
-            after = layout._replace(partial=tuple(sorted((*layout.partial, atom))))
+            after = AtomLayout(layout.dims, tuple(sorted((*layout.partial, atom))), layout.settled)
             yield Move("replicated_to_unreduced", SearchState(after), 0, 2 * space.local(layout.dims))
 
 
@@ -225,7 +225,7 @@ def sharded_to_unreduced(space: Space, layout: AtomLayout) -> Iterator[Move]:
         for dim, keep, gone in _suffixes(space, layout):
             if set(gone) <= set(space.goal.partial):
                 partial = tuple(sorted((*layout.partial, *gone)))
-                after = layout.with_dim(dim, keep)._replace(partial=partial)
+                after = AtomLayout(layout.with_dim(dim, keep).dims, partial, layout.settled)
                 yield Move("sharded_to_unreduced", SearchState(after), 0, alive + space.local(after.dims))
 
 

@@ -6,7 +6,7 @@ memory), then by the layouts' numbers, so the same question has the same answer 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
@@ -20,7 +20,7 @@ from shardc.planning.reshard.moves import (
     all_reduces,
     replicated_to_unreduced,
 )
-from shardc.planning.reshard.next_moves import next_moves
+from shardc.planning.reshard.next_moves import Place, Step, next_moves
 from shardc.planning.reshard.space import AtomLayout, Space
 from shardc.planning.reshard.steps import FREE
 
@@ -74,19 +74,18 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
     frontier = _Frontier(space, limit, haste, below)
     if below is None:
         frontier.relax_all(_recipe(space))
-    goal, tried, moves = SearchState(space.goal), 0, next_moves(space)
+    goal, tried = frontier.moves.place(SearchState(space.goal)), 0
     while frontier.heap:
-        guess, _, state = heappop(frontier.heap)
-        node = frontier.reached[state]
-        if guess > frontier.guess(state, node):
+        guess, _, _, node = heappop(frontier.heap)
+        if guess > node.guess:
             continue
         there = frontier.reached.get(goal)
-        done = state == goal or (there is not None and there.key is not None and guess >= there.key)
+        done = node is there or (there is not None and there.key is not None and guess >= there.key)
         if done or tried > effort:
             break
-        for move in moves(state):
-            frontier.relax(node, move)
-            tried += 1
+        after = frontier.moves.after(node.place)
+        frontier.relax(node, after)
+        tried += len(after)
     else:
         return Found(None, below or 0, not haste)
     return Found(frontier.way(goal), 0 if haste else guess[0], done and not haste)
@@ -94,11 +93,13 @@ def search(space: Space, limit: int | None, effort: int, haste: float = 0, below
 
 @dataclass(slots=True)
 class _Node:
-    """A state that was met: what is left from it at least, and the cheapest way to it: what that costs, the
-    last move and the node before. None as long as no way to it was good enough."""
+    """A state that was met: what is left from it at least, and the cheapest way to it: what that costs, and
+    with what is left; the last move and the node before. None as long as no way to it was good enough."""
 
+    place: Place
     left: Left
     key: _Key | None = None
+    guess: _Key = (0, 0, 0, 0)
     move: Move | None = None
     before: _Node | None = None
 
@@ -111,65 +112,60 @@ class _Frontier:
     limit: int | None
     haste: float
     below: int | None
-    reached: dict[SearchState, _Node] = field(default_factory=dict["SearchState", "_Node"])
-    heap: list[tuple[_Key, int, SearchState]] = field(default_factory=list["tuple[_Key, int, SearchState]"])
+    reached: dict[Place, _Node] = field(default_factory=dict["Place", "_Node"])
+    heap: list[tuple[_Key, int, SearchState, _Node]] = field(
+        default_factory=list["tuple[_Key, int, SearchState, _Node]"]
+    )
 
     def __post_init__(self) -> None:
-        self.estimate = Estimate(self.space)
-        state = SearchState(self.space.start)
-        node = self._met(state)
-        node.key = (0, 0, 0, self.space.local(state.layout.dims))
-        self._push(state, node)
+        self.estimate, self.moves = Estimate(self.space), next_moves(self.space)
+        self.start = self._met(self.moves.place(SearchState(self.space.start)))
+        self._reach(self.start, (0, 0, 0, self.space.local(self.space.start.dims)))
 
-    def relax(self, before: _Node, move: Move) -> None:
-        """Take `move` if it is the cheapest way so far to where it leads."""
+    def relax(self, before: _Node, moves: Sequence[Step]) -> None:
+        """Take each of the moves from a node that is the cheapest way so far to where it leads."""
         assert before.key is not None
-        total, collectives, count, peak = before.key
-        total += move.bytes
-        below, limit = self.below, self.limit
-        if (below is not None and total >= below) or (limit is not None and move.peak > limit):
-            return
-        begins = move.begins
-        key = (
-            total,
-            collectives + (begins and move.kind not in FREE),
-            count + begins,
-            move.peak if move.peak > peak else peak,
-        )
-        node = self.reached.get(move.state) or self._met(move.state)
-        if (node.key is None or key < node.key) and (below is None or total + node.left.bytes < below):
-            node.key, node.move, node.before = key, move, before
-            self._push(move.state, node)
+        start, collectives, count, most = before.key
+        below, limit, reached = self.below, self.limit, self.reached
+        for move, place in moves:
+            kind, _, bytes, peak, begins = move
+            total = start + bytes
+            if (below is not None and total >= below) or (limit is not None and peak > limit):
+                continue
+            node = reached.get(place) or self._met(place)
+            if below is not None and total + node.left.bytes >= below:
+                continue
+            sends = begins and kind not in FREE
+            key = (total, collectives + sends, count + begins, peak if peak > most else most)
+            if node.key is None or key < node.key:
+                node.move, node.before = move, before
+                self._reach(node, key)
 
-    def _met(self, state: SearchState) -> _Node:
-        node = self.reached[state] = _Node(self.estimate.left(state))
+    def _met(self, place: Place) -> _Node:
+        node = self.reached[place] = _Node(place, self.estimate.left(place.state))
         return node
 
-    def _push(self, state: SearchState, node: _Node) -> None:
-        guess = self.guess(state, node)
-        assert node.key is not None
-        heappush(self.heap, (guess, guess[0] - node.key[0], state))
+    def _reach(self, node: _Node, key: _Key) -> None:
+        """Know a cheaper way to a state, and what no way through it is below, unless in haste."""
+        (total, collectives, count, peak), ahead, state = key, node.left, node.place.state
+        bytes = total + ahead.bytes
+        if self.haste:
+            bytes += int(self.haste * self.estimate.misplaced(state))
+        node.key, node.guess = key, (bytes, collectives + ahead.collectives, count + ahead.moves, peak)
+        heappush(self.heap, (node.guess, bytes - total, state, node))
 
     def relax_all(self, path: Iterator[Move]) -> None:
         """Take the moves one after the other, as far as the limit allows."""
-        node = self.reached[SearchState(self.space.start)]
+        node = self.start
         for move in path:
-            self.relax(node, move)
-            after = self.reached.get(move.state)
+            place = self.moves.place(move.state)
+            self.relax(node, [(move, place)])
+            after = self.reached.get(place)
             if after is None or after.key is None:
                 return
             node = after
 
-    def guess(self, state: SearchState, node: _Node) -> _Key:
-        """A cost that no way through this state is below, unless in haste."""
-        assert node.key is not None
-        ahead, (total, collectives, count, peak) = node.left, node.key
-        bytes = total + ahead.bytes
-        if self.haste:
-            bytes += int(self.haste * self.estimate.misplaced(state))
-        return (bytes, collectives + ahead.collectives, count + ahead.moves, peak)
-
-    def way(self, goal: SearchState) -> Way | None:
+    def way(self, goal: Place) -> Way | None:
         """What leads to the goal and what it costs; None if nothing does yet."""
         node = self.reached.get(goal)
         if node is None or node.key is None:

@@ -28,12 +28,13 @@ class AtomLayout(NamedTuple):
 
     def with_dim(self, dim: int, atoms: Atoms) -> AtomLayout:
         """The layout with other atoms in one dimension."""
-        return self._replace(dims=(*self.dims[:dim], atoms, *self.dims[dim + 1 :]))
+        dims, partial, settled = self
+        return AtomLayout((*dims[:dim], atoms, *dims[dim + 1 :]), partial, settled)
 
     def less_partial(self, gone: Sequence[int]) -> AtomLayout:
         """The layout with some atoms reduced."""
         left = tuple(a for a in self.partial if a not in gone)
-        return self._replace(partial=left, settled=self.settled or not left)
+        return AtomLayout(self.dims, left, self.settled or not left)
 
     def used(self) -> set[int]:
         """The atoms that split a dimension or are partial."""
@@ -56,11 +57,15 @@ class Space:
 
     def block(self, dim: int, atoms: Atoms) -> int:
         """The local size of a dimension."""
-        return -(-self.shape[dim] // self.parts(atoms))
+        key = dim, atoms
+        size = self._blocks.get(key)
+        if size is None:
+            size = self._blocks[key] = -(-self.shape[dim] // self.parts(atoms))
+        return size
 
     def local(self, dims: Sequence[Atoms]) -> int:
         """Bytes of a device's block."""
-        return self.itemsize * prod(self.block(d, atoms) for d, atoms in enumerate(dims))
+        return self.itemsize * prod(map(self.block, range(len(dims)), dims))
 
     def nests(self, dim: int, outer: Atoms, inner: Atoms) -> bool:
         """Whether the blocks of outer + inner tile those of outer, so that `inner` may come or go."""
@@ -88,6 +93,11 @@ class Space:
                 return False
             left.remove(atom)
         return True
+
+    @cached_property
+    def _blocks(self) -> dict[tuple[int, Atoms], int]:
+        """The local sizes that are known."""
+        return {}
 
     @cached_property
     def even(self) -> bool:

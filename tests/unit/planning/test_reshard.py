@@ -247,8 +247,10 @@ def test_moves_are_those_of_the_space():
     for start, goal in product(ends, ends):
         space = Space(shape, 4, sizes, start, goal)
         for layout in ends:
-            state = SearchState(layout)
-            assert next_moves(space)(state) == tuple(moves(space, state))
+            state, here = SearchState(layout), next_moves(space)
+            after = here.after(here.place(state))
+            assert [move for move, _ in after] == [*moves(space, state)]
+            assert all(place is here.place(move.state) for move, place in after)
 
 
 def test_many_devices_whose_numbers_do_not_divide_each_other():
