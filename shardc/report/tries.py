@@ -1,8 +1,8 @@
 """How many changes of annotations are tried.
 
 Where nobody says, fewer the larger the program, and only while what was tried took no longer than half of the
-compilation; none where one alone would take longer. Time is that of the planner's work and not of a clock, so
-that every machine says the same of a program.
+compilation. Time is that of the planner's work and not of a clock, so that every machine says the
+same of a program.
 """
 
 from __future__ import annotations
@@ -37,9 +37,8 @@ class Tries:
         if asked is not None:
             return Tries(asked)
         operations = sum(1 for function in graph.functions.values() for _ in walk(function.body))
-        one = EACH * operations + compiled.entries
-        most, left = OPERATIONS // max(1, operations), (START + one) // 2
-        return Tries(most if one <= left else 0, operations, left)
+        taken = START + EACH * operations + compiled.entries
+        return Tries(OPERATIONS // max(1, operations), operations, taken // 2)
 
     def more(self) -> bool:
         """Whether another is allowed."""

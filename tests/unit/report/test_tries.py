@@ -38,17 +38,11 @@ def test_by_default_as_many_as_the_size_allows() -> None:
     assert done(Tries.of(None, graph(), Effort()), 0) == OPERATIONS // operations
 
 
-def test_what_is_tried_takes_half_a_compilation() -> None:
-    compiled, each = Effort(START // 2), START // 10
-    found = done(Tries.of(None, graph(), compiled), each)
+def test_what_is_hard_to_plan_is_tried_while_it_takes_half_a_compilation() -> None:
+    compiled = Effort(4_000_000)
+    found = done(Tries.of(None, graph(), compiled), 500_000)
     allowed = ALLOWED * (START + EACH * 3 + compiled.entries)
-    assert (found - 1) * (each + EACH * 3) < allowed <= found * (each + EACH * 3)
-
-
-def test_nothing_is_tried_where_one_try_takes_longer_than_half_a_compilation() -> None:
-    small = EACH * 3
-    assert done(Tries.of(None, graph(), Effort(START - small)), START) == 1
-    assert done(Tries.of(None, graph(), Effort(START - small + 2)), START) == 0
+    assert (found - 1) * (500_000 + EACH * 3) < allowed <= found * (500_000 + EACH * 3)
 
 
 def test_effort_is_counted_by_all_who_count() -> None:
