@@ -24,6 +24,7 @@ from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
 
 NEAR = 1e-9  # of a price: what rounding may add
+PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
 ONE = 0
 """The column that is always 1."""
 
@@ -39,9 +40,10 @@ def network(
     """The program for these choices; variables and loops that are not in `every` keep what they have.
 
     It pays for the operations of `scope` (all of them) and the values that they touch. Plans that cost more
-    than `limit` ticks may be missing. Building stops soon after `most` columns.
+    than `limit` ticks may be missing. Building stops soon after `most` columns; TooMany where it would price
+    more than five times as many pairs of layouts one by one.
     """
-    net = Network(problem, every, prices, limit, scope or problem.variables)
+    net = Network(problem, every, prices, limit, scope or problem.variables, pairs=PAIRS * most)
     _operations(net, every.choices)
     for slot, held in every.layouts.items():
         _slot(net, slot, held)
@@ -174,6 +176,7 @@ def _direct(
     key = (middle, made.fused, *places)
     if key not in known:
         size = len(places)
+        net.priced(size)
         ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
         rank = np.empty(size * size, dtype=np.int64)
         rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)

@@ -62,9 +62,9 @@ def whole(problem: Problem, limit: float = inf) -> Network | None:
     try:
         atoms, finer = atoms_of_program(problem)
         choices = every(problem, atoms, ASSIGNMENTS)
+        net = network(problem, choices, problem.prices(finer), limit, RELAXED)
     except (TooMany, LayoutError):  # or axes are cut into parts that have no common pieces
         return None
-    net = network(problem, choices, problem.prices(finer), limit, RELAXED)
     return net if len(net.integral) <= RELAXED else None
 
 

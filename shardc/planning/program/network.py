@@ -19,9 +19,11 @@ from shardc.graph import TensorType
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.highs import Rows, Solved, Vector
+from shardc.planning.program.listing import TooMany
 from shardc.planning.program.prices import Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
+from shardc.planning.reshard.distances import FEW
 
 Columns = dict[Sharding, list[int]]
 """For each layout the columns, one of which is 1 if it is taken; the column ONE for a fixed layout."""
@@ -59,10 +61,19 @@ class Network:
     rows: Rows = field(default_factory=Rows)
     ticks: list[float] = field(default_factory=list[float])
     count: list[int] = field(default_factory=list[int])
+    pairs: float = inf
+    """Of layouts that may be priced yet, where each takes a while (prices.py)."""
 
     @property
     def options(self) -> dict[Variable, list[Choice]]:
         return self.every.choices
+
+    def priced(self, layouts: int) -> None:
+        """Count the pairs of so many layouts; TooMany if that is more than is left."""
+        if len(self.prices.atoms) > FEW:
+            self.pairs -= layouts * layouts
+        if self.pairs < 0:
+            raise TooMany
 
     def column(self, integral: bool = False, ticks: float = 0, count: int = 0) -> int:
         """A new column, with its cost."""

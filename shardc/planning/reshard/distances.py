@@ -124,7 +124,9 @@ class Distances:
         self, type: TensorType, sources: Sequence[Sharding], targets: Sequence[Sharding]
     ) -> tuple[Matrix, Matrix]:
         """What table() gives, or less: what the worst-placed device lacks."""
-        left = np.array([[self._least(source, target) for target in targets] for source in sources])
+        sizes = tuple(atom.size for atom in self.atoms)
+        starts, ends = ([*map(self._layout, each)] for each in (sources, targets))
+        left = np.array([[_left(sizes, start, end) for end in ends] for start in starts])
         return left[..., 0] * type.size * type.numpy.itemsize, left[..., 1]
 
     def _least(self, source: Sharding, target: Sharding) -> tuple[float, int]:

@@ -1,6 +1,7 @@
 """Plans that only the whole graph shows, and what is known of them."""
 
 import numpy as np
+import pytest
 
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
@@ -125,3 +126,23 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
             assert all(before.may_spare(0, *key) for key in others)
             together.add(bool(others))
     assert True in together
+
+
+AXES = """
+mesh m[{axes}]
+
+def main(x: f32[256@a, 512], v: f32[512@b, 1024@c]) -> f32[256@a, 1024]:
+    return tanh(relu(x @ v) + 1)
+"""
+
+
+def test_so_many_pairs_of_layouts_are_priced_on_meshes_of_many_axes(monkeypatch: pytest.MonkeyPatch):
+    """Of up to four axes all are in a table; of more each takes a while."""
+
+    def solved(axes: str) -> bool:
+        problem = planned(AXES.format(axes=", ".join(f"{axis}=2" for axis in axes)))
+        return whole(problem) is not None
+
+    assert solved("abcd") and solved("abcde")
+    monkeypatch.setattr("shardc.planning.program.building.PAIRS", 0)
+    assert solved("abcd") and not solved("abcde")
