@@ -212,9 +212,13 @@ def put(scope: Scope, node: Node) -> Expr:
     """x.at[:, ids].add(v), where negative indices count from the end, or there are none."""
     table, ids, updates = node.operands
     axis, combined = cast(int, node.attrs["axis"]), PUT_BY[str(node.attrs["kind"])]
-    places = scope.index(ids)
-    if node.attrs["column"]:
-        places = index(places, [*[":"] * (scope.type(ids).rank - 1), "0"])
+    is_column = node.attrs["column"]
+    if is_column and (scope.type(ids).shape, scope.term(ids).shape) == ((1,), ()):
+        places = scope.term(ids).expr
+    elif is_column:
+        places = index(scope.index(ids), [*[":"] * (scope.type(ids).rank - 1), "0"])
+    else:
+        places = scope.index(ids)
     one = _table(scope, table, prod(scope.type(ids).shape) == 1)
     at = index(attribute(one, "at"), [*[":"] * axis, places])
     wraps = None if node.attrs["wraps"] else "False"
