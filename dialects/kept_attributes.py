@@ -19,7 +19,7 @@ from importlib import import_module
 from typing import Any, cast
 
 import numpy as np
-from immutabledict import immutabledict
+from xdsl.dialects.builtin import DictionaryAttr
 from xdsl.ir import Attribute, Data, ParametrizedAttribute
 
 from shardc.graph import Dense
@@ -117,7 +117,7 @@ _WRITERS: list[tuple[type, str, Callable[[Any], Any]]] = [
     (np.generic, "scalar", lambda value: _array(np.asarray(value))),
     (Dense, "dense", lambda value: [_value(value.data), list(value.shape)]),
     (tuple, "tuple", lambda value: [*map(_value, value)]),
-    (immutabledict, "dict", _dict),
+    (Mapping, "dict", _dict),
 ]
 _READERS: dict[str, Callable[[Any], Any]] = {
     "attribute": read,
@@ -127,5 +127,5 @@ _READERS: dict[str, Callable[[Any], Any]] = {
     "scalar": lambda kept: _read_array(kept)[()],
     "dense": lambda kept: Dense(_read_value(kept[0]), tuple(kept[1])),
     "tuple": lambda kept: tuple(map(_read_value, kept)),
-    "dict": lambda kept: immutabledict({key: read(held) for key, held in kept}),
+    "dict": lambda kept: DictionaryAttr({key: read(held) for key, held in kept}).data,
 }

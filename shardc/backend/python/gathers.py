@@ -49,9 +49,8 @@ def take(known: Known, node: Node) -> Node | None:
         if dims.index_vector_dim != rank - 1:
             return None
         rank -= 1
-        column = known.made.get(places)
-        is_reshape = column is not None and column.name in _RESHAPES
-        if column is not None and is_reshape and (*known.shape(column.operands[0]), 1) == known.shape(places):
+        column = known.only(places, *_RESHAPES)
+        if column is not None and (*known.shape(column.operands[0]), 1) == known.shape(places):
             (places,) = column.operands
             is_column = False
     if dims.offset_dims != (*range(axis), *range(axis + rank, len(shape) - 1 + rank)):

@@ -245,6 +245,9 @@ class NumpyNames:
         first, second = sides.split(",")
         return contracted(self.recorder, left, right, first, second, out)
 
+    def matmul(self, left: Recorded, right: Recorded) -> Recorded:
+        return matmul(self.recorder, left, right)
+
 
 def matmul(recorder: Recorder, left: Recorded, right: Recorded) -> Recorded:
     """left @ right: of vectors, matrices, and stacks of them; one may have fewer dimensions in front."""
