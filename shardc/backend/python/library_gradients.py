@@ -3,12 +3,15 @@
     h = jax.nn.gelu(x); …; jax.vjp(jax.nn.gelu, x)[1](g)[0]
 
     g half + d + 0.044715 d (3 x²), where t = tanh(0.79… (x + 0.044715 x³)), half = 0.5 (1 + t),
-        d = 0.79… (e + e t), e = 0.5 (x g) (1 - t)                           gelu by tanh
+        d = 0.79… (e + e t), e = 0.5 (x g) (1 - t), since JAX 0.12
+        d = 0.79… 0.5 (x g) ((1 + t) (1 - t))                                gelu by tanh
     -(-1.12… (0.5 x g) exp(-s²) 0.70…) + 0.5 (g erfc(s)), s = -x 0.70…       gelu by erfc
     g s + x g (s (1 - s)), s the sigmoid of x                                silu
     (g / r - sum(g / r² e)) e, where e = exp(x - max x), r = sum(e)          softmax
     g + sum(-g) / r e                                                        log_softmax
     q e, where q = g / |r|, and -q where r < 0                               logsumexp
+
+JAX 0.12 takes exp(-s²) in two parts, and then gelu by erfc stays as it is written.
 
 A derivative is one only where the forward pass has the function, too: then what both share is in neither,
 and XLA computes it once.
@@ -36,9 +39,16 @@ def _by_tanh(run: Run, forward: Run, node: Node) -> Found:
     tanh = forward.other(forward.node(forward.other(forward.node(half, hlo.multiply), 0.5), hlo.add), 1)
     x = _cubed(forward, forward.node(tanh, hlo.tanh))
     d = both.operands[1]
-    e, rest = run.node(run.other(run.node(d, hlo.multiply), 0.7978845608), hlo.add).operands
-    run.same(run.node(rest, hlo.multiply).operands, (e, tanh))
-    product, less = run.node(e, hlo.multiply).operands
+    slope = run.node(run.other(run.node(d, hlo.multiply), 0.7978845608), hlo.add, hlo.multiply)
+    if slope.name == hlo.add.name:
+        e, rest = slope.operands
+        run.same(run.node(rest, hlo.multiply).operands, (e, tanh))
+        product, less = run.node(e, hlo.multiply).operands
+        run.used[e] += 1  # used twice
+    else:
+        product, two = slope.operands
+        more, less = run.node(two, hlo.multiply).operands
+        run.same(forward.other(forward.node(more, hlo.add), 1), tanh)
     one, subtracted = run.node(less, hlo.subtract).operands
     run.same((run.number(one), subtracted), (1, tanh))
     run.same(
@@ -49,7 +59,7 @@ def _by_tanh(run: Run, forward: Run, node: Node) -> Found:
     run.same(run.other(run.node(scaled, hlo.multiply), 0.044715), d)
     square = forward.node(run.other(run.node(tripled, hlo.multiply), 3), hlo.multiply)
     run.same(square.operands, (x, x))
-    run.used.update((e, d))  # each used twice
+    run.used[d] += 1  # used twice
     return _pulled(run, group.gelu, x, g, variant=0)
 
 

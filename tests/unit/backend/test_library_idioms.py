@@ -15,6 +15,9 @@ jax = pytest.importorskip("jax")
 jnp = pytest.importorskip("jax.numpy")
 P = jax.sharding.PartitionSpec
 
+IN_TWO_PARTS = jax.__version_info__ >= (0, 12)
+"""Whether erf's derivative takes the exponential so: then it stays as it is written."""
+
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(8, 16)).astype(np.float32)
 IDS = np.array([3, 1, -2, 15, 20, -16, -17, 7], np.int32)
@@ -106,7 +109,7 @@ IDIOMS = {
     "its gelu": (lambda x: step(jax.nn.gelu, x), " jax.nn.gelu(x)"),
     "gelu by erf in a training step": (
         lambda x: step(lambda x: jax.nn.gelu(x, approximate=False), x),
-        "jax.vjp(lambda x: jax.nn.gelu(x, approximate=False), x)[1](",
+        "lax.erfc(" if IN_TWO_PARTS else "jax.vjp(lambda x: jax.nn.gelu(x, approximate=False), x)[1](",
     ),
     "silu in a training step": (lambda x: step(jax.nn.silu, x), "jax.vjp(jax.nn.silu, x)[1]("),
     "softmax in a training step": (lambda x: step(jax.nn.softmax, x), "jax.vjp(jax.nn.softmax, x)[1]("),
