@@ -6,6 +6,8 @@ as the slice, so that it reads zeros there.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial, reduce
 from typing import Any, cast
 
 from shardc.forms.factors import sliced, written
@@ -94,10 +96,12 @@ def _where(b: Builder[Any], conditions: list[Any], value: Any) -> Any:
     """`value` where all the scalar conditions hold, else zeros."""
     if not conditions:
         return value
-    condition = conditions[0]
-    for other in conditions[1:]:
-        condition = b.one(hlo.and_.name, condition, other)
-    return b.one(hlo.select.name, condition, value, scalar(b, 0, b.type_of(value)))
+    return b.one(hlo.select.name, _and(b, conditions), value, scalar(b, 0, b.type_of(value)))
+
+
+def _and(b: Builder[Any], conditions: Sequence[Any]) -> Any:
+    """Whether all conditions hold, which have one shape."""
+    return reduce(partial(b.one, hlo.and_.name), conditions)
 
 
 @form(hlo.dynamic_update_slice, "masked", written)
@@ -147,10 +151,7 @@ def _all(b: Builder[Any], conditions: list[tuple[Any, int]], shape: Ints) -> Any
             (spread(b, condition, shape, (dim,) * b.type_of(condition).rank), dim)
             for condition, dim in conditions
         ]
-    (found, _), *others = conditions
-    for condition, _ in others:
-        found = b.one(hlo.and_.name, found, condition)
-    return found
+    return _and(b, [condition for condition, _ in conditions])
 
 
 def between_zeros(b: Builder[Any], value: Any, dim: int, count: int) -> Any:

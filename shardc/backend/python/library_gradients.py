@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_logarithms import centred, finite_greatest
-from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run
+from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.graph import Node
 from shardc.ops import OpDef, chlo, hlo
 
@@ -115,7 +115,7 @@ def softmax_gradient(run: Run, node: Node) -> Found:
                 one, square = run.node(_beside(scaled, g), hlo.divide).operands
                 run.same(run.number(one), 1)
                 for factor in run.node(square, hlo.multiply).operands:
-                    run.same(_base(run, factor), _base(run, r))
+                    run.same(run.before_shapes(factor), run.before_shapes(r))
                 return _pulled(run, group.softmax, x, g, dimensions=dims)
     raise Other
 
@@ -180,17 +180,8 @@ def _beside(node: Node, value: int) -> int:
     return node.operands[0] if node.operands[1] == value else node.operands[1]
 
 
-def _base(run: Run, value: int) -> int:
-    """A value before changes of shape, which are not counted."""
-    made = run.program.made.get(value)
-    while made is not None and made.name in SHAPES:
-        value = made.operands[0]
-        made = run.program.made.get(value)
-    return value
-
-
 def _is(run: Run, value: int, definition: OpDef) -> bool:
-    made = run.program.made.get(_base(run, value))
+    made = run.program.made.get(run.before_shapes(value))
     return made is not None and made.name == definition.name
 
 

@@ -40,7 +40,7 @@ from shardc.backend.python.library_gradients import (
 )
 from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
 from shardc.backend.python.library_logarithms import centred, log_softmax, logaddexp, logsumexp
-from shardc.backend.python.library_run import SHAPES, Dims, Found, Other, Run, kept, matching
+from shardc.backend.python.library_run import Dims, Found, Other, Run, kept, matching
 from shardc.graph import Node, is_float
 from shardc.ops import chlo, hlo
 
@@ -155,7 +155,7 @@ def _one_hot(run: Run, node: Node) -> Found:
     run.same(test.attrs["comparison_direction"], "EQ")
     shape = run.shape(node.results[0])
     for ids, classes in (test.operands, test.operands[::-1]):
-        counting = run.program.made.get(_before(run, classes))
+        counting = run.program.made.get(run.before_shapes(classes))
         if counting is None or counting.name != hlo.iota.name:
             continue
         source = run.through(ids)
@@ -165,15 +165,6 @@ def _one_hot(run: Run, node: Node) -> Found:
         run.same(_leading(run, ids, source), True)
         return idiom.one_hot, [source], {"classes": shape[-1]}
     raise Other
-
-
-def _before(run: Run, value: int) -> int:
-    """A value before broadcasts, which are not counted."""
-    made = run.program.made.get(value)
-    while made is not None and made.name in SHAPES:
-        value = made.operands[0]
-        made = run.program.made.get(value)
-    return value
 
 
 def _place(run: Run, value: int, counting: Node) -> int:

@@ -69,6 +69,14 @@ class Run:
             made = self.program.made.get(value)
         return value
 
+    def before_shapes(self, value: int) -> int:
+        """The same, where the changes are not counted."""
+        made = self.program.made.get(value)
+        while made is not None and made.name in SHAPES:
+            value = made.operands[0]
+            made = self.program.made.get(value)
+        return value
+
     def number(self, value: int) -> float:
         found = self._real(value)
         if found is None:
