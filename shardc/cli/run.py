@@ -29,9 +29,8 @@ _PREFIXES = {"HYDRA": ("-l",), "Open MPI": ("--tag-output",)}
 _SHARING = {
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE": "1",
     "MPIR_CVAR_CH4_PROGRESS_THROTTLE_NO_PROGRESS_COUNT": "32",
-    "OPENBLAS_NUM_THREADS": "1",
 }
-"""For more processes than cores: who waits for a message (MPICH) or for a product lets the others work."""
+"""For more processes than cores: who waits for a message (MPICH) lets the others work."""
 
 _KEEPING = {
     "MALLOC_ARENA_MAX": "1",
@@ -216,8 +215,9 @@ def _mpi(count: int, command: Sequence[str]) -> Command:
         raise ShardcError("there is no mpiexec", hint="pip install mpich")
     said = subprocess.run([mpiexec, "--version"], capture_output=True, text=True, check=False).stdout
     flags = next((flags for word, flags in _PREFIXES.items() if word in said), ())
-    crowded = count > (os.cpu_count() or 1)
-    environment = _unless_set({**_KEEPING, **(_SHARING if crowded else {})})
+    cores = os.cpu_count() or 1
+    own = {"OPENBLAS_NUM_THREADS": str(max(1, cores // count))}
+    environment = _unless_set({**_KEEPING, **own, **(_SHARING if count > cores else {})})
     return Command("mpiexec", "", [mpiexec, *flags, "-n", str(count), *command], environment)
 
 

@@ -111,6 +111,7 @@ WORK = (
     Function(lambda xp, x, y: xp.sum(x, axis=1), 1, 1),
     Function(lambda xp, x, y: xp.sum((x - y) * (x + y), axis=0), 4, 2),
     Function(_softmax, 5, 3),
+    Function(lambda xp, x, y: xp.concatenate((x, y)), 0, 4),
 )
 
 ORDERED = (
@@ -118,8 +119,8 @@ ORDERED = (
     Function(lambda xp, x, y: xp.cumsum(x, axis=1), 1, 2, Rate.SERIAL),
     Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.ARGMAX),
     Function(lambda xp, x, y: xp.argmax(x, axis=1), 1, 1, Rate.ARGMAX),
-    Function(lambda xp, x, y: xp.sort(x, axis=0), 1, 2, Rate.SORT),
-    Function(lambda xp, x, y: xp.sort(x, axis=1), 1, 2, Rate.SORT),
+    Function(lambda xp, x, y: xp.sort(x, axis=0, stable=True), 1, 2, Rate.SORT),
+    Function(lambda xp, x, y: xp.sort(x, axis=1, stable=True), 1, 2, Rate.SORT),
 )
 """Functions whose elements wait for each other."""
 

@@ -331,6 +331,18 @@ def test_freed_memory_stays_with_the_process(kind: list[str], tmp_path: Path):
     assert (done.stdout.count("kept"), done.stdout.count(str(1 << 41))) == (count, count)
 
 
+@pytest.mark.parametrize("count", [1, 3])
+def test_processes_of_mpi_share_the_cores(count: int, tmp_path: Path):
+    pytest.importorskip("mpi4py")
+    words = ("-n", str(count), "--mpi")
+    environment = {name: value for name, value in os.environ.items() if name != "OPENBLAS_NUM_THREADS"}
+    body = 'import os\nprint("threads:", os.environ["OPENBLAS_NUM_THREADS"])\n'
+    done = command("run", script([*words], tmp_path, body), *words, env=environment)
+    assert done.returncode == 0, done.stderr
+    share = max(1, (os.cpu_count() or 1) // count)
+    assert done.stdout.count(f"threads: {share}\n") == count
+
+
 ENDS_WHEN_ASKED = """
 import time
 import jax

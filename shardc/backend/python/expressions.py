@@ -103,8 +103,12 @@ def call(function: str | Expr, *args: Expr | str, **keywords: Expr | str | None)
 
 
 def method(value: Expr, function: str, *args: Expr | str, **keywords: Expr | str | None) -> Expr:
-    """value.function(*args)."""
-    return call(attribute(value, function), *args, **keywords)
+    """value.function(*args). A long line is broken inside the longer of both calls."""
+    made = call(attribute(value, function), *args, **keywords)
+    after = made.text.removeprefix(value.text)
+    if not value.items or value.level < POSTFIX or len(value.text) < len(after):
+        return made
+    return Expr(value.head, value.items, value.tail + after, POSTFIX, made.reads, made.weight)
 
 
 def keyword(key: str, value: Expr | str) -> Expr:

@@ -72,6 +72,13 @@ def is_einsum(node: Node, ranks: list[int]) -> bool:
     return not (is_matmul(dims, *ranks) or is_transposed(dims, *ranks) or swapped)
 
 
+def is_product(node: Node, ranks: list[int]) -> bool:
+    """Whether something is summed, and both operands have dimensions of their own: matrices, multiplied."""
+    dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
+    shared = len(dims.lhs_batching) + len(dims.lhs_contracting)
+    return bool(dims.lhs_contracting) and min(ranks) > shared
+
+
 def contraction(scope: Scope, node: Node, **keywords: str | None) -> Expr:
     """The product in the operands' own dtype, or with keywords as an einsum."""
     lhs, rhs = (scope.expr(value) for value in node.operands)
@@ -79,13 +86,17 @@ def contraction(scope: Scope, node: Node, **keywords: str | None) -> Expr:
 
 
 def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
-    """The product of the operands converted to a dtype."""
+    """The product of the operands converted to a dtype. Matrices are left to BLAS: NumPy's einsum multiplies
+    them itself, slowly, where it is not asked to optimize."""
     lhs, rhs = (
         scope.expr(value)
         if scope.type(value).dtype == dtype
         else method(scope.expr(value), "astype", scope.target.dtype(dtype))
         for value in node.operands
     )
+    ranks = [scope.type(value).rank for value in node.operands]
+    if is_einsum(node, ranks) and is_product(node, ranks):
+        return call(f"{scope.target.xp}.einsum", _quoted(node, ranks), lhs, rhs, optimize="True")
     return _product(scope, node, lhs, rhs, {})
 
 
@@ -95,10 +106,15 @@ def _product(scope: Scope, node: Node, lhs: Expr, rhs: Expr, keywords: dict[str,
     if any(keywords.values()) and is_matmul(dims, *ranks):
         return call(f"{scope.target.xp}.matmul", lhs, rhs, **keywords)
     if any(keywords.values()) or is_einsum(node, ranks):
-        return call(f"{scope.target.xp}.einsum", f'"{subscripts(node, *ranks)}"', lhs, rhs, **keywords)
+        return call(f"{scope.target.xp}.einsum", _quoted(node, ranks), lhs, rhs, **keywords)
     if is_matmul(dims, *ranks):
         return binary("@", lhs, rhs)
     if is_transposed(dims, *ranks):
         return binary("@", lhs, attribute(rhs, "T"))
     transposed = rhs if dims.rhs_contracting == (0,) else attribute(rhs, "T")
     return binary("@", attribute(lhs, "T"), transposed)
+
+
+def _quoted(node: Node, ranks: list[int]) -> str:
+    """The subscripts, as einsum takes them."""
+    return f'"{subscripts(node, *ranks)}"'

@@ -240,7 +240,7 @@ class NumpyNames:
             padding=tuple((size - 1 if dim == axis else 0, 0) for dim in range(array.type.rank)),
         )
 
-    def einsum(self, text: str, left: Recorded, right: Recorded) -> Recorded:
+    def einsum(self, text: str, left: Recorded, right: Recorded, *, optimize: bool = False) -> Recorded:
         sides, out = text.split("->")
         first, second = sides.split(",")
         return contracted(self.recorder, left, right, first, second, out)

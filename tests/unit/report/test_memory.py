@@ -110,6 +110,10 @@ BODIES = {
     "sorting": "sort(x, axis=1)",
     "an einsum into another order": 'reshape(transpose(einsum("abc,abd->dac", reshape(x, (64, 32, 512)), '
     "reshape(x, (64, 32, 512))[:, :, 0:64]), (1, 0, 2)), (4096, 512)) * 2.0",
+    "an einsum whose operands are copied": 'einsum("abcd,aecd->acbe", reshape(x, (16, 16, 8, 512)), '
+    "reshape(x, (16, 16, 8, 512))) * 2.0",
+    "an einsum that is no product of matrices": 'einsum("abc,abc->ba", reshape(x, (64, 32, 512)), '
+    "reshape(x * 2.0, (64, 32, 512))) + 1.0",
     "logistic": "sigmoid(x) * x",
 }
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import cast
 
 from shardc.backend.numpy.allocation.calls import BUFFER, Allocation, Evaluation, allocates, row_major
 from shardc.backend.numpy.allocation.storage import View, fresh, runs_evenly
 from shardc.backend.python import idiom
-from shardc.backend.python.products import is_einsum, subscripts
+from shardc.backend.python.products import is_einsum, is_product, subscripts
 from shardc.graph import ConvDims, DotDims, is_narrow
 from shardc.ops import hlo
 
 
 @allocates(hlo.dot_general, idiom.einsum)
 def product(it: Evaluation) -> Allocation:
-    """Narrow floats are multiplied as f32; einsum copies parts of operands that lie in another order."""
+    """Narrow floats are multiplied as f32; einsum copies parts of operands that lie in another order, or, of
+    matrices, whole operands whose dimensions are no rows and columns as they lie."""
     view = row_major(it).view
     if is_narrow(it.dtype):
         product, wide = 4 * prod(it.shape), sum(4 * it.elements(i) for i in range(2))
@@ -23,12 +25,41 @@ def product(it: Evaluation) -> Allocation:
         return Allocation(view, max(product, wide + product - it.nbytes - freed))
     dims = cast(DotDims, it.node.attrs["dot_dimension_numbers"])
     lhs, rhs = it.operands
-    if not is_einsum(it.node, [len(lhs.shape), len(rhs.shape)]):
+    ranks = [len(lhs.shape), len(rhs.shape)]
+    if not is_einsum(it.node, ranks):
         return Allocation(view)
+    if is_product(it.node, ranks):
+        return _matrices(it, view)
     view = _einsum_result(it, view)
     uneven = not all(runs_evenly(operand, fresh(None, operand.shape)) for operand in it.operands)
     terms = prod(it.shape) * prod(lhs.shape[d] for d in dims.lhs_contracting)
     return Allocation(view, 2 * min(BUFFER, terms) * it.itemsize if uneven else 0)
+
+
+def _matrices(it: Evaluation, view: View) -> Allocation:
+    """NumPy multiplies the second operand by the first. Batch, rows and columns are fused to one dimension
+    each, and an operand is copied where it cannot be seen so; the result has them in that order in memory."""
+    lhs, rhs = it.operands
+    terms, _, out = subscripts(it.node, len(lhs.shape), len(rhs.shape)).partition("->")
+    first, second = terms.split(",")
+    batch = [letter for letter in second if letter in first and letter in out]
+    summed = [letter for letter in second if letter in first and letter not in out]
+    rows = [letter for letter in second if letter not in first]
+    columns = [letter for letter in first if letter not in second]
+    copied = _copied(rhs, second, (batch, rows, summed)) + _copied(lhs, first, (batch, summed, columns))
+    inside, sizes = [*batch, *rows, *columns], dict(zip(out, it.shape, strict=True))
+    result = fresh(view.buffer, [sizes[letter] for letter in inside])
+    if inside != [*out] or max(map(len, (batch, rows, columns))) > 1:
+        result = result.transposed([inside.index(letter) for letter in out])
+    return Allocation(result, copied * it.itemsize)
+
+
+def _copied(view: View, letters: str, groups: Sequence[Sequence[str]]) -> int:
+    """Elements that are copied to have one dimension for each group."""
+    turned = view.transposed([letters.index(letter) for group in groups for letter in group])
+    sizes = dict(zip(letters, view.shape, strict=True))
+    fused = turned.reshaped([prod(sizes[letter] for letter in group) for group in groups])
+    return prod(view.shape) if fused is None else 0
 
 
 def _einsum_result(it: Evaluation, view: View) -> View:
