@@ -8,7 +8,9 @@ kept between runs of the command.
 """
 
 import os
+from collections.abc import Iterator
 
+import pytest
 from hypothesis import settings
 
 os.environ["JAX_PLATFORMS"] = "cpu"
@@ -22,3 +24,20 @@ collect_ignore = ["dialects", "passes", "grammar"]
 settings.register_profile("same", derandomize=True, deadline=None)
 settings.register_profile("random", deadline=None)
 settings.load_profile("random" if os.environ.get("SHARDC_RANDOM") else "same")
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    """Operations and rules that a test adds are gone after it."""
+    from shardc import cache
+    from shardc.ops import custom_calls, registry
+
+    tables = registry._definitions, custom_calls.TARGETS
+    before, off = [dict(table) for table in tables], [*cache._off]
+    yield
+    cache._off[:] = off
+    for table, old in zip(tables, before, strict=True):
+        if table != old:
+            table.clear()
+            table.update(old)
+            registry.forget_rules()

@@ -32,10 +32,19 @@ _LIBRARIES = ("numpy", "scipy", "highspy", "xdsl", "lark", "ml_dtypes")
 _SUFFIXES = (".py", ".lark", ".toml")
 
 
+_off: list[bool] = []
+"""Not empty when this process keeps nothing."""
+
+
+def keep_nothing() -> None:
+    """From now on there is no cache for this process: what it finds depends on what no key knows."""
+    _off.append(True)
+
+
 def folder() -> Path | None:
     """Where entries lie; None if there is no cache."""
     given = os.environ.get(VARIABLE)
-    if given == "off":
+    if given == "off" or _off:
         return None
     if given:
         return Path(given).absolute()

@@ -6,10 +6,9 @@ dialect; the families of files beside them are where they are made. `registry` l
 
 from shardc.ops import chlo, func, hlo, own, sdy, spmd
 from shardc.ops.combiner import combiner, combiners, op_of
-from shardc.ops.custom_calls import register_call
 from shardc.ops.definition import OpDef, Spelling, Syntax, Trait
+from shardc.ops.extending import define, register, register_call
 from shardc.ops.registry import (
-    define,
     definitions,
     find,
     has,
@@ -18,7 +17,6 @@ from shardc.ops.registry import (
     is_tensor_op,
     meaning,
     names,
-    register,
     rule_of,
     sent,
     verify,

@@ -1,7 +1,4 @@
-"""Rules of custom calls by their target, and what an embedding compiler adds to them.
-
-register_call("my_target", rule)
-"""
+"""Rules of custom calls by their target."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from collections.abc import Callable, Iterator
 from shardc.graph import Op
 from shardc.ops.elementwise.rules import identity, opaque
 from shardc.ops.reduction.top_k import top_k_rule
-from shardc.ops.registry import forget_rules
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, pointwise
 
@@ -33,14 +29,6 @@ def has_rule(target: str) -> bool:
 def targets() -> Iterator[str]:
     """The targets that have a rule, besides those of LAPACK."""
     return iter(sorted(TARGETS))
-
-
-def register_call(target: str, function: Callable[[Op], FactorRule | None]) -> None:
-    """Give the custom call of `target` its rule. ValueError if it has one already."""
-    if target in TARGETS:
-        raise ValueError(f"custom call {target} has a rule already")
-    TARGETS[target] = function
-    forget_rules()
 
 
 _LAPACK = re.compile(r"(lapack_[sdcz]|(cu|hip)(solver|blas)_)\w+_ffi")

@@ -19,7 +19,7 @@ _rules: dict[object, FactorRule | None] = {}
 
 
 def define(definition: OpDef) -> OpDef:
-    """Add an operation: ours, or one of an embedding compiler. ValueError if one of its name is there.
+    """Add an operation. ValueError if one of its name is there.
 
     With a `Syntax` it can be read, printed and made per device; with a meaning it can be run and proved.
     """
@@ -117,11 +117,8 @@ def rule_of(op: Op) -> FactorRule | None:
     return _rules[key]
 
 
-def register(name: str, function: RuleFunction) -> None:
-    """Give the operation `name` of some dialect its rule. ValueError if it has one already.
-
-    That is enough to propagate and to insert reshards; `define` adds one that is compiled as ours are.
-    """
+def give_rule(name: str, function: RuleFunction) -> None:
+    """Give the operation `name` of some dialect its rule. ValueError if it has one already."""
     known = _definitions.get(name)
     if known is not None and known.rule is not None:
         raise ValueError(f"operation {name} has a rule already")

@@ -25,10 +25,9 @@ PROGRAM = f"""module {{
 """
 
 
-def test_a_call_of_several_results_on_split_data_runs(monkeypatch) -> None:
+def test_a_call_of_several_results_on_split_data_runs() -> None:
     from jaxlib import lapack
 
-    monkeypatch.setattr(custom_calls, "TARGETS", dict(custom_calls.TARGETS))
     register_call(TARGET, custom_calls.batched)
     targets = {name: handler for name, handler, *_ in _registrations(lapack)}
     jax.ffi.register_ffi_target(TARGET, targets["lapack_sgetrf_ffi"], platform="cpu")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from shardc.cli.shardc import main
-from shardc.ops import custom_calls, register_call
+from shardc.ops import register_call
 from shardc.ops.elementwise.rules import opaque
 
 PROGRAM = """module {{
@@ -54,8 +54,7 @@ def test_the_fallback_gathers_and_says_what_that_costs(tmp_path, capsys) -> None
     assert 'jax.ffi.ffi_call("mine", jax.ShapeDtypeStruct((8, 16), jnp.float32))' in out
 
 
-def test_a_registered_rule_keeps_it_split(tmp_path, capsys, monkeypatch) -> None:
-    monkeypatch.setattr(custom_calls, "TARGETS", dict(custom_calls.TARGETS))
+def test_a_registered_rule_keeps_it_split(tmp_path, capsys) -> None:
     register_call("mine", opaque)
     with pytest.raises(ValueError, match="has a rule already"):
         register_call("mine", opaque)
@@ -109,3 +108,10 @@ def test_random_bits_are_made_whole_with_a_warning(tmp_path, capsys) -> None:
 def test_an_unknown_fallback(tmp_path, capsys) -> None:
     with pytest.raises(SystemExit):
         compiled(tmp_path, capsys, UNKNOWN, "--fallback", "hope")
+
+
+def test_what_a_registered_rule_finds_is_not_kept(tmp_path, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("SHARDC_CACHE", str(tmp_path / "kept"))
+    register_call("mine", opaque)
+    assert compiled(tmp_path, capsys, UNKNOWN)[0] == 0
+    assert not (tmp_path / "kept").exists()

@@ -10,7 +10,7 @@ import pytest
 
 from shardc.cli.opt import main as shardc_opt
 from shardc.cli.shardc import main as shardc
-from shardc.ops import OpDef, Syntax, define, registry
+from shardc.ops import OpDef, Syntax, define
 from shardc.ops.rule_builder import pointwise
 from shardc.ops.untyped import Types, UntypedOp
 
@@ -34,8 +34,7 @@ def _types(op: UntypedOp) -> Types:
 
 
 @pytest.fixture
-def program(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    monkeypatch.setattr(registry, "_definitions", dict(registry._definitions))
+def program(tmp_path: Path) -> Path:
     define(
         OpDef(
             name="toy.shrink",
