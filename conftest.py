@@ -9,6 +9,7 @@ kept between runs of the command.
 
 import os
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -32,7 +33,7 @@ def _as_before() -> Iterator[None]:
     from shardc import cache
     from shardc.ops import custom_calls, registry
 
-    tables = registry._definitions, custom_calls.TARGETS
+    tables: list[dict[str, Any]] = [registry._definitions, custom_calls.TARGETS]
     before, off = [dict(table) for table in tables], [*cache._off]
     yield
     cache._off[:] = off
