@@ -32,13 +32,13 @@ runtimes send such in one go, and so they are priced.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
 from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import Operation
-from xdsl.rewriter import Rewriter
+from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.marks import TOGETHER
@@ -55,7 +55,7 @@ from shardc.ops import Trait, has, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.planning.machines import Combined, Joint, Machine, load, wanted_of
 from shardc.rewrite.combining import Candidate, best_splits, grouped
-from shardc.rewrite.joined_collectives import JOINED, join
+from shardc.rewrite.joined_collectives import JOINED, send, take
 from shardc.rewrite.waiting import in_order, needed, needs, operands
 
 REASON = "shardc.reason"
@@ -197,24 +197,32 @@ class _Block:
         return frozenset(how.varies), frozenset(how.partial)
 
     def _side_by_side(self, group: list[Node]) -> None:
-        """One collective in the place of all that are the same on the same devices, one after the other."""
+        """One collective in the place of all that are the same on the same devices, one right after the
+        other."""
         parts: dict[Hashable, list[Node]] = {}
         for node in group:
             parts.setdefault(self._alike(node), []).append(node)
-        for number, part in enumerate(parts.values()):
-            op = self._one(part)
+        ops = {node.id: self.snap.ops[node.id] for node in group}
+        behind = ops[group[-1].id].next_op
+        assert behind is not None
+        self.builder.before(behind)
+        sent = [self._one(part, ops) for part in parts.values()]
+        for number, op in enumerate(sent):
+            op.detach()
+            Rewriter.insert_op(op, InsertPoint.before(behind))
             if number:
                 op.attributes[TOGETHER] = StringAttr("with the one before")
+        for part, made in zip(parts.values(), sent, strict=True):
+            if len(part) > 1:
+                types = [self.snap.graph.type(node.operands[0]) for node in part]
+                values = take(self.builder, part, made.results[0], types)
+                for node, value in zip(part, values, strict=True):
+                    Rewriter.replace_op(ops[node.id], [], [value])
 
-    def _one(self, group: list[Node]) -> Operation:
+    def _one(self, part: list[Node], ops: Mapping[int, Operation]) -> Operation:
         """One collective in the place of several, or of one."""
-        ops = [self.snap.ops[node.id] for node in group]
-        if len(group) == 1:
-            return ops[0]
-        self.builder.before(ops[0])
-        others = f"{len(group) - 1} more" if len(group) > 2 else cast(str, group[1].attrs[REASON])
-        notes = {REASON: f"{group[0].attrs[REASON]}; and {others}"}
-        made, values = join(self.builder, group, [op.operands[0] for op in ops], notes)
-        for op, value in zip(ops, values, strict=True):
-            Rewriter.replace_op(op, [], [value])
-        return made
+        if len(part) == 1:
+            return ops[part[0].id]
+        others = f"{len(part) - 1} more" if len(part) > 2 else cast(str, part[1].attrs[REASON])
+        notes = {REASON: f"{part[0].attrs[REASON]}; and {others}"}
+        return send(self.builder, part, [ops[node.id].operands[0] for node in part], notes)

@@ -19,6 +19,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
+from shardc.ops.definition import OpDef
 from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
@@ -29,15 +30,15 @@ from shardc.report.traffic import collectives
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
 OWN, RING = "own", "ring"
-SHARED = {
-    "sums": (spmd.all_reduce,),
-    "moves": (spmd.all_gather, spmd.reduce_scatter),
-    "all": (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter),
+SUMS, MOVES = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
+    "gradients": {SUMS: 16, MOVES: 4},
+    "sums": {SUMS: 4},
+    "moves": {MOVES: 4},
+    "all": {SUMS: 4, MOVES: 4},
 }
-"""Which collectives share latency in a plan."""
-
-MANY = 4
-"""How many of them are taken for one."""
+"""Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
+in a step of training, all."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
@@ -72,8 +73,13 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     if sum(each.before for each in own.found) < 2:
         return
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name, kinds in SHARED.items():
-        shares = tuple(Combined(str(kind.title), (axis,), MANY, 1) for kind in kinds for axis in axes)
+    for name, many in SHARED.items():
+        shares = tuple(
+            Combined(str(kind.title), (axis,), count, 1)
+            for kinds, count in many.items()
+            for kind in kinds
+            for axis in axes
+        )
         yield name, _tried(start.clone(), machine, saying(options, PLANS, shares=shares), stage)
         if size > SMALL:
             return

@@ -16,7 +16,7 @@ follow from asking it again for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from shardc.analysis.collectives import axes_of, pairs_of
@@ -111,6 +111,20 @@ class Stages:
                     found = took, staged
             self._best[wanted] = found
         return self._best[wanted]
+
+    def sums(self, wanted: Wanted) -> tuple[float, tuple[Axes, ...]]:
+        """Seconds of an all-reduce where all of its stages are all-reduces of the whole array, and their
+        axes."""
+        best: tuple[float, tuple[Axes, ...]] = (self.at_once(wanted), (wanted.over,))
+        for cut in self.cuts(wanted.over):
+            took, order = 0.0, list[Axes]()
+            for over in cut:
+                some = self.sums(replace(wanted, over=over))
+                took += some[0]
+                order += some[1]
+            if took < best[0]:
+                best = took, (*order,)
+        return best
 
     def at_once(self, wanted: Wanted) -> float:
         """As one collective."""
