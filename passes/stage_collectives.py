@@ -12,9 +12,9 @@ Where no dimension divides evenly, or a maximum is taken, it is reduced twice: i
 all-reduces that are sent in one go, where that is quicker than each alone. An
 all-gather and a reduce-scatter go over one part of the group and then over the other; if blocks then stand in
 another order, the device puts them right. All ways are compared by the machine's own model
-(planning/machines/stages.py), stages of stages too. A group over several axes on one ring may go over one axis
-after the other, in fewer steps. Runs on machines with several links, or a ring with latency, on per-device
-code, on collectives that shardc made.
+(planning/machines/stages.py), stages of stages too. A group over several axes on one ring may go over one
+axis after the other, in fewer steps. Runs on machines with several links, or a ring with latency, on
+per-device code, on collectives that shardc made.
 """
 
 from __future__ import annotations
