@@ -27,6 +27,8 @@ from shardc.options import Options
 from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, link_of, seconds
 from shardc.report.executions import Executions
 from shardc.report.times import worked
+from shardc.rewrite.combining import Groups
+from shardc.rewrite.waiting import makers, needed
 
 MOST = 1 << 25
 OPS = {
@@ -121,37 +123,32 @@ def _is_sliced(graph: Graph, region: Region, node: Node, over: tuple[Axis, ...])
 
 
 def _combined(graph: Graph, region: Region, mesh: Mesh, machine: Machine) -> list[list[Node]]:
-    """The collectives of a region, those together that are one: none needs another of its group."""
-    needs: dict[int, int] = {}
-    groups: list[tuple[list[Node], int, int]] = []  # nodes, the bits of what they need, and their own
-    joint = Joint(mesh, machine, MOST)
-    for at, node in enumerate(region.nodes):
-        mask = 0
-        for value in (
-            *node.operands,
-            *(v for inner in node.regions for n in inner.nodes for v in n.operands),
-        ):
-            mask |= needs.get(value, 0)
-        own = 1 << at if node.name in OPS or node.name in OTHERS else 0
-        if own:
-            wanted = _wanted(graph, region, node, mesh)
-            for number, (group, needed, bits) in enumerate(groups):
-                known = [_wanted(graph, region, other, mesh) for other in group]
-                if (
-                    wanted is None
-                    or known[0] is None
-                    or mask & bits
-                    or not _alike(graph, group[0], node, known[0], wanted)
-                ):
-                    continue
-                both = [*cast("list[Wanted]", known), wanted]
-                if joint.seconds(both) < joint.seconds(both[:-1]) + joint.seconds(both[-1:]):
-                    groups[number] = [*group, node], needed | mask, bits | own
-                    break
-            else:
-                groups.append(([node], mask, own))
-        needs.update(dict.fromkeys(node.results, mask | own))
-    return [group for group, _, _ in groups]
+    """The collectives of a region, those together that are one: none needs another of its group, over other
+    groups either."""
+    places = [at for at, node in enumerate(region.nodes) if node.name in OPS or node.name in OTHERS]
+    found = [region.nodes[at] for at in places]
+    number = {node.id: at for at, node in enumerate(found)}
+    joined, joint = Groups(needed(makers(region.nodes), places)), Joint(mesh, machine, MOST)
+    groups: list[list[Node]] = []
+    for node in found:
+        wanted = _wanted(graph, region, node, mesh)
+        for group in groups:
+            known_of = [_wanted(graph, region, other, mesh) for other in group]
+            if (
+                wanted is None
+                or known_of[0] is None
+                or not _alike(graph, group[0], node, known_of[0], wanted)
+            ):
+                continue
+            both = [*cast("list[Wanted]", known_of), wanted]
+            if joint.seconds(both) < joint.seconds(both[:-1]) + joint.seconds(both[-1:]) and joined.join(
+                number[group[0].id], number[node.id]
+            ):
+                group.append(node)
+                break
+        else:
+            groups.append([node])
+    return groups
 
 
 def _alike(graph: Graph, one: Node, other: Node, left: Wanted, right: Wanted) -> bool:

@@ -39,8 +39,12 @@ FLAGS = (
 VERSION = 1
 """Of what is kept: of this module's own changes to XLA's text."""
 
-LACKING = {"= mhlo.copy ": "= stablehlo.optimization_barrier ", "= mhlo.topk(": "= chlo.top_k("}
-"""Operations of HLO that StableHLO lacks, and those that are the same: a copy is, but for the memory."""
+LACKING = {
+    re.compile(r"= mhlo\.copy (\S+)(?: \{.*\})? :"): r"= stablehlo.optimization_barrier \1 :",
+    re.compile(r"= mhlo\.topk\("): "= chlo.top_k(",
+}
+"""Operations of HLO that StableHLO lacks, and those that are the same: a copy is, but for the memory, and its
+attributes say how that is laid out."""
 
 Groups = tuple[tuple[int, ...], ...]
 
@@ -51,6 +55,14 @@ _AXES = re.compile(r"mesh\[(?P<mesh>.*?)\](?:, device_ids=\((?P<ids>.*?)\))? \{(
 _ORDER = re.compile(r"\[([\d,]+)\](?:T\(([\d,]+)\))?")
 _AXIS = re.compile(r"'(\w+)'(?::\((\d+)\)(\d+))?")
 _SIZE = re.compile(r"'(\w+)'=(\d+)")
+_TUPLE = re.compile(
+    r"(?P<tuple>%\w+) = (?P<call>stablehlo\.custom_call .*) -> "
+    r"tuple<(?P<types>tensor<[^>]*>(?:, tensor<[^>]*>)*)>"
+)
+_ELEMENT = re.compile(
+    r" *(?P<element>%\w+) = stablehlo\.get_tuple_element (?P<tuple>%\w+)\[(?P<number>\d+)\] : .*\n"
+)
+_NAME = re.compile(r"%\w+")
 _CONVERTED = re.compile(
     r"(?P<before>channel_handle<handle = (?P<channel>\d+),.*?replica_groups = )"
     r"(?:dense<[^>]*> : tensor<[\dx]*xi64>|#stablehlo\.replica_group_mesh_axes<[^\]]*\]>)"
@@ -70,9 +82,32 @@ def text(suite: ModuleType, program: Any) -> str:
         whole.write_text(_compiled(suite, program), "utf-8")
         whole.replace(file)
     found = file.read_text("utf-8")
+    return readable(found)
+
+
+def readable(converted: str) -> str:
+    """StableHLO without what LACKING has, and without tuples: a call that gives one gives its elements."""
     for lacking, same in LACKING.items():
-        found = found.replace(lacking, same)
-    return found
+        converted = lacking.sub(same, converted)
+    return "".join(map(_without_tuples, re.split(r"(?=func\.func )", converted)))
+
+
+def _without_tuples(function: str) -> str:
+    counts = {match["tuple"]: match["types"].count("tensor<") for match in _TUPLE.finditer(function)}
+    elements: dict[str, str] = {}
+
+    def dropped(match: re.Match[str]) -> str:
+        if match["tuple"] not in counts:
+            return match[0]
+        elements[match["element"]] = f"{match['tuple']}#{match['number']}"
+        return ""
+
+    function = _ELEMENT.sub(dropped, function)
+    function = _TUPLE.sub(
+        lambda match: f"{match['tuple']}:{counts[match['tuple']]} = {match['call']} -> ({match['types']})",
+        function,
+    )
+    return _NAME.sub(lambda match: elements.get(match[0], match[0]), function)
 
 
 def _compiled(suite: ModuleType, program: Any) -> str:

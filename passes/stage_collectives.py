@@ -8,11 +8,13 @@ becomes
     %3 = "spmd.all_reduce"(%2) {axes = ["data:(1)2"], kind = "sum", …}                  // an eighth across
     %1 = "spmd.all_gather"(%3) {axes = ["data:(2)8"], dim = 0, invariant = true, …}     // inside again
 
-Where no dimension divides evenly, or a maximum is taken, it is reduced twice: inside, then across. An
+Where no dimension divides evenly, or a maximum is taken, it is reduced twice: inside, then across. So are
+all-reduces that are sent in one go, where that is quicker than each alone. An
 all-gather and a reduce-scatter go over one part of the group and then over the other; if blocks then stand in
 another order, the device puts them right. All ways are compared by the machine's own model
-(planning/machines/stages.py), stages of stages too. Runs on machines with several links, on per-device code,
-on collectives that shardc made.
+(planning/machines/stages.py), stages of stages too. A group over several axes on one ring may go over one
+axis after the other, in fewer steps. Runs on machines with several links, or a ring with latency, on
+per-device code, on collectives that shardc made.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from shardc.analysis.collectives import axes_of
@@ -29,11 +31,12 @@ from shardc.analysis.marks import TOGETHER
 from shardc.diagnostics import collecting
 from shardc.dialects.build import IRBuilder
 from shardc.dialects.shared_graph import SharedGraph
-from shardc.graph import Node, TensorType, walk
+from shardc.dialects.snapshot import Snapshot
+from shardc.graph import Node, Region, TensorType, walk
 from shardc.layout import Axis, Sharding
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.planning.machines import Machine, Stages, Wanted, load, pieces, wanted_of
+from shardc.planning.machines import Machine, Stages, Wanted, joined, load, pieces, wanted_of
 
 REASON = "shardc.reason"
 NAMES = frozenset(op.name for op in (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter))
@@ -56,20 +59,75 @@ class StageCollectives(GraphPass):
             for node in walk(function.body):
                 if node.id not in found:
                     continue
-                stages, staged = Stages(machine, found[node.id].parts.mesh, [*_named(node)]), False
-                for inner in walk(node.regions[0]):
-                    if inner.name in NAMES and REASON in inner.attrs:
-                        wanted, op = wanted_of(snap.graph, inner), snap.ops[inner.id]
-                        if staged:  # the one before, with which this one is not any more
-                            op.attributes.pop(TOGETHER, None)
-                        staged = stages.best(wanted)[1] is not None
-                        if staged:
-                            builder.before(op)
-                            made = _Writer(builder, stages, inner).write(op.operands[0], wanted)
-                            made.name_hint = op.results[0].name_hint
-                            Rewriter.replace_op(op, [], [made])
-                            changed = True
+                stages = Stages(machine, found[node.id].parts.mesh, [*_named(node)])
+                for group in _groups(node.regions[0]):
+                    changed |= _Group(snap, builder, stages, group).write()
         return changed
+
+
+def _groups(body: Region) -> Iterator[list[Node]]:
+    """The collectives of some code, those together that are sent in one go."""
+    group: list[Node] = []
+    for node in walk(body):
+        if node.name in NAMES and REASON in node.attrs:
+            if TOGETHER not in node.attrs:
+                yield from [group] if group else []
+                group = []
+            group.append(node)
+    yield from [group] if group else []
+
+
+@dataclass(frozen=True)
+class _Group:
+    """Collectives that are sent in one go, mostly one alone."""
+
+    snap: Snapshot
+    builder: IRBuilder
+    stages: Stages
+    nodes: list[Node]
+
+    def write(self) -> bool:
+        """Write the stages in their place; whether there are any.
+
+        Several go on in one go if all stages are all-reduces; where others are quicker, each goes alone.
+        """
+        wanted = [wanted_of(self.snap.graph, node) for node in self.nodes]
+        ops = [self.snap.ops[node.id] for node in self.nodes]
+        if len(wanted) > 1:
+            took, order = self.stages.sums(joined(wanted))
+            if took <= sum(map(self.stages.seconds, wanted)):
+                if len(order) > 1:
+                    self._together(ops, order, took)
+                return len(order) > 1
+        changed = len(ops) > 1
+        for node, each, op in zip(self.nodes, wanted, ops, strict=True):
+            op.attributes.pop(TOGETHER, None)
+            if self.stages.best(each)[1] is not None:
+                self.builder.before(op)
+                _replace(op, _Writer(self.builder, self.stages, node).write(op.operands[0], each))
+                changed = True
+        return changed
+
+    def _together(self, ops: list[Operation], order: tuple[tuple[Axis, ...], ...], took: float) -> None:
+        """Over the one axes after the others, all in one go each time."""
+        self.builder.before(ops[0])
+        values = [op.operands[0] for op in ops]
+        for over in order:
+            for number, node in enumerate(self.nodes):
+                notes = {REASON: f"{node.attrs[REASON]}; in stages, {_text(took)} together"}
+                more = {TOGETHER: "with the one before"} if number else {}
+                attrs = {"axes": over, "kind": node.attrs["kind"]}
+                with self.builder.at(node.loc), self.builder.tagged({**notes, **more}):
+                    (values[number],) = self.builder.op(
+                        node.name, values[number], results=None, regions=(), **attrs
+                    )
+        for op, value in zip(ops, values, strict=True):
+            _replace(op, value)
+
+
+def _replace(op: Operation, made: SSAValue) -> None:
+    made.name_hint = op.results[0].name_hint
+    Rewriter.replace_op(op, [], [made])
 
 
 def _named(node: Node) -> Iterator[Axis]:

@@ -39,7 +39,7 @@ def by_pass(options: Options) -> Mapping[str, Mapping[str, Any]]:
         **_overlap(options, machine),
         **({"regather": {}} if options.regather else {}),
         **_combined(options, machine),
-        **({"stage-collectives": {"machine": machine}} if machine and len(machine.links) > 1 else {}),
+        **({"stage-collectives": {"machine": machine}} if machine and machine.has_stages else {}),
     }
 
 

@@ -19,6 +19,7 @@ from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
 from shardc.ops import spmd
+from shardc.ops.definition import OpDef
 from shardc.passes.fold_layers import WORTH
 from shardc.passes.pipeline import Options as ByPass
 from shardc.passes.pipeline import run_to, saying
@@ -28,16 +29,16 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, RING = "own", "ring"
-SHARED = {
-    "sums": (spmd.all_reduce,),
-    "moves": (spmd.all_gather, spmd.reduce_scatter),
-    "all": (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter),
+OWN, RING, GRADIENTS = "own", "ring", "gradients"
+SUMS, MOVES = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
+    "sums": {SUMS: 4},
+    "moves": {MOVES: 4},
+    "all": {SUMS: 4, MOVES: 4},
+    GRADIENTS: {SUMS: 16, MOVES: 4},
 }
-"""Which collectives share latency in a plan."""
-
-MANY = 4
-"""How many of them are taken for one."""
+"""Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
+in a step of training, all."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
@@ -60,8 +61,8 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name: OWN, those of SHARED, and RING; the first alone where it has no two collectives,
-    and the first two of a program of more than SMALL operations."""
+    """The plans, by name: OWN, those of SHARED, and RING; OWN alone where it has no two collectives, OWN and
+    GRADIENTS of a program of more than SMALL operations."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -72,12 +73,16 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     if sum(each.before for each in own.found) < 2:
         return
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name, kinds in SHARED.items():
-        shares = tuple(Combined(str(kind.title), (axis,), MANY, 1) for kind in kinds for axis in axes)
+    for name in SHARED if size <= SMALL else (GRADIENTS,):
+        shares = tuple(
+            Combined(str(kind.title), (axis,), count, 1)
+            for kinds, count in SHARED[name].items()
+            for kind in kinds
+            for axis in axes
+        )
         yield name, _tried(start.clone(), machine, saying(options, PLANS, shares=shares), stage)
-        if size > SMALL:
-            return
-    yield RING, _tried(start, machine, saying(options, PLANS, ring=True), stage)
+    if size <= SMALL:
+        yield RING, _tried(start, machine, saying(options, PLANS, ring=True), stage)
 
 
 def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:

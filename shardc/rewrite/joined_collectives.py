@@ -23,34 +23,38 @@ JOINED = (spmd.all_reduce, spmd.all_gather, spmd.reduce_scatter, spmd.collective
 """What can be one."""
 
 
-def join(
+def send(
     builder: IRBuilder, group: Sequence[Node], operands: Sequence[SSAValue], notes: Mapping[str, object]
-) -> tuple[Operation, list[SSAValue]]:
-    """Build the one collective of a group of one kind over the same axes; it, and the results of each.
-
-    `notes` go on what all of them share.
-    """
-    first, types = group[0], [builder.type_of(value) for value in operands]
+) -> Operation:
+    """The one collective of a group of one kind over the same axes. `notes` go on what all of them share."""
+    first, flat = group[0], list[SSAValue]()
     n = size_of(axes_of(first))
-    flat: list[SSAValue] = []
-    for node, value, type in zip(group, operands, types, strict=True):
+    for node, value in zip(group, operands, strict=True):
         with builder.at(node.loc):
             parted = _parted(builder, value, n, _dim(node)) if _scatters(first) else value
-            flat.append(_shaped(builder, parted, _rows(first, type.size, n)))
+            flat.append(_shaped(builder, parted, _rows(first, builder.type_of(value).size, n)))
     attrs = {**own_attrs(first), **({} if _dim(first) is None else {"dim": 0})}
     with builder.at(first.loc.named(None)), builder.tagged(notes):
-        joined = builder.one(hlo.concatenate.name, *flat, dimension=0 if _dim(first) is None else 1)
-        (made,) = builder.op(first.name, joined, results=None, regions=(), **attrs)
+        laid = builder.one(hlo.concatenate.name, *flat, dimension=0 if _dim(first) is None else 1)
+        (made,) = builder.op(first.name, laid, results=None, regions=(), **attrs)
+    owner = made.owner
+    assert isinstance(owner, Operation)
+    return owner
+
+
+def take(
+    builder: IRBuilder, group: Sequence[Node], made: SSAValue, types: Sequence[TensorType]
+) -> list[SSAValue]:
+    """The results of each, whose operands have `types`."""
+    first, start = group[0], 0
+    n = size_of(axes_of(first))
     results: list[SSAValue] = []
-    start = 0
     for node, type in zip(group, types, strict=True):
         size = type.size // n if _scatters(first) else type.size
         with builder.at(node.loc):
             results.append(_taken(builder, made, (start, start + size), node, type, n))
         start += size
-    owner = made.owner
-    assert isinstance(owner, Operation)
-    return owner, results
+    return results
 
 
 def _scatters(node: Node) -> bool:

@@ -4,7 +4,7 @@
 says what is in one). Work is priced by planning/program, which knows the programs.
 """
 
-from shardc.planning.machines.joint import Joint
+from shardc.planning.machines.joint import Joint, joined
 from shardc.planning.machines.links import Exchange, Sent, devices_of, is_strided, link_of, seconds
 from shardc.planning.machines.machine import Link, Machine, Own, with_axes
 from shardc.planning.machines.reader import load, read, shipped
@@ -24,6 +24,7 @@ __all__ = [
     "Wanted",
     "devices_of",
     "is_strided",
+    "joined",
     "link_of",
     "load",
     "pieces",

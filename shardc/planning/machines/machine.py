@@ -77,6 +77,12 @@ class Machine:
         return any(latency > 0 for latency in latencies)
 
     @property
+    def has_stages(self) -> bool:
+        """Whether a collective may be quicker in stages: over several links, or axes on a ring with
+        latency."""
+        return len(self.links) > 1 or any(link.kind == "ring" and link.latency for link in self.links)
+
+    @property
     def without_latency(self) -> Machine:
         """The same, but a collective takes no longer than its bytes."""
         links = (

@@ -1,10 +1,13 @@
-"""Collectives over groups that span several links, in stages: inside first, then across, or across first.
+"""Collectives over groups that span several links or axes, in stages: inside, then across, or across first.
 
 A group on two nodes of eight devices may sum in three steps: each device gets the sum of an eighth within its
 node (reduce-scatter), sums that with its peer in the other node (all-reduce), and the node puts its eighths
 together (all-gather). Across, an eighth of the bytes travels. An all-gather and a reduce-scatter have two
 steps, over the part of the group inside and over the other, in either order; blocks then arrive in the order
 of the steps and are put right on the device, which is priced as a copy.
+
+A group over several axes on one ring may go over one and then over the others: over 2 and then 4 devices an
+all-reduce takes 2 + 6 steps, over 8 at once 14. (On a torus axes are used side by side.)
 
 `Stages.best` says how a collective is quickest on a machine, by the times of links.py. Stages of stages
 follow from asking it again for each.
@@ -13,7 +16,7 @@ follow from asking it again for each.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from shardc.analysis.collectives import axes_of, pairs_of
@@ -109,6 +112,20 @@ class Stages:
             self._best[wanted] = found
         return self._best[wanted]
 
+    def sums(self, wanted: Wanted) -> tuple[float, tuple[Axes, ...]]:
+        """Seconds of an all-reduce where all of its stages are all-reduces of the whole array, and their
+        axes."""
+        best: tuple[float, tuple[Axes, ...]] = (self.at_once(wanted), (wanted.over,))
+        for cut in self.cuts(wanted.over):
+            took, order = 0.0, list[Axes]()
+            for over in cut:
+                some = self.sums(replace(wanted, over=over))
+                took += some[0]
+                order += some[1]
+            if took < best[0]:
+                best = took, (*order,)
+        return best
+
     def at_once(self, wanted: Wanted) -> float:
         """As one collective."""
         op, held, n = wanted.op, wanted.nbytes, wanted.group
@@ -135,7 +152,8 @@ class Stages:
                 yield _one_after_the_other(wanted, outer, inner)
 
     def cuts(self, over: Axes) -> tuple[tuple[Axes, Axes], ...]:
-        """The parts of axes that lie within one link, and the others, for each link that is too small."""
+        """The parts of axes that lie within one link, and the others, for each link that is too small; and on
+        a ring each axis, and the others."""
         if over not in self._cuts:
             self._cuts[over] = tuple(dict.fromkeys(self._cut(over)))
         return self._cuts[over]
@@ -148,6 +166,9 @@ class Stages:
             parts = {part.name: part for part in inner}
             rest = [_before(axis, parts[axis.name]) if axis.name in parts else axis for axis in over]
             yield inner, tuple(axis for axis in rest if axis.size > 1)
+        if self.machine.links[self._level(over)].kind == "ring" and len(over) > 1:
+            for axis in over:
+                yield (axis,), tuple(other for other in over if other != axis)
 
     def _level(self, axes: Axes) -> int:
         """The number of the link that they span."""

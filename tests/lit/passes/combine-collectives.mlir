@@ -117,11 +117,11 @@ func.func @updates(%0: tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<2x2xf32>) {
 
 // Permutes between the same pairs are one, and one between others stays.
 // CHECK-LABEL: @neighbours
-// CHECK: "spmd.collective_permute"(%a) {{.*}}"down"
 // CHECK: stablehlo.concatenate {{.*}} : (tensor<6xf32>, tensor<4xf32>) -> tensor<10xf32>
 // CHECK-NEXT: [[SENT:%.*]] = "spmd.collective_permute"({{.*}}) {axes = ["x"], pairs = dense<{{.*}}>{{.*}}shardc.reason = "up; and diagonal"
 // CHECK-NEXT: stablehlo.slice [[SENT]] [0:6]
 // CHECK: stablehlo.slice [[SENT]] [6:10]
+// CHECK: "spmd.collective_permute"(%a) {{.*}}"down"
 // CHECK-NOT: spmd.collective_permute
 sdy.mesh @ring = <["x"=4]>
 func.func @neighbours(%0: tensor<8x3xf32>, %1: tensor<16xf32>) -> (tensor<8x3xf32>, tensor<16xf32>, tensor<8x3xf32>) {

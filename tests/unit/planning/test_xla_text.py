@@ -9,7 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from bench.xla_text import groups, mended
+from bench.xla_text import groups, mended, readable
+from shardc.dialects.snapshot import snapshot
+from shardc.frontend.read import read
+from shardc.options import Options
 
 ROWS = ((0, 1, 2, 3), (4, 5, 6, 7))
 COLUMNS = ((0, 4), (1, 5), (2, 6), (3, 7))
@@ -49,6 +52,29 @@ CONVERTED = """
 replica_groups = #stablehlo.replica_group_mesh_axes<mesh = @m, axes = [#stablehlo.axis_ref<name = "a">]>, \
 use_global_device_ids}> ({
 """
+
+
+LACKING = """
+func.func @main(%arg0: tensor<2x3xf32>) -> (tensor<2x2xf32>, tensor<2x2xi32>, tensor<2x3xf32>) {
+  %0 = mhlo.copy %arg0 {result_layout = dense<[0, 1]> : tensor<2xindex>, xla_shape = "f32[2,3]{0,1}"} : \
+tensor<2x3xf32>
+  %1 = stablehlo.custom_call @TopK(%0) : (tensor<2x3xf32>) -> tuple<tensor<2x2xf32>, tensor<2x2xi32>>
+  %2 = stablehlo.get_tuple_element %1[0] : (tuple<tensor<2x2xf32>, tensor<2x2xi32>>) -> tensor<2x2xf32>
+  %3 = stablehlo.get_tuple_element %1[1] : (tuple<tensor<2x2xf32>, tensor<2x2xi32>>) -> tensor<2x2xi32>
+  %20 = func.call @other(%0) : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  return %2, %3, %20 : tensor<2x2xf32>, tensor<2x2xi32>, tensor<2x3xf32>
+}
+func.func @other(%arg0: tensor<2x3xf32>) -> tensor<2x3xf32> {
+  %2 = stablehlo.negate %arg0 : tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+"""
+
+
+def test_copies_and_tuples_are_read():
+    graph = snapshot(read(readable(LACKING), Options(language="mlir"))).graph
+    called = graph.main.body.nodes[1]
+    assert graph.main.body.nodes[-1].operands[:2] == called.results
 
 
 def test_the_order_of_devices_is_not_lost():
