@@ -21,7 +21,7 @@ The last node of a run is replaced; the others are then used by nobody and are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -30,7 +30,7 @@ from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
-from shardc.backend.python.identities import IDENTITIES
+from shardc.backend.python.identities import IDENTITIES, SIGNLESS
 from shardc.backend.python.library_idioms import MATCHERS
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
@@ -38,7 +38,7 @@ from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
-from shardc.graph import Dense, Graph, Node, Region, identity
+from shardc.graph import Dense, Graph, Node, Region, identity, walk
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -58,11 +58,14 @@ def fold(
     are the mesh axes over which values differ; without it the text is to be compiled to the same program
     again, and what gives what it is given stays.
     """
+    if varying is not None and any(node.name == hlo.abs_.name for node in walk(region)):
+        signless = _Folder(graph, constants, usage(region).count, known, varying, (), (SIGNLESS,))
+        region = signless.region(region, {})
     alone: set[int] = set()
     while True:
         folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
         folded = folder.region(region, {})
-        if not folder.pulled:
+        if not folder.pulled and not folder.freed:
             return folded
         again = _Folder(graph, constants, usage(folded).count, known, varying, alone)
         folded = again.region(folded, {})
@@ -81,13 +84,16 @@ class _Folder:
         known: Container[str],
         varying: Mapping[int, frozenset[str]] | None,
         alone: Container[int],
+        tables: Sequence[_Table] | None = None,
     ) -> None:
         self.graph, self.constants, self.count, self.known = graph, constants, count, known
         self.varying = varying or {}
-        self.tables = _TABLES if varying is None else (IDENTITIES, *_TABLES)
+        self.tables = tables or (_TABLES if varying is None else (IDENTITIES, *_TABLES))
         self.alone = alone
         """Nodes that are no derivatives of a function, as the forward pass does not have it."""
         self.pulled: list[Node] = []
+        self.freed = False
+        """Whether values have fewer uses than were counted, which others may be closed by."""
         self.made: dict[int, Node] = {}
         self.counters: dict[int, Range] = {}
 
@@ -108,6 +114,7 @@ class _Folder:
         for attempt in (attempt for table in self.tables for attempt in table.get(node.name, ())):
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
+                self.freed |= folded.name in _FREE
                 if folded.name != idiom.pulled_back.name:
                     return folded
                 if node.id not in self.alone:
@@ -265,4 +272,8 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.minimum.name: (_neutral("min"),),
 }
 
-_TABLES: tuple[Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]], ...] = (_FOLDS, MATCHERS)
+_Table = Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]]
+_FREE = (idiom.put.name, idiom.put_elements.name)
+"""What takes indices as they were before those from the end were counted from the start, as a gather does."""
+
+_TABLES: tuple[_Table, ...] = (_FOLDS, MATCHERS)

@@ -9,6 +9,8 @@
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
+    jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
+    jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             and what else has no sign: sizes.py
 
 Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
 """
@@ -25,6 +27,7 @@ from typing import Any, Protocol, cast
 import numpy as np
 
 from shardc.backend.python import idiom
+from shardc.backend.python.sizes import by_no_sign, own_size
 from shardc.backend.python.zero_signs import Floats
 from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, identity, is_float
 from shardc.ops import chlo, combiner, hlo
@@ -106,6 +109,14 @@ def _no_choice(known: Known, node: Node) -> Node | None:
     return _same(known, node, first) if first == second else None
 
 
+def _itself(find: Callable[[Known, Node], int | None]) -> Callable[[Known, Node], Node | None]:
+    def attempt(known: Known, node: Node) -> Node | None:
+        value = find(known, node)
+        return None if value is None else _same(known, node, value)
+
+    return attempt
+
+
 def _over_ones(known: Known, node: Node) -> Node | None:
     """A reduction over dimensions of size 1 from the identity, which a reduction may use or not."""
     kind = combiner(node.regions[0], known.graph)
@@ -154,10 +165,11 @@ def _number(known: Known, node: Node) -> Node | None:
     result = node.results[0]
     type = known.graph.type(result)
     given = [known.splat(value) for value in node.operands]
-    if type.dtype not in ("f32", "f64") or None in given or known.varying.get(result):
+    wide = type.dtype in ("f32", "f64") or (node.name == hlo.convert.name and is_float(type.dtype))
+    if not wide or None in given or known.varying.get(result):
         return None
-    numbers = [float(cast(float, number)) for number in given]
-    if not np.all(np.isfinite(numbers)):
+    numbers = [cast(np.generic, number).item() for number in given]
+    if not all(isinstance(number, (int, float)) and np.isfinite(number) for number in numbers):
         return None
     with np.errstate(all="ignore"):
         found = type.numpy.type(_FLOATS[node.name](*numbers))
@@ -167,10 +179,13 @@ def _number(known: Known, node: Node) -> Node | None:
     return Node(node.id, hlo.constant.name, (), node.results, attrs, (), node.loc)
 
 
-def _exactly(name: str, numbers: list[float]) -> Fraction | None:
+def _exactly(name: str, numbers: list[Any]) -> Fraction | None:
     sides = [Fraction(number) for number in numbers]
     if name == hlo.divide.name and not sides[1]:
         return None
+    if name == hlo.sqrt.name:
+        root = Fraction(float(np.sqrt(numbers[0])))
+        return root if root * root == sides[0] else None
     return cast(Fraction, _FLOATS[name](*sides))
 
 
@@ -208,9 +223,11 @@ _SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
 _REDUCTIONS = ("sum", "max", "min", "prod")
 _FLOATS: dict[str, Callable[..., object]] = {
     hlo.add.name: operator.add,
+    hlo.convert.name: operator.pos,
     hlo.divide.name: _quotient,
     hlo.multiply.name: operator.mul,
     hlo.negate.name: operator.neg,
+    hlo.sqrt.name: np.sqrt,
     hlo.subtract.name: operator.sub,
     chlo.square.name: partial(pow, exp=2),
 }
@@ -220,6 +237,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.add.name: (_number, _and_zero),
     hlo.and_.name: (_neutral(True),),
     hlo.broadcast_in_dim.name: (_reshaped_back, _spread_back),
+    hlo.convert.name: (_number,),
     hlo.divide.name: (_number, _by_one),
     hlo.dot_general.name: (_scaled,),
     hlo.multiply.name: (_number, _by_one),
@@ -229,7 +247,11 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.reduce.name: (_over_ones,),
     hlo.reshape.name: (_reshaped_back,),
     hlo.select.name: (_no_choice,),
+    hlo.sqrt.name: (_number,),
     hlo.subtract.name: (_number, _less_nothing),
     hlo.transpose.name: (_transposed_product,),
 }
 """What to try of a node, by its name."""
+
+SIGNLESS = {hlo.abs_.name: (_itself(own_size),), hlo.add.name: (_itself(by_no_sign),)}
+"""Likewise, where there is an absolute value: before other runs are looked for, of which it may be one."""
