@@ -2,6 +2,7 @@
 
     reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
     reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
+    gather at indices from the end      ->  idiom.elements    table[ids]
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
     select(i < 0, i + n, i); dynamic_slice  ->  idiom.sliced  lax.dynamic_slice_in_dim(x, i, 4)
@@ -31,7 +32,9 @@ from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
 from shardc.backend.python.identities import IDENTITIES, SIGNLESS
+from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import MATCHERS
+from shardc.backend.python.library_run import matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
@@ -65,7 +68,7 @@ def fold(
     while True:
         folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
         folded = folder.region(region, {})
-        if not folder.pulled and not folder.freed:
+        if not folder.pulled:
             return folded
         again = _Folder(graph, constants, usage(folded).count, known, varying, alone)
         folded = again.region(folded, {})
@@ -92,8 +95,6 @@ class _Folder:
         self.alone = alone
         """Nodes that are no derivatives of a function, as the forward pass does not have it."""
         self.pulled: list[Node] = []
-        self.freed = False
-        """Whether values have fewer uses than were counted, which others may be closed by."""
         self.made: dict[int, Node] = {}
         self.counters: dict[int, Range] = {}
 
@@ -114,7 +115,6 @@ class _Folder:
         for attempt in (attempt for table in self.tables for attempt in table.get(node.name, ())):
             folded = attempt(self, node)
             if folded is not None and folded.name in self.known:
-                self.freed |= folded.name in _FREE
                 if folded.name != idiom.pulled_back.name:
                     return folded
                 if node.id not in self.alone:
@@ -264,7 +264,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
-    hlo.gather.name: (take, _at_one_place),
+    hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
@@ -273,7 +273,4 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
 }
 
 _Table = Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]]
-_FREE = (idiom.put.name, idiom.put_elements.name)
-"""What takes indices as they were before those from the end were counted from the start, as a gather does."""
-
 _TABLES: tuple[_Table, ...] = (_FOLDS, MATCHERS)
