@@ -27,6 +27,7 @@ from dataclasses import replace
 from typing import cast
 
 from shardc.analysis.loops import Constants, counted
+from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
@@ -41,7 +42,7 @@ from shardc.backend.python.products import is_einsum
 from shardc.backend.python.ranges import Range, bounds
 from shardc.backend.python.stacks import item, layer, put_layer
 from shardc.backend.python.starts import counted_from_the_end
-from shardc.graph import Dense, Graph, Node, Region, identity, walk
+from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
@@ -61,7 +62,7 @@ def fold(
     are the mesh axes over which values differ; without it the text is to be compiled to the same program
     again, and what gives what it is given stays.
     """
-    if varying is not None and any(node.name == hlo.abs_.name for node in walk(region)):
+    if varying is not None and has_absolute(region):
         signless = _Folder(graph, constants, usage(region).count, known, varying, (), (SIGNLESS,))
         region = signless.region(region, {})
     alone: set[int] = set()

@@ -10,7 +10,7 @@
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
     jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
-    jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             and what else has no sign: sizes.py
+    jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
 
 Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
 """
@@ -26,8 +26,8 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
-from shardc.backend.python.sizes import by_no_sign, own_size
 from shardc.backend.python.zero_signs import Floats
 from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, identity, is_float
 from shardc.ops import chlo, combiner, hlo
@@ -109,12 +109,9 @@ def _no_choice(known: Known, node: Node) -> Node | None:
     return _same(known, node, first) if first == second else None
 
 
-def _itself(find: Callable[[Known, Node], int | None]) -> Callable[[Known, Node], Node | None]:
-    def attempt(known: Known, node: Node) -> Node | None:
-        value = find(known, node)
-        return None if value is None else _same(known, node, value)
-
-    return attempt
+def _signless(known: Known, node: Node) -> Node | None:
+    value = Sizes(known.graph, known.made, known.splat, idiom.same.name).itself(node)
+    return None if value is None else _same(known, node, value)
 
 
 def _over_ones(known: Known, node: Node) -> Node | None:
@@ -253,5 +250,5 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
 }
 """What to try of a node, by its name."""
 
-SIGNLESS = {hlo.abs_.name: (_itself(own_size),), hlo.add.name: (_itself(by_no_sign),)}
+SIGNLESS = {hlo.abs_.name: (_signless,), hlo.add.name: (_signless,)}
 """Likewise, where there is an absolute value: before other runs are looked for, of which it may be one."""

@@ -38,7 +38,7 @@ def elements(run: Run, node: Node) -> Found:
 
 def rows_from_the_end(run: Run, node: Node) -> Found:
     """Whole slices along one dimension: not where the indices are tested for both ends, as jnp.take does."""
-    table, places = node.operands
+    places = node.operands[1]
     dims = cast(GatherDims, node.attrs["dimension_numbers"])
     run.same((len(dims.start_index_map), dims.operand_batching_dims), (1, ()))
     run.same(run.program.count.get(places, 0) > 2, False)
