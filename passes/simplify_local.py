@@ -11,8 +11,7 @@ becomes
 
 Identities go, and sums over dimensions of size 1 that were only just added; constant scalars are computed,
 what is summed is not placed into zeros before (placed_sums.py), the total of a product is not transposed but
-the product (transposed_totals.py), equal operations are done once, unused ones
-not at all.
+the product (transposed_totals.py), equal operations are done once, unused ones not at all.
 """
 
 from __future__ import annotations
