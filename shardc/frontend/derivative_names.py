@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from shardc.dialects.locations import locate, location_of
+from shardc.dialects.types import type_of
 from shardc.frontend.python_names import blocks_of, frames
 from shardc.graph import Location
 from shardc.ops import hlo
@@ -173,18 +174,24 @@ class _Block:
         return value
 
     def _name_by(self, op: Operation, operand: SSAValue, part: SSAValue) -> None:
-        """Name the derivative by the operand of an operation, of which `part` is one part."""
-        origin = self._origin(operand)
-        if origin not in self._words:
-            return
-        places = {self._place(op)}
-        while operand is not origin:
-            assert isinstance(operand.owner, Operation), "an operation makes another form"
-            places.add(self._place(operand.owner))
-            operand = operand.owner.operands[0]
-        fitting = [value for value in self._chain(part, places) if value.type == origin.type]
+        """Name the derivatives by the operand of an operation, of which `part` is one part, and by what that
+        is another form of.
+        """
+        value, places = operand, {self._place(op)}
+        while True:
+            if value in self._words:
+                self._name_in(list(self._chain(part, places)), value)
+            owner = value.owner
+            if not isinstance(owner, Operation) or owner.name not in _FORMS:
+                return
+            places.add(self._place(owner))
+            value = owner.operands[0]
+
+    def _name_in(self, chain: Sequence[SSAValue], value: SSAValue) -> None:
+        """Name the derivative by a value, which is the last of its type."""
+        fitting = [i for i, part in enumerate(chain) if part.type == value.type]
         if fitting:
-            _name(_without_ones(fitting[-1]), self._words[origin])
+            _name(_before_ones(chain[: fitting[-1] + 1]), self._words[value])
 
     def _name_of_result(self, op: Operation, derivative: SSAValue) -> None:
         """Name the derivative by what an operation gives, or by what only adds to that."""
@@ -212,14 +219,20 @@ class _Block:
             value = users[0].results[0]
 
 
-def _without_ones(value: SSAValue) -> SSAValue:
-    """The value before a dimension of size 1 was added and summed away, as JAX does, and shardc not."""
-    summed = value.owner
-    if isinstance(summed, Operation) and summed.name == hlo.reduce.name:
-        added = summed.operands[0].owner
-        if isinstance(added, Operation) and added.name == hlo.reshape.name:
-            return added.operands[0] if added.operands[0].type == value.type else value
-    return value
+def _before_ones(chain: Sequence[SSAValue]) -> SSAValue:
+    """The last value, or the same before dimensions of size 1 came and went, which shardc leaves out."""
+    first = last = chain[-1]
+    for value, after in zip(reversed(chain[:-1]), reversed(chain), strict=False):
+        owner = after.owner
+        plain = isinstance(owner, Operation) and owner.name in (hlo.reshape.name, hlo.reduce.name)
+        if not plain or _size(value) != _size(last):
+            break
+        first = value if value.type == last.type else first
+    return first
+
+
+def _size(value: SSAValue) -> int:
+    return type_of(value.type).size
 
 
 def _one_to_one(pairs: Sequence[tuple[Operation, Operation]]) -> Iterator[tuple[Operation, Operation]]:
@@ -236,4 +249,4 @@ def _name(value: SSAValue, word: str) -> None:
     owner = value.owner
     if isinstance(value, BlockArgument) or not isinstance(owner, Operation) or len(owner.results) != 1:
         return
-    locate(owner, location_of(owner.location).named(f"d_{word}"))
+    locate(owner, location_of(owner.location).named(f"d_{word.strip('_')}"))
