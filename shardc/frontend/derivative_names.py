@@ -28,6 +28,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from shardc.dialects.locations import locate, location_of
 from shardc.dialects.types import type_of
 from shardc.frontend.python_names import blocks_of, frames
+from shardc.frontend.tree_paths import last_words
 from shardc.graph import Location
 from shardc.ops import hlo
 
@@ -76,21 +77,6 @@ def _arguments(function: FuncOp) -> dict[SSAValue, str]:
     paths = {argument: location_of(argument.location).name or "" for argument in function.args}
     ends = last_words(list(paths.values()))
     return {argument: ends[path] for argument, path in paths.items() if path in ends}
-
-
-def last_words(paths: Sequence[str]) -> dict[str, str]:
-    """Path in a tree -> its shortest end that no other path of the tree has, as one word.
-
-    params['w1'], params['deep']['w'], params['b'][0] -> w1, w, b_0
-    """
-    parts = {path: tuple(re.findall(r"[A-Za-z0-9_]+", path)) for path in paths}
-    ends = Counter((p[0], p[i:]) for p in set(parts.values()) if p for i in range(len(p)))
-    found: dict[str, str] = {}
-    for path, p in parts.items():
-        starts = [i for i in reversed(range(len(p))) if ends[p[0], p[i:]] == 1 and not p[i][0].isdigit()]
-        if starts:
-            found[path] = "_".join(p[starts[0] :])
-    return found
 
 
 class _Block:

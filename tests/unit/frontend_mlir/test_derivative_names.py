@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import shardc
-from shardc.frontend.derivative_names import last_words
+from shardc.frontend.tree_paths import last_words
 
 jax = pytest.importorskip("jax")
 
