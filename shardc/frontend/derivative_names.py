@@ -119,15 +119,19 @@ class _Block:
                 self._forms(forward, backward)
 
     def _products(self, forward: Sequence[Operation], backward: Sequence[Operation]) -> None:
-        """A transposed product reads the operand by which it does not differentiate."""
+        """A transposed product reads the operand by which it does not differentiate, and no other such one:
+        that is the derivative of what makes this operand, as exp(x) is of exp(x).
+        """
         found: dict[tuple[int, int], list[tuple[Operation, Operation]]] = defaultdict(list)
-        for op in backward:
-            sources = [self._origin(value) for value in op.operands]
-            for product in forward:
+        for product in forward:
+            made: set[SSAValue] = set()
+            for op in backward:
+                sources = [self._origin(value) for value in op.operands]
                 for side, other in enumerate(reversed(product.operands)):
-                    if self._origin(other) in sources:
-                        reads = sources.index(self._origin(other))
+                    reads = sources.index(self._origin(other)) if self._origin(other) in sources else None
+                    if reads is not None and op.operands[1 - reads] not in made:
                         found[side, reads].append((product, op))
+                        made.update(op.results)
         for (side, reads), pairs in found.items():
             for product, op in _one_to_one(pairs):
                 self._name_by(product, product.operands[side], op.results[0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from shardc.backend.python import idiom
 from shardc.graph import Node
-from shardc.ops import find, hlo
+from shardc.ops import find, hlo, spmd
 
 _UPDATES = frozenset(
     definition.name
@@ -14,6 +14,8 @@ _UPDATES = frozenset(
     )
 )
 """What gives its first operand with some elements replaced."""
+
+_SUMS = (spmd.all_reduce.name, spmd.reduce_scatter.name)
 
 
 def noun(node: Node | None) -> str:
@@ -27,3 +29,8 @@ def noun(node: Node | None) -> str:
 def updated(node: Node | None) -> int | None:
     """The value of which the result of a node is a newer state."""
     return node.operands[0] if node is not None and node.name in _UPDATES else None
+
+
+def summed(node: Node | None) -> int | None:
+    """The value of which devices hold parts that a node adds."""
+    return node.operands[0] if node is not None and node.name in _SUMS else None

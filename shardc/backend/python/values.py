@@ -12,7 +12,7 @@ from shardc.backend.python.expressions import Expr, call, integers, name
 from shardc.backend.python.items import Items
 from shardc.backend.python.literals import filled, typed
 from shardc.backend.python.names import Names, source_name
-from shardc.backend.python.nouns import noun, updated
+from shardc.backend.python.nouns import noun, summed, updated
 from shardc.backend.python.released import Released
 from shardc.backend.python.terms import Several, Term
 from shardc.backend.python.trace import Assign, Bind, Line
@@ -127,10 +127,20 @@ class Values:
             self.released.assigned(variable, node)
 
     def _wish(self, node: Node | None) -> str:
-        """A name for a result that has none: of a newer state of a variable its own, else a noun."""
-        value = updated(node)
-        before = self._called.get(value) if value is not None else None
-        return noun(node) if before is None or _PLAIN.fullmatch(before) else before
+        """A name for a result that has none: of a newer state of a variable its own, of the sum of what
+        devices hold in one of the source that, where it is free, else a noun.
+        """
+        parts, state = summed(node), self._variable_of(updated(node))
+        named = parts is not None and source_name(self.graph.values[parts].loc) is not None
+        own = self._variable_of(parts) if named else None
+        if own is not None and self.names.fresh(own) == own:
+            return own
+        return state or noun(node)
+
+    def _variable_of(self, value: int | None) -> str | None:
+        """The variable that stood for a value last, if its name says something."""
+        found = None if value is None else self._called.get(value)
+        return None if found is None or _PLAIN.fullmatch(found) else found
 
     def _whole(self, value: int, term: Term) -> Term:
         """A term of the shape that the value has."""

@@ -47,6 +47,13 @@ def tied(params, ids):
     return jnp.sum(jax.nn.log_softmax(logits) * params["weights"])
 
 
+def scaled(params, x):
+    noise = jnp.sin(x)
+    y = x @ params["w"]
+    z = jnp.exp(y) * noise
+    return jnp.sum(z * z) + jnp.sum(noise)
+
+
 def mixed(params, x):
     h = x.astype(jnp.bfloat16) @ params["w"].astype(jnp.bfloat16)
     return jnp.sum(jnp.tanh(h).astype(jnp.float32))
@@ -116,6 +123,11 @@ def test_the_derivative_by_what_is_used_twice_is_the_sum(model: Any) -> None:
     text = source(model.tied, {"table": floats(4, 4), "weights": floats(5, 4)}, ids)
     assert assigned(text).count("d_table") == 1
     assert '["table"] - 0.1 * d_table' in text
+
+
+def test_no_derivative_of_what_makes_the_other_operand(model: Any) -> None:
+    text = source(model.scaled, {"w": floats(4, 4)}, floats(5, 4))
+    assert set(assigned(text)) == {"d_z", "d_y", "d_w"}, text
 
 
 def test_conversions_between(model: Any) -> None:
