@@ -11,7 +11,8 @@
     g + sum(-g) / r e                                                        log_softmax
     q e, where q = g / r; or g / |r|, and -q where r < 0                     logsumexp
 
-JAX 0.12 takes exp(-s²) in two parts, and then gelu by erfc stays as it is written.
+JAX 0.12 takes exp(-s²) in two parts, and then gelu by erfc stays as it is written: the derivative of
+jax.lax.erfc does not run in its jax.shard_map on values that vary.
 
 A derivative is one only where the forward pass has the function, too: then what both share is in neither,
 and XLA computes it once.
