@@ -3,7 +3,8 @@
     x ** 1.0                                    ->  x
     0.0 + jnp.sum(x), (1.0 - x) + 0.0           ->  jnp.sum(x), 1.0 - x    where the sum is never -0.0
     p & True, p | False                         ->  p
-    where(p, x, x)                              ->  x
+    where(p, x, x), where(p, 1.0, 0.0)          ->  x, p.astype(jnp.float32)
+    zeros((4, 1)).at[:, 0].add(full((4,), 2.0)) ->  full((4, 1), 2.0)
     jnp.sum(x, axis=1) of one column            ->  x[:, 0]
     x[:, None][:, 0]                            ->  x
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
@@ -29,7 +30,7 @@ import numpy as np
 from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
 from shardc.backend.python.zero_signs import Floats
-from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, identity, is_float
+from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, ScatterDims, identity, is_float
 from shardc.ops import chlo, combiner, hlo
 
 
@@ -107,6 +108,38 @@ def _neutral(truth: bool) -> Callable[[Known, Node], Node | None]:
 def _no_choice(known: Known, node: Node) -> Node | None:
     _, first, second = node.operands
     return _same(known, node, first) if first == second else None
+
+
+def _as_numbers(known: Known, node: Node) -> Node | None:
+    """1.0 where a condition is and 0.0 elsewhere: the condition as numbers."""
+    condition, one, zero = node.operands
+    dtype = known.graph.type(node.results[0]).dtype
+    numbers = [known.splat(one), known.splat(zero)]
+    if not is_float(dtype) or numbers != [1, 0] or np.signbit(cast(np.generic, numbers[1])):
+        return None
+    if known.shape(condition) != known.shape(node.results[0]):
+        return None
+    return Node(node.id, hlo.convert.name, (condition,), node.results, {}, (), node.loc)
+
+
+def _into_one_place(known: Known, node: Node) -> Node | None:
+    """Added to zeros that have one place for them in some dimensions: only these dimensions are added."""
+    if len(node.operands) != 3 or combiner(node.regions[0], known.graph) != "sum":
+        return None
+    table, places, updates = node.operands
+    dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
+    shape, rank = known.shape(table), len(known.shape(updates))
+    gone = [dim for dim in range(len(shape)) if dim in dims.inserted_window_dims]
+    whole = tuple(size for dim, size in enumerate(shape) if dim not in gone)
+    if dims.input_batching_dims or dims.update_window_dims != tuple(range(rank)):
+        return None
+    if known.shape(updates) != whole or any(shape[dim] != 1 for dim in gone):
+        return None
+    if known.splat(table) != 0 or known.splat(places) != 0:
+        return None
+    if not Floats(known.graph, known.made).never_negative_zero(updates):
+        return None
+    return Node(node.id, hlo.reshape.name, (updates,), node.results, {}, (), node.loc)
 
 
 def _signless(known: Known, node: Node) -> Node | None:
@@ -243,7 +276,8 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
     hlo.reshape.name: (_reshaped_back,),
-    hlo.select.name: (_no_choice,),
+    hlo.scatter.name: (_into_one_place,),
+    hlo.select.name: (_no_choice, _as_numbers),
     hlo.sqrt.name: (_number,),
     hlo.subtract.name: (_number, _less_nothing),
     hlo.transpose.name: (_transposed_product,),
