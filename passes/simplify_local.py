@@ -10,8 +10,8 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constant scalars are computed,
-what is summed is not placed into zeros before (placed_sums.py), equal operations are done once, unused ones
-not at all.
+what is summed is not placed into zeros before (placed_sums.py), the total of a product is not transposed but
+the product (transposed_totals.py), equal operations are done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed, is_splat
 from shardc.rewrite.placed_sums import sum_of_placed
+from shardc.rewrite.transposed_totals import total_of_transposed
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
 
 REASON = "shardc.reason"
@@ -51,7 +52,7 @@ class SimplifyLocal(GraphPass):
             simplify = IDENTITIES.get(op.name)
             replacement = simplify(op) if simplify else None
             if replacement is None:
-                replacement = computed(op, builder) or sum_of_placed(op, builder)
+                replacement = computed(op, builder) or sum_of_placed(op, builder) or total_of_transposed(op)
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)

@@ -25,6 +25,7 @@ from typing import Any
 
 from shardc.frontend.backward import is_backward
 from shardc.frontend.python_unpacking import assigned_from, parameters_of, unpacked_in
+from shardc.frontend.tree_paths import last_words
 
 LOOPS = "shardc.loops"
 """The attribute's name, on the entry of a module."""
@@ -81,7 +82,7 @@ def _loops(
     frame_of: Any = import_module("jax._src.source_info_util").user_frame
     leaves: Any = import_module("jax").tree.leaves
     inner = getattr(jaxpr, "jaxpr", jaxpr)
-    taken: dict[tuple[str, int, int], list[Taken]] = {}
+    taken: dict[tuple[str, int, int], tuple[list[Taken], list[Taken]]] = {}
     for equation in inner.eqns:
         own = is_backward(f"{equation.source_info.name_stack}/", backward)
         carries = _CARRIES.get(str(equation.primitive.name))
@@ -92,10 +93,10 @@ def _loops(
         if carries is not None and frame is not None:
             place = frame.file_name, frame.start_line, frame.start_column + 1
             if own and place in taken:
-                yield (*place, 1), _derivatives(equation, taken[place])
+                yield (*place, 1), _derivatives(equation, *taken[place])
             elif not own:
                 found = carries(equation, assigned_from(frame.file_name, (place[1], frame.start_column)))
-                taken[place] = _taken(inner, equation, found)
+                taken[place] = _taken(inner, equation, found), _sources(inner, equation, found)
                 yield (*place, 0), found
         for value in within:
             yield from _loops(value, own, frame)
@@ -106,8 +107,7 @@ def _taken(jaxpr: Any, equation: Any, carries: Sequence[Carry]) -> list[Taken]:
     if equation.primitive.name != "scan":
         return []
     first, count = _counts(equation.params)
-    paths = _paths(jaxpr.debug_info.arg_names, len(jaxpr.invars))
-    arguments = {id(v): _word(path) for v, path in zip(jaxpr.invars, paths, strict=True)}
+    arguments = {id(v): name for v, name in _arguments(jaxpr)}
     made = {id(e.outvars[0]): e.invars[0] for e in jaxpr.eqns if e.primitive.name == "convert_element_type"}
     names = [arguments.get(id(made.get(id(v), v)), "") for v in equation.invars]
     names[first : first + count] = [inside or after for inside, after, _ in carries[:count]]
@@ -115,8 +115,37 @@ def _taken(jaxpr: Any, equation: Any, carries: Sequence[Carry]) -> list[Taken]:
     return [(name, _shape(v)) for name, v in taken if str(v.aval.dtype).startswith(_FLOATS)]
 
 
-def _derivatives(equation: Any, taken: Sequence[Taken]) -> list[Carry]:
-    """What the scan of a backward pass carries last: derivatives of what the forward one takes, in order.
+def _sources(jaxpr: Any, equation: Any, carries: Sequence[Carry]) -> list[Taken]:
+    """The arguments that a scan takes parts or other forms of, and what it carries: its body may have had
+    these before JAX moved what is the same in all turns out of it.
+    """
+    arguments = {id(v): (name, _shape(v)) for v, name in _arguments(jaxpr)}
+    made = {id(v): e for e in jaxpr.eqns for v in e.outvars if str(e.primitive.name) in _FORMS}
+    found: dict[int, Taken] = {}
+    for v in equation.invars if equation.primitive.name == "scan" else ():
+        while id(v) in made:
+            v = made[id(v)].invars[0]
+        if id(v) in arguments:
+            found[id(v)] = arguments[id(v)]
+    return [*found.values(), *((inside or after, shape) for inside, after, shape in carries)]
+
+
+def _arguments(jaxpr: Any) -> list[tuple[Any, str]]:
+    """The arguments of a function with names: the ends of their paths that no others have."""
+    paths = _paths(jaxpr.debug_info.arg_names, len(jaxpr.invars))
+    words = last_words(paths)
+    return [(v, words.get(path, "")) for v, path in zip(jaxpr.invars, paths, strict=True)]
+
+
+_FORMS = frozenset(
+    ("broadcast_in_dim", "convert_element_type", "reshape", "slice", "split", "squeeze", "transpose")
+)
+"""JAX's operations that give elements of their first operand."""
+
+
+def _derivatives(equation: Any, taken: Sequence[Taken], sources: Sequence[Taken]) -> list[Carry]:
+    """What the scan of a backward pass carries last: derivatives of what the forward one takes, in order, or
+    of what that is made of, by their shapes.
 
     Not of all: where their shapes leave open of which, there are no names.
     """
@@ -124,7 +153,12 @@ def _derivatives(equation: Any, taken: Sequence[Taken]) -> list[Carry]:
     first = _places(shapes, [shape for _, shape in taken])
     last = _places(shapes[::-1], [shape for _, shape in reversed(taken)])
     known = bool(first) and first == [len(taken) - 1 - i for i in reversed(last)]
-    names = [f"d_{taken[i][0]}" if known and taken[i][0] else "" for i in first] or [""] * len(shapes)
+    words = [taken[i][0] if known else "" for i in first] or [""] * len(shapes)
+    for i, shape in enumerate(shapes):
+        fitting = [name for name, size in sources if size == shape]
+        if len(fitting) == shapes.count(shape) == 1:
+            words[i] = words[i] or fitting[0]
+    names = [f"d_{word}" if word else "" for word in words]
     return [(name, name, shape) for name, shape in zip(names, shapes, strict=True)]
 
 

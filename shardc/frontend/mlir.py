@@ -34,6 +34,7 @@ from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
+from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
 from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
@@ -66,10 +67,12 @@ def read(
 
             read_gspmd(module)
         backward = backward_pass(module) if BACKWARD in text else set[Operation]()
+        before = {op: op.location for op in module.walk()} if backward and PYTHON in text else {}
         named = name_values(module, backward) if PYTHON in text else {}
         name_carried(module, backward)
         if PYTHON in text:
             name_saved(module, backward, named)
+            name_derivatives(module, backward, before, named)
         verify(module, dynamic)
     _check_meshes(module)
     return module

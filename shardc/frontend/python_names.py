@@ -46,17 +46,18 @@ def name_values(module: ModuleOp, backward: Container[Operation] = ()) -> dict[S
     for function in module.body.block.ops:
         if isinstance(function, FuncOp):
             naming = _Naming(callers[function.sym_name.data], backward, named)
-            for block in _blocks(function):
+            for block in blocks_of(function):
                 naming.block(block)
     return named
 
 
-def _blocks(op: Operation) -> Iterator[Block]:
+def blocks_of(op: Operation) -> Iterator[Block]:
+    """The blocks in an operation, those of the operations in it too."""
     for region in op.regions:
         for block in region.blocks:
             yield block
             for inner in block.ops:
-                yield from _blocks(inner)
+                yield from blocks_of(inner)
 
 
 def _callers(module: ModuleOp, backward: Container[Operation]) -> dict[str, set[Statement]]:

@@ -24,9 +24,9 @@ from shardc.diagnostics import ShardcError
 from shardc.frontend.jax import staged
 from shardc.jaxside.captured import with_captured
 from shardc.jaxside.compiler import Compiler, inside, is_inside
-from shardc.jaxside.derivative import differentiable
 from shardc.jaxside.leaves import as_weak
 from shardc.jaxside.lowered import Lowered, Traced
+from shardc.jaxside.mapped import runnable
 from shardc.jaxside.placement import (
     AnyMesh,
     Path,
@@ -195,7 +195,7 @@ class Jitted:
                 args, kwargs = jax.tree.unflatten(tree, all_)
                 return jax.tree.leaves(function(*args, **kwargs))
 
-            run = differentiable(flat, program, functools.partial(compiler.derived, program.known))
+            run = runnable(flat, program, functools.partial(compiler.derived, program.known))
             types, results = jax.tree.flatten(program.results)
             return jax.tree.unflatten(results, map(as_weak, run(*traced), types))
 

@@ -43,6 +43,7 @@ class Lowered:
     mlir: what JAX lowered the function to. program: what shardc made of it. results: the tree of the results'
     types. The program runs on the devices of the first of `known` meshes that fits it. own_rules: the
     operations of JAX in the function with derivatives of their own, which the program's text does not tell.
+    maps_by_rules: whether it has rules of its own for jax.vmap.
     """
 
     mlir: str
@@ -51,6 +52,7 @@ class Lowered:
     options: Options
     known: tuple[AnyMesh, ...] = ()
     own_rules: frozenset[str] = frozenset()
+    maps_by_rules: bool = False
     stage: Callable[[], Any] | None = field(default=None, repr=False)
 
     @property
@@ -241,7 +243,8 @@ def lowered(
     program = changed(program, captured=captured, warnings=warnings)
     if host.functions:
         program.module.host_functions.update(host.functions)
-    return Lowered(text, program, traced.out_info, chosen, found, own_rules)
+    return Lowered(text, program, traced.out_info, chosen, found, own_rules, _MAPPED in names)
 
 
+_MAPPED = "custom_vmap_call"
 _OWN_RULES = ("custom_jvp", "custom_vjp", "stop_gradient")

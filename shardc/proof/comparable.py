@@ -8,12 +8,15 @@ from shardc.analysis.manual import is_all_per_device
 from shardc.analysis.shown import unshown
 from shardc.graph import Graph, Node, walk
 from shardc.proof.batched import batched
+from shardc.proof.signless import signless
 from shardc.semantics.lapack import is_known, options_of
 
 
 def comparable(graph: Graph) -> Graph:
-    """A program as it is compared: without what it shows, and with batching dimensions where it has them."""
-    return batched(unshown(graph))
+    """A program as it is compared: without what it shows and absolute values of what is never below zero, and
+    with batching dimensions where it has them.
+    """
+    return signless(batched(unshown(graph)))
 
 
 def incomparable(whole: Graph, local: Graph, manual: bool) -> str | None:

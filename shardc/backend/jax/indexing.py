@@ -222,7 +222,13 @@ def put(scope: Scope, node: Node) -> Expr:
     one = _table(scope, table, prod(scope.type(ids).shape) == 1)
     at = index(attribute(one, "at"), [*[":"] * axis, places])
     wraps = None if node.attrs["wraps"] else "False"
-    return method(at, combined, scope.expr(updates), wrap_negative_indices=wraps)
+    return method(at, combined, _updates(scope, updates), wrap_negative_indices=wraps)
+
+
+def _updates(scope: Scope, value: int) -> Expr:
+    """What is combined with elements: a number stands for as many as there are."""
+    term = scope.term(value)
+    return term.expr if term.weak else scope.expr(value)
 
 
 def _brackets(scope: Scope, node: Node, ids: Sequence[int]) -> list[Expr | str]:
@@ -254,7 +260,7 @@ def put_elements(scope: Scope, node: Node) -> Expr:
     table, updates, *ids = node.operands
     scope.variable(table)
     at = index(attribute(scope.expr(table), "at"), _brackets(scope, node, ids))
-    return method(at, PUT_BY[str(node.attrs["kind"])], scope.expr(updates))
+    return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
 
 
 @JAX.prints(idiom.put_layer)

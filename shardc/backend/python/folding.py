@@ -2,6 +2,7 @@
 
     reduce; broadcast_in_dim            ->  idiom.keepdims    jnp.max(x, axis=1, keepdims=True)
     reduce of (x, iota) by comparison   ->  idiom.argmax      lax.argmax(x, 1, jnp.int32)
+    gather at indices from the end      ->  idiom.elements    table[ids]
     reshape; gather of whole slices     ->  idiom.take        jnp.take(table, ids, axis=0, mode="clip")
     gather at one place                 ->  dynamic_slice     x[:, i:i + 1]
     select(i < 0, i + n, i); dynamic_slice  ->  idiom.sliced  lax.dynamic_slice_in_dim(x, i, 4)
@@ -21,17 +22,20 @@ The last node of a run is replaced; the others are then used by nobody and are n
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import replace
 from typing import cast
 
 from shardc.analysis.loops import Constants, counted
+from shardc.analysis.sizes import has_absolute
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.gathers import at_one_place, take, without_ones
 from shardc.backend.python.grouping import grouped
-from shardc.backend.python.identities import IDENTITIES
+from shardc.backend.python.identities import IDENTITIES, SIGNLESS
+from shardc.backend.python.library_elements import rows_from_the_end
 from shardc.backend.python.library_idioms import MATCHERS
+from shardc.backend.python.library_run import matching
 from shardc.backend.python.modulo import by_positive, mended, modulo
 from shardc.backend.python.names import source_name
 from shardc.backend.python.products import is_einsum
@@ -58,6 +62,9 @@ def fold(
     are the mesh axes over which values differ; without it the text is to be compiled to the same program
     again, and what gives what it is given stays.
     """
+    if varying is not None and has_absolute(region):
+        signless = _Folder(graph, constants, usage(region).count, known, varying, (), (SIGNLESS,))
+        region = signless.region(region, {})
     alone: set[int] = set()
     while True:
         folder = _Folder(graph, constants, usage(region).count, known, varying, alone)
@@ -81,10 +88,11 @@ class _Folder:
         known: Container[str],
         varying: Mapping[int, frozenset[str]] | None,
         alone: Container[int],
+        tables: Sequence[_Table] | None = None,
     ) -> None:
         self.graph, self.constants, self.count, self.known = graph, constants, count, known
         self.varying = varying or {}
-        self.tables = _TABLES if varying is None else (IDENTITIES, *_TABLES)
+        self.tables = tables or (_TABLES if varying is None else (IDENTITIES, *_TABLES))
         self.alone = alone
         """Nodes that are no derivatives of a function, as the forward pass does not have it."""
         self.pulled: list[Node] = []
@@ -257,7 +265,7 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.reduce.name: (_argmax,),
     hlo.remainder.name: (modulo,),
     hlo.select.name: (by_positive, mended, _counted_from_the_start),
-    hlo.gather.name: (take, _at_one_place),
+    hlo.gather.name: (matching(rows_from_the_end), take, _at_one_place),
     hlo.transpose.name: (_einsum,),
     hlo.dynamic_slice.name: (counted_from_the_end,),
     hlo.dynamic_update_slice.name: (put_layer, counted_from_the_end),
@@ -265,4 +273,5 @@ _FOLDS: dict[str, tuple[Callable[[_Folder, Node], Node | None], ...]] = {
     hlo.minimum.name: (_neutral("min"),),
 }
 
-_TABLES: tuple[Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]], ...] = (_FOLDS, MATCHERS)
+_Table = Mapping[str, tuple[Callable[[_Folder, Node], Node | None], ...]]
+_TABLES: tuple[_Table, ...] = (_FOLDS, MATCHERS)

@@ -3,12 +3,15 @@
     x ** 1.0                                    ->  x
     0.0 + jnp.sum(x), (1.0 - x) + 0.0           ->  jnp.sum(x), 1.0 - x    where the sum is never -0.0
     p & True, p | False                         ->  p
-    where(p, x, x)                              ->  x
+    where(p, x, x), where(p, 1.0, 0.0)          ->  x, p.astype(jnp.float32)
+    zeros((4, 1)).at[:, 0].add(full((4,), 2.0)) ->  full((4, 1), 2.0)
     jnp.sum(x, axis=1) of one column            ->  x[:, 0]
     x[:, None][:, 0]                            ->  x
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
+    jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
+    jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
 
 Values vary over the same mesh axes afterwards: where(p, x, x) of a p that differs between devices stays.
 """
@@ -24,9 +27,10 @@ from typing import Any, Protocol, cast
 
 import numpy as np
 
+from shardc.analysis.sizes import Sizes
 from shardc.backend.python import idiom
 from shardc.backend.python.zero_signs import Floats
-from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, identity, is_float
+from shardc.graph import LETTERS, Dense, DotDims, Graph, Node, ScatterDims, identity, is_float
 from shardc.ops import chlo, combiner, hlo
 
 
@@ -106,6 +110,43 @@ def _no_choice(known: Known, node: Node) -> Node | None:
     return _same(known, node, first) if first == second else None
 
 
+def _as_numbers(known: Known, node: Node) -> Node | None:
+    """1.0 where a condition is and 0.0 elsewhere: the condition as numbers."""
+    condition, one, zero = node.operands
+    dtype = known.graph.type(node.results[0]).dtype
+    numbers = [known.splat(one), known.splat(zero)]
+    if not is_float(dtype) or numbers != [1, 0] or np.signbit(cast(np.generic, numbers[1])):
+        return None
+    if known.shape(condition) != known.shape(node.results[0]):
+        return None
+    return Node(node.id, hlo.convert.name, (condition,), node.results, {}, (), node.loc)
+
+
+def _into_one_place(known: Known, node: Node) -> Node | None:
+    """Added to zeros that have one place for them in some dimensions: only these dimensions are added."""
+    if len(node.operands) != 3 or combiner(node.regions[0], known.graph) != "sum":
+        return None
+    table, places, updates = node.operands
+    dims = cast(ScatterDims, node.attrs["scatter_dimension_numbers"])
+    shape, rank = known.shape(table), len(known.shape(updates))
+    gone = [dim for dim in range(len(shape)) if dim in dims.inserted_window_dims]
+    whole = tuple(size for dim, size in enumerate(shape) if dim not in gone)
+    if dims.input_batching_dims or dims.update_window_dims != tuple(range(rank)):
+        return None
+    if known.shape(updates) != whole or any(shape[dim] != 1 for dim in gone):
+        return None
+    if known.splat(table) != 0 or known.splat(places) != 0:
+        return None
+    if not Floats(known.graph, known.made).never_negative_zero(updates):
+        return None
+    return Node(node.id, hlo.reshape.name, (updates,), node.results, {}, (), node.loc)
+
+
+def _signless(known: Known, node: Node) -> Node | None:
+    value = Sizes(known.graph, known.made, known.splat, idiom.same.name).itself(node)
+    return None if value is None else _same(known, node, value)
+
+
 def _over_ones(known: Known, node: Node) -> Node | None:
     """A reduction over dimensions of size 1 from the identity, which a reduction may use or not."""
     kind = combiner(node.regions[0], known.graph)
@@ -154,10 +195,11 @@ def _number(known: Known, node: Node) -> Node | None:
     result = node.results[0]
     type = known.graph.type(result)
     given = [known.splat(value) for value in node.operands]
-    if type.dtype not in ("f32", "f64") or None in given or known.varying.get(result):
+    wide = type.dtype in ("f32", "f64") or (node.name == hlo.convert.name and is_float(type.dtype))
+    if not wide or None in given or known.varying.get(result):
         return None
-    numbers = [float(cast(float, number)) for number in given]
-    if not np.all(np.isfinite(numbers)):
+    numbers = [cast(np.generic, number).item() for number in given]
+    if not all(isinstance(number, (int, float)) and np.isfinite(number) for number in numbers):
         return None
     with np.errstate(all="ignore"):
         found = type.numpy.type(_FLOATS[node.name](*numbers))
@@ -167,10 +209,13 @@ def _number(known: Known, node: Node) -> Node | None:
     return Node(node.id, hlo.constant.name, (), node.results, attrs, (), node.loc)
 
 
-def _exactly(name: str, numbers: list[float]) -> Fraction | None:
+def _exactly(name: str, numbers: list[Any]) -> Fraction | None:
     sides = [Fraction(number) for number in numbers]
     if name == hlo.divide.name and not sides[1]:
         return None
+    if name == hlo.sqrt.name:
+        root = Fraction(float(np.sqrt(numbers[0])))
+        return root if root * root == sides[0] else None
     return cast(Fraction, _FLOATS[name](*sides))
 
 
@@ -208,9 +253,11 @@ _SHAPES = (hlo.broadcast_in_dim.name, hlo.reshape.name, idiom.same.name)
 _REDUCTIONS = ("sum", "max", "min", "prod")
 _FLOATS: dict[str, Callable[..., object]] = {
     hlo.add.name: operator.add,
+    hlo.convert.name: operator.pos,
     hlo.divide.name: _quotient,
     hlo.multiply.name: operator.mul,
     hlo.negate.name: operator.neg,
+    hlo.sqrt.name: np.sqrt,
     hlo.subtract.name: operator.sub,
     chlo.square.name: partial(pow, exp=2),
 }
@@ -220,6 +267,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.add.name: (_number, _and_zero),
     hlo.and_.name: (_neutral(True),),
     hlo.broadcast_in_dim.name: (_reshaped_back, _spread_back),
+    hlo.convert.name: (_number,),
     hlo.divide.name: (_number, _by_one),
     hlo.dot_general.name: (_scaled,),
     hlo.multiply.name: (_number, _by_one),
@@ -228,8 +276,13 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.power.name: (_to_the_first,),
     hlo.reduce.name: (_over_ones,),
     hlo.reshape.name: (_reshaped_back,),
-    hlo.select.name: (_no_choice,),
+    hlo.scatter.name: (_into_one_place,),
+    hlo.select.name: (_no_choice, _as_numbers),
+    hlo.sqrt.name: (_number,),
     hlo.subtract.name: (_number, _less_nothing),
     hlo.transpose.name: (_transposed_product,),
 }
 """What to try of a node, by its name."""
+
+SIGNLESS = {hlo.abs_.name: (_signless,), hlo.add.name: (_signless,)}
+"""Likewise, where there is an absolute value: before other runs are looked for, of which it may be one."""

@@ -36,6 +36,18 @@ def elements(run: Run, node: Node) -> Found:
     return idiom.elements, [table, *ids], {"at": entries}
 
 
+def rows_from_the_end(run: Run, node: Node) -> Found:
+    """Whole slices along one dimension: not where the indices are tested for both ends, as jnp.take does."""
+    places = node.operands[1]
+    dims = cast(GatherDims, node.attrs["dimension_numbers"])
+    run.same((len(dims.start_index_map), dims.operand_batching_dims), (1, ()))
+    run.same(run.program.count.get(places, 0) > 2, False)
+    found = elements(run, node)
+    column = Run(run.program).node(places, hlo.reshape, hlo.broadcast_in_dim)
+    run.same(found[1][1] in column.operands, False)
+    return found
+
+
 def put_elements(run: Run, node: Node) -> Found:
     """All indices are of dimensions that are cut."""
     run.same(len(node.operands), 3)

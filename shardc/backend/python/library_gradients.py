@@ -9,9 +9,10 @@
     g s + x g (s (1 - s)), s the sigmoid of x                                silu
     (g / r - sum(g / r² e)) e, where e = exp(x - max x), r = sum(e)          softmax
     g + sum(-g) / r e                                                        log_softmax
-    q e, where q = g / |r|, and -q where r < 0                               logsumexp
+    q e, where q = g / r; or g / |r|, and -q where r < 0                     logsumexp
 
-JAX 0.12 takes exp(-s²) in two parts, and then gelu by erfc stays as it is written.
+JAX 0.12 takes exp(-s²) in two parts, and then gelu by erfc stays as it is written: the derivative of
+jax.lax.erfc does not run in its jax.shard_map on values that vary.
 
 A derivative is one only where the forward pass has the function, too: then what both share is in neither,
 and XLA computes it once.
@@ -137,26 +138,37 @@ def log_softmax_gradient(run: Run, node: Node) -> Found:
 
 def logsumexp_gradient(run: Run, node: Node) -> Found:
     for quotient, e in _orders(node):
-        if not _is(run, quotient, hlo.add) or not _is(run, e, hlo.exponential):
+        if not _is(run, e, hlo.exponential):
             continue
         forward = Run(run.program)
         x, spread = forward.node(forward.node(e, hlo.exponential).operands[0], hlo.subtract).operands
+        if _is(run, quotient, hlo.add):
+            g, r = _by_sign(run, forward, run.node(quotient, hlo.add))
+        elif _is(run, quotient, hlo.divide):
+            g, r = run.node(quotient, hlo.divide).operands
+        else:
+            continue
         along = finite_greatest(forward, forward.through(spread), x)
-        above, below = run.node(quotient, hlo.add).operands
-        test, q, zero = run.node(above, hlo.select).operands
-        again, nothing, other = run.node(run.node(below, hlo.negate).operands[0], hlo.select).operands
-        sign = run.node(test, hlo.compare)
-        run.used.update((test, q))  # each used twice
-        r, least = sign.operands
-        g, size = run.node(q, hlo.divide).operands
-        run.same((again, other, sign.attrs["comparison_direction"]), (test, q, "GE"))
-        run.same({run.number(number) for number in (zero, nothing, least)}, {0})
-        run.same(forward.node(size, hlo.abs_).operands[0], r)
         _is_sum(run, r, e, along)
         shape = tuple(size for dim, size in enumerate(run.shape(x)) if dim not in along)
         run.same(run.shape(g), shape)
         return _pulled(run, idiom.logsumexp, x, g, dimensions=along)
     raise Other
+
+
+def _by_sign(run: Run, forward: Run, both: Node) -> tuple[int, int]:
+    """g and r of q where r >= 0 and -q elsewhere, q = g / |r|"""
+    above, below = both.operands
+    test, q, zero = run.node(above, hlo.select).operands
+    again, nothing, other = run.node(run.node(below, hlo.negate).operands[0], hlo.select).operands
+    sign = run.node(test, hlo.compare)
+    run.used.update((test, q))  # each used twice
+    r, least = sign.operands
+    g, size = run.node(q, hlo.divide).operands
+    run.same((again, other, sign.attrs["comparison_direction"]), (test, q, "GE"))
+    run.same({run.number(number) for number in (zero, nothing, least)}, {0})
+    run.same(forward.node(size, hlo.abs_).operands[0], r)
+    return g, r
 
 
 def _power(run: Run, e: int) -> tuple[int, Dims]:

@@ -30,12 +30,12 @@ def log_softmax(run: Run, node: Node) -> Found:
 
 
 def logsumexp(run: Run, node: Node) -> Found:
-    """log(abs(sum(exp(x - max x)))) + max x, where that maximum is finite or else 0"""
+    """log(sum(exp(x - max x))) + max x, where that maximum is finite or else 0; or of the sum's size"""
     for logarithm, greatest in (node.operands, node.operands[::-1]):
         made = run.program.made.get(logarithm)
         if made is None or made.name != hlo.log.name:
             continue
-        total = run.node(run.node(logarithm, hlo.log).operands[0], hlo.abs_).operands[0]
+        total = without_size(run, run.node(logarithm, hlo.log).operands[0])
         powers, dims = run.reduced(total, "sum")
         less = run.node(run.node(powers, hlo.exponential).operands[0], hlo.subtract)
         run.same(run.through(less.operands[1]), greatest)
@@ -45,6 +45,12 @@ def logsumexp(run: Run, node: Node) -> Found:
         run.same(kept(run, x, dims, node.results[0]), False)
         return idiom.logsumexp, [x], {"dimensions": dims}
     raise Other
+
+
+def without_size(run: Run, value: int) -> int:
+    """What a size is of: the value itself, if it is no absolute value."""
+    made = run.program.made.get(run.before_shapes(value))
+    return run.node(value, hlo.abs_).operands[0] if made and made.name == hlo.abs_.name else value
 
 
 def finite_greatest(run: Run, value: int, x: int) -> Dims:

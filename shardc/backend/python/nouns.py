@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from shardc.backend.python import idiom
 from shardc.graph import Node
-from shardc.ops import find
+from shardc.ops import find, hlo, spmd
+
+_UPDATES = frozenset(
+    definition.name
+    for definition in (
+        *(hlo.dynamic_update_slice, hlo.scatter),
+        *(idiom.put, idiom.put_elements, idiom.put_layer, idiom.updated),
+    )
+)
+"""What gives its first operand with some elements replaced."""
+
+_SUMS = (spmd.all_reduce.name, spmd.reduce_scatter.name)
 
 
 def noun(node: Node | None) -> str:
@@ -13,3 +24,13 @@ def noun(node: Node | None) -> str:
         return "t"
     definition = find(node.name)
     return definition.spelling.variable if definition else idiom.VARIABLES.get(node.name, "t")
+
+
+def updated(node: Node | None) -> int | None:
+    """The value of which the result of a node is a newer state."""
+    return node.operands[0] if node is not None and node.name in _UPDATES else None
+
+
+def summed(node: Node | None) -> int | None:
+    """The value of which devices hold parts that a node adds."""
+    return node.operands[0] if node is not None and node.name in _SUMS else None

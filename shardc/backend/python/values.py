@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from shardc.analysis.collectives import is_per_device
@@ -11,12 +12,13 @@ from shardc.backend.python.expressions import Expr, call, integers, name
 from shardc.backend.python.items import Items
 from shardc.backend.python.literals import filled, typed
 from shardc.backend.python.names import Names, source_name
-from shardc.backend.python.nouns import noun
+from shardc.backend.python.nouns import noun, summed, updated
 from shardc.backend.python.released import Released
 from shardc.backend.python.terms import Several, Term
 from shardc.backend.python.trace import Assign, Bind, Line
 from shardc.graph import Node, TensorType
 
+_PLAIN = re.compile(r"t(_\d+)?")
 _MOST_NAMES = 8
 """Of more results than this a call gives one tuple."""
 
@@ -33,6 +35,7 @@ class Values:
         self.names = names
         self.terms = terms
         self.items = Items()
+        self._called = {value: term.expr.text for value, term in terms.items() if term.expr.is_variable}
         self.lines: list[Line] = []
         self.released = Released(self.writer, names, self.lines) if self.target.deletes else None
 
@@ -96,6 +99,8 @@ class Values:
     def remember(self, value: int, term: Term) -> None:
         """From now on `term` stands for a value."""
         self.terms[value] = term
+        if term.expr.is_variable:
+            self._called[value] = term.expr.text
         self.names.hold(term.expr.reads)
 
     def forget(self, value: int) -> None:
@@ -111,7 +116,7 @@ class Values:
         declared = self.declaration(value)
         if declared and term.shape != self.type(value).shape:
             term = self._whole(value, term)
-        variable = self.fresh(value, noun(node))
+        variable = self.fresh(value, self._wish(node))
         whole = term.shape == self.type(value).shape != ()
         left = f"{variable}: {declared}" if declared else variable
         noted = whole and not declared and (self.emission.full or _changes_layout(self, node))
@@ -120,6 +125,22 @@ class Values:
         self.remember(value, Term(name(variable), term.shape, free=True))
         if self.released:
             self.released.assigned(variable, node)
+
+    def _wish(self, node: Node | None) -> str:
+        """A name for a result that has none: of a newer state of a variable its own, of the sum of what
+        devices hold in one of the source that, where it is free, else a noun.
+        """
+        parts, state = summed(node), self._variable_of(updated(node))
+        named = parts is not None and source_name(self.graph.values[parts].loc) is not None
+        own = self._variable_of(parts) if named else None
+        if own is not None and self.names.fresh(own) == own:
+            return own
+        return state or noun(node)
+
+    def _variable_of(self, value: int | None) -> str | None:
+        """The variable that stood for a value last, if its name says something."""
+        found = None if value is None else self._called.get(value)
+        return None if found is None or _PLAIN.fullmatch(found) else found
 
     def _whole(self, value: int, term: Term) -> Term:
         """A term of the shape that the value has."""

@@ -168,3 +168,24 @@ func.func @placed(%block: tensor<2x3xf32>, %other: tensor<8x3xf32>, %at: tensor<
   %4 = stablehlo.reduce(%3 init: %zero) applies stablehlo.add across dimensions = [1] : (tensor<8x3xf32>, tensor<f32>) -> tensor<8xf32>
   return %2, %4 : tensor<f32>, tensor<8xf32>
 }
+
+// The total of a product is transposed where it has one use, and that of something else never.
+// CHECK-LABEL: @transposed_total
+// CHECK: [[P:%.*]] = stablehlo.dot_general %2, %3
+// CHECK-NEXT: [[T:%.*]] = stablehlo.transpose [[P]], dims = [1, 0]
+// CHECK-NEXT: [[S:%.*]] = "spmd.all_reduce"([[T]]) {axes = ["i"], kind = "sum"} : (tensor<4x2xf32>) -> tensor<4x2xf32>
+// CHECK-NEXT: [[R:%.*]] = "spmd.all_reduce"(%4)
+// CHECK-NEXT: [[U:%.*]] = stablehlo.transpose [[R]]
+// CHECK-NEXT: sdy.return [[S]], [[U]]
+sdy.mesh @line = <["i"=4]>
+func.func @transposed_total(%g: tensor<32x2xf32>, %x: tensor<32x4xf32>, %y: tensor<8x4xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>) {
+  %0, %1 = sdy.manual_computation(%g, %x, %y) in_shardings=[<@line, [{"i"}, {}]>, <@line, [{"i"}, {}]>, <@line, [{"i"}, {}]>] out_shardings=[<@line, [{}, {}]>, <@line, [{}, {}]>] manual_axes={"i"} (%2: tensor<8x2xf32>, %3: tensor<8x4xf32>, %4: tensor<2x4xf32>) {
+    %5 = stablehlo.dot_general %2, %3, contracting_dims = [0] x [0] : (tensor<8x2xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+    %6 = "spmd.all_reduce"(%5) {axes = ["i"], kind = "sum"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    %8 = "spmd.all_reduce"(%4) {axes = ["i"], kind = "sum"} : (tensor<2x4xf32>) -> tensor<2x4xf32>
+    %9 = stablehlo.transpose %8, dims = [1, 0] : (tensor<2x4xf32>) -> tensor<4x2xf32>
+    sdy.return %7, %9 : tensor<4x2xf32>, tensor<4x2xf32>
+  } : (tensor<32x2xf32>, tensor<32x4xf32>, tensor<8x4xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>)
+  return %0, %1 : tensor<4x2xf32>, tensor<4x2xf32>
+}

@@ -33,11 +33,29 @@ GONE = {
     "a number of numbers": (lambda x: x * -jnp.square(jnp.float32(0.5)), "square"),
     "a number times an array": (lambda x: jnp.einsum(",ab->ab", jnp.sum(x), x), "einsum"),
     "a product transposed": (lambda x: (x[0:4].T @ x[4:8]).T, ".T)"),
+    "a condition as numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(1), jnp.float32(0)), "where"),
+    "the one place of a dimension": (
+        lambda x: x + jax.grad(lambda y: jnp.sum(y[:, 0]))(jnp.exp(x)[:, :1]),
+        ".at[",
+    ),
+    "the size of powers": (lambda x: jnp.log(jnp.abs(jnp.sum(jnp.exp(x), axis=0))), "abs("),
+    "the derivative by a sum of powers over devices": (
+        lambda x: jax.grad(lambda x: jnp.sum(jax.nn.logsumexp(x, axis=0)))(x),
+        "where(mask",
+    ),
+    "the root of a number": (lambda x: x / jnp.sqrt(jnp.float32(4)), "sqrt"),
+    "an integer beside floats": (
+        lambda x: x / jax.lax.convert_element_type(jnp.int32(3), "float32"),
+        "float32(",
+    ),
     "names of what has one": (lambda x: named(x), " = total"),
 }
 """A function, and what its text has not."""
 
 STAYS = {
+    "a condition as other numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(2), jnp.float32(0)), "where"),
+    "the size of a sum": (lambda x: jnp.abs(jnp.sum(x, axis=0)), "abs("),
+    "the root of a number that is rounded": (lambda x: x / jnp.sqrt(jnp.float32(5)), "sqrt"),
     "a second power": (lambda x: x ** jnp.float32(2.5), "** 2.5"),
     "nothing added to a zero with a sign": (lambda x: x + 0.0, "x + 0.0"),
     "nothing added to a negative number": (lambda x: -jnp.sum(x, axis=1) + 0.0, "+ 0.0"),
