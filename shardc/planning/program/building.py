@@ -19,7 +19,7 @@ from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.network import Arc, Columns, Network, Produced
-from shardc.planning.program.prices import Price, Prices
+from shardc.planning.program.prices import Arcs, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
 
@@ -160,12 +160,10 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
         return
     places = list(dict.fromkeys([*given, *need]))
     arcs = _direct(net, made, places, len(places))
-    _conserve(net, [*arcs], [net.copy((made, *arc), arcs[arc]) for arc in arcs], places, given, need)
+    _conserve(net, arcs, net.copies(made, places, arcs), places, given, need)
 
 
-def _direct(
-    net: Network, made: Produced, places: list[Sharding], middle: int
-) -> dict[tuple[Sharding, Sharding], Price]:
+def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -> Arcs:
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
     the first `middle` places.
 
@@ -181,7 +179,7 @@ def _direct(
         rank = np.empty(size * size, dtype=np.int64)
         rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
         rank = rank.reshape(size, size)
-        kept: dict[tuple[Sharding, Sharding], Price] = {}
+        direct = np.zeros((size, size), dtype=np.bool_)
         for start in range(size):
             # by middle and end: whether the way over the middle costs no more, in parts that rank lower
             over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
@@ -189,17 +187,16 @@ def _direct(
             over &= rank[start, :, None] < rank[start]
             over[start] = over[middle:] = False
             np.fill_diagonal(over, False)
-            left = ~over.any(axis=0)
-            left[start] = False
-            for end in np.flatnonzero(left).tolist():
-                kept[places[start], places[end]] = float(ticks[start, end]), int(count[start, end])
-        known[key] = kept
-    return {arc: price for arc, price in known[key].items() if made.trips * price[0] <= net.limit}
+            direct[start] = ~over.any(axis=0)
+        np.fill_diagonal(direct, False)
+        known[key] = Arcs(*np.nonzero(direct), ticks[direct], count[direct].astype(np.int64))
+    arcs = known[key]
+    return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
 
 
 def _conserve(
     net: Network,
-    arcs: list[tuple[Sharding, Sharding]],
+    arcs: Arcs,
     flow: Sequence[int],
     places: list[Sharding],
     given: Columns,
@@ -212,35 +209,36 @@ def _conserve(
         net.rows.put([at[place]] * len(columns), columns, 1)
     for place, columns in need.items():
         net.rows.put([at[place]] * len(columns), columns, -1)
-    net.rows.put([at[source] for source, _ in arcs], flow, -1)
-    net.rows.put([at[target] for _, target in arcs], flow, 1)
+    net.rows.put((first + arcs.sources).tolist(), flow, -1)
+    net.rows.put((first + arcs.targets).tolist(), flow, 1)
 
 
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
     """An arc that is used exactly if one of the columns is 1."""
     if arc[1] != arc[2]:
-        net.row([net.copy(arc, net.price(arc))], columns, 0, 0)
+        net.row([net.copy(arc)], columns, 0, 0)
 
 
 def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) -> None:
     """Several users: flows over copies that are made once."""
     wanted = dict.fromkeys(layout for need in needs for layout in need)
     places = list(dict.fromkeys([*wanted, *given]))
-    prices = _direct(net, made, places, len(wanted))
-    arcs = [arc for arc in prices if arc[1] in wanted]
-    copies = [net.copy((made, *arc), prices[arc], integral=True) for arc in arcs]
-    into: dict[Sharding, list[int]] = {target: [] for target in wanted}
-    out: dict[Sharding, list[int]] = {target: [] for target in places}
-    for (source, target), column in zip(arcs, copies, strict=True):
+    arcs = _direct(net, made, places, len(wanted))
+    arcs = arcs.only(arcs.targets < len(wanted))
+    copies = net.copies(made, places, arcs, integral=True)
+    into: list[list[int]] = [[] for _ in places]
+    out: list[list[int]] = [[] for _ in places]
+    for source, target, column in zip(arcs.sources.tolist(), arcs.targets.tolist(), copies, strict=True):
         into[target].append(column)
         out[source].append(column)
-    for target, coming in into.items():
+    for target, coming, going in zip(wanted, into, out, strict=False):
         users = [column for need in needs for column in need.get(target, [])]
-        net.row(coming, [*users, *out[target]], -inf, 0)
+        net.row(coming, [*users, *going], -inf, 0)
         net.row([*coming, *given.get(target, [])], [], -inf, 1)
+    count = len(copies)
     for need in needs:
-        flows = net.free_columns(len(arcs))
-        first = net.rows.open(len(arcs), -inf, 0)
-        net.rows.put(range(first, first + len(arcs)), flows, 1)
-        net.rows.put(range(first, first + len(arcs)), copies, -1)
+        flows = net.free_columns(count)
+        first = net.rows.open(count, -inf, 0)
+        net.rows.put(range(first, first + count), flows, 1)
+        net.rows.put(range(first, first + count), copies, -1)
         _conserve(net, arcs, flows, places, given, need)

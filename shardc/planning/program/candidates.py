@@ -15,11 +15,10 @@ from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
 from shardc.layout import Axis, Mesh, Sharding, cut, size_of
 from shardc.ops import Trait, has
+from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
-
-Wish = tuple[int, Axis]
 
 WAYS = 64  # to share the axes out over a product's factors: all of three for three axes
 
@@ -33,12 +32,12 @@ def wishes(
 
 def _wishes(problem: Problem, variable: Variable, index: int, layout: Sharding) -> tuple[Wish, ...]:
     """What leaves tensor `index` as it is laid out."""
-    key = (variable.signature, index, layout)
-    if key not in problem.wishes:
+    key, known = (variable.signature, index, layout), problem.menu.wishes
+    if key not in known:
         assert variable.rule is not None
         projected = project(variable.rule.tensors[index], layout, variable.rule).axes
-        problem.wishes[key] = tuple((factor, axis) for factor, axes in projected.items() for axis in axes)
-    return problem.wishes[key]
+        known[key] = tuple((factor, axis) for factor, axes in projected.items() for axis in axes)
+    return known[key]
 
 
 def build(
@@ -53,9 +52,9 @@ def build(
     `special` as in forms.choice.choose. Equal questions get the same object.
     """
     key = (variable.signature, pairs, carried, special)
-    if key not in problem.built:
-        problem.built[key] = _build(variable, pairs, problem.mesh, carried, special)
-    return problem.built[key]
+    if key not in problem.menu.built:
+        problem.menu.built[key] = _build(variable, pairs, problem.mesh, carried, special)
+    return problem.menu.built[key]
 
 
 def made(layout: Sharding) -> Choice:
@@ -93,19 +92,19 @@ def candidates(problem: Problem, variable: Variable) -> list[Choice]:
         return []
     around = _Around.of(problem, variable)
     key = (variable.signature, around)
-    if key not in problem.asked:
+    if key not in problem.menu.asked:
         passing = [None, *_carried(variable, around.given)]
         wish_lists = dict.fromkeys(
             [*_wish_lists(problem, variable, around), *_displaced(problem, variable, around.given)]
         )
         ways = [form.name for form in forms_of(variable.node.name)]
-        problem.asked[key] = _distinct(
+        problem.menu.asked[key] = _distinct(
             build(problem, variable, pairs, carried, way)
             for pairs in wish_lists
             for carried in passing
             for way in ways
         )
-    return _others(problem, variable, problem.asked[key])
+    return _others(problem, variable, problem.menu.asked[key])
 
 
 class _Around(NamedTuple):

@@ -219,6 +219,6 @@ def _choices(
     results = tuple(map(problem.layout, variable.node.results)) if problem.expected else None
     held = None if name is None else places_now(problem, variable, atoms, name)
     key = (variable.signature, atoms, flows, laid_out(problem, variable), results, held)
-    if key not in problem.listed:
-        problem.listed[key] = [*listed(problem, variable, atoms, flows, results, held, most)]
-    return problem.listed[key]
+    if key not in problem.menu.listed:
+        problem.menu.listed[key] = [*listed(problem, variable, atoms, flows, results, held, most)]
+    return problem.menu.listed[key]

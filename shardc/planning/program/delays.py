@@ -9,17 +9,15 @@ bound, for tensors of any size. So it is for axes that stay whole, unless a part
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
 from shardc.layout import Axis
 from shardc.planning.program.rates import GRAIN, Rates
 from shardc.planning.reshard.distances import Distances
-from shardc.planning.reshard.orders import Numbers, orders
+from shardc.planning.reshard.orders import Numbers
 from shardc.planning.reshard.steps import FREE
-from shardc.planning.reshard.ways import KINDS, Paths
-from shardc.planning.solvers import Matrix, Vector
+from shardc.planning.reshard.ways import KINDS
+from shardc.planning.solvers import Matrix
 
 
 class Delays:
@@ -29,20 +27,12 @@ class Delays:
         ways = distances.ways
         self.both = np.maximum if rates.torus else np.add
         made, atoms = ways.collectives, distances.atoms
-        kinds = (made.kinds << len(atoms)) + made.moved(ways.found, len(atoms))
-        each, which = np.unique(kinds, return_inverse=True)
+        each, which = ways.moving
         times = np.array([_times(rates, atoms, kind) for kind in each.tolist()]).reshape(-1, 2)
-        images = orders(ways.found, len(ways.space.shape), range(len(atoms)))
-        every = np.ones(len(kinds), dtype=np.bool_)
-
-        def paths(lengths: Vector) -> Paths:
-            edges = replace(made.edges, lengths=lengths)
-            return Paths(images, lambda starts: ways.shortest(edges, starts, every))
-
-        self.before = paths(times[which, 0])
+        self.before = ways.timed(times[which, 0])
         sent = times[which, 1] * made.edges.lengths / ways.whole
-        grown = np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(ways), 0)
-        self.sent, self.moved = paths(sent), paths(sent + rates.tick / rates.machine.bandwidth * grown)
+        written = rates.tick / rates.machine.bandwidth * ways.grown
+        self.sent, self.moved = ways.timed(sent), ways.timed(sent + written)
 
     def ticks(self, size: int, sources: Numbers, targets: Numbers) -> Matrix:
         """Of tensors of so many bytes, from each of some layouts to each of others, by number."""

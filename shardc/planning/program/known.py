@@ -36,10 +36,12 @@ _Priced = tuple[list[int], str, list[str], int, int, tuple[float, int]]
 """A tensor's shape and dtype, manual axes, the numbers of two layouts, and what it takes between them."""
 
 WORTH = 50
-"""Operations: fewer are planned about as quickly as a plan is looked up."""
+"""Operations: fewer are planned about as quickly as a plan is looked up in the folder."""
 
+MUCH = 20_000
+"""Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
 
-RECENT = 4
+RECENT = 6
 """Plans that a process keeps: as many as are weighed for one program, and one."""
 
 _RECENT: dict[tuple[str, ...], bytes] = {}
@@ -47,19 +49,18 @@ _RECENT: dict[tuple[str, ...], bytes] = {}
 
 def improved(problem: Problem, *said: str) -> None:
     """Change the problem's choices for cheaper ones. said: what the search is told beside the problem."""
-    if len(problem.variables) < WORTH:
-        improve(problem)
-        return
-    rates = problem.rates
+    rates, worth = problem.rates, len(problem.variables) >= WORTH
     key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     entry = _RECENT.pop(key, None)
-    if entry is None and not cache.ANEW.get():
+    if entry is None and worth and not cache.ANEW.get():
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
             improve(problem)
+        if not worth and effort.entries < MUCH:
+            return
         entry = json.dumps(_written(problem, effort), separators=(",", ":")).encode()
-        if not cache.ANEW.get():
+        if worth and not cache.ANEW.get():
             cache.put(entry, *key)
     else:
         _read(problem, json.loads(entry))

@@ -10,7 +10,8 @@ from shardc.forms.choice import Carried, Choice, choose
 from shardc.forms.table import forms_of
 from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.ops.rule import FactorRule
-from shardc.planning.program.candidates import Wish, wishes
+from shardc.planning.program.candidates import wishes
+from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable
 from shardc.rules.assign import Assignment, project
@@ -106,18 +107,18 @@ def _chosen(
     """The choice under an assignment; equal questions get the same object."""
     assert variable.rule is not None
     key = (variable.signature, assignment, carried, way)
-    if key not in problem.built:
-        problem.built[key] = choose(variable.op, variable.rule, assignment, problem.mesh, carried, way)
-    return problem.built[key]
+    if key not in problem.menu.built:
+        problem.menu.built[key] = choose(variable.op, variable.rule, assignment, problem.mesh, carried, way)
+    return problem.menu.built[key]
 
 
 def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
     """The splits that propagation gave the operation's tensors."""
     layouts = tuple(map(problem.layout, (*variable.node.operands, *variable.node.results)))
     key = (variable.signature, layouts)
-    if key not in problem.splits:
-        problem.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))
-    return problem.splits[key]
+    if key not in problem.menu.splits:
+        problem.menu.splits[key] = frozenset(wishes(problem, variable, layouts, range(len(layouts))))
+    return problem.menu.splits[key]
 
 
 def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:

@@ -12,6 +12,7 @@ from math import inf
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
@@ -20,7 +21,7 @@ from shardc.layout import Sharding
 from shardc.planning.program.choices import Every
 from shardc.planning.program.highs import Rows, Solved, Vector
 from shardc.planning.program.listing import TooMany
-from shardc.planning.program.prices import Price, Prices
+from shardc.planning.program.prices import Arcs, Price, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Variable, work_of
 from shardc.planning.reshard.distances import FEW
@@ -43,6 +44,29 @@ Arc = tuple[Produced, Sharding, Sharding]
 """A copy that may be made: of what, from, to."""
 
 
+class Copies(NamedTuple):
+    """Copies of one value whose columns follow each other from `first` on: between which of some layouts, by
+    number."""
+
+    first: int
+    made: Produced
+    places: Sequence[Sharding]
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+
+    @property
+    def end(self) -> int:
+        return self.first + len(self.sources)
+
+    def arc(self, column: int) -> Arc:
+        """What a column stands for."""
+        at = column - self.first
+        return self.made, self.places[self.sources[at]], self.places[self.targets[at]]
+
+
+_THERE, _BACK = np.zeros(1, np.int64), np.ones(1, np.int64)
+
+
 @dataclass
 class Network:
     """Columns with their kinds and costs, and rows: sums of columns between two bounds."""
@@ -57,7 +81,7 @@ class Network:
     carried: dict[int, Columns] = field(default_factory=dict[int, Columns])
     tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
     integral: list[bool] = field(default_factory=list[bool])
-    arcs: dict[int, Arc] = field(default_factory=dict[int, Arc])
+    moves: list[Copies] = field(default_factory=list[Copies])
     rows: Rows = field(default_factory=Rows)
     ticks: list[float] = field(default_factory=list[float])
     count: list[int] = field(default_factory=list[int])
@@ -103,12 +127,22 @@ class Network:
             ticks += self.prices.rates.cut(made.type, source, target)
         return ticks, count
 
-    def copy(self, arc: Arc, price: Price, integral: bool = False) -> int:
+    def copy(self, arc: Arc) -> int:
         """A column for a copy."""
-        trips, (ticks, count) = arc[0].trips, price
-        column = self.column(integral, trips * ticks, trips * count)
-        self.arcs[column] = arc
+        made, source, target = arc
+        ticks, count = self.price(arc)
+        column = self.column(False, made.trips * ticks, made.trips * count)
+        self.moves.append(Copies(column, made, (source, target), _THERE, _BACK))
         return column
+
+    def copies(self, made: Produced, places: Sequence[Sharding], arcs: Arcs, integral: bool = False) -> range:
+        """Columns for copies of a value between some layouts."""
+        start = len(self.integral)
+        self.integral += [integral] * len(arcs.sources)
+        self.ticks += (made.trips * arcs.ticks).tolist()
+        self.count += (made.trips * arcs.count).tolist()
+        self.moves.append(Copies(start, made, places, arcs.sources, arcs.targets))
+        return range(start, len(self.integral))
 
     def costs(self) -> tuple[Vector, Vector]:
         """Ticks and collectives of every column, as prices were when it was made."""
@@ -122,8 +156,9 @@ class Network:
         for variable, places in self.chosen.items():
             work[places] = [variable.trips * work_of(variable, choice) for choice in self.options[variable]]
         steps, count = np.zeros(len(self.integral)), self.costs()[1]
-        for column, arc in self.arcs.items():
-            steps[column] = max(arc[0].trips, self.count[column])
+        for move in self.moves:
+            here = slice(move.first, move.end)
+            steps[here] = np.maximum(move.made.trips, count[here])
         step = 1 + work.sum()
         return work + step * (steps + (1 + steps.sum()) * count)
 
@@ -151,32 +186,40 @@ class Network:
         Where one is, also those of copies from and to its two layouts that may cost less, of which one may be
         made instead: of columns that are used once they cost `reduced` less, those that may cost so.
         """
-        used = [arc for column, arc in self.arcs.items() if columns[column] > 1e-6]
+        used = [
+            move.arc(move.first + at)
+            for move in self.moves
+            for at in np.flatnonzero(columns[move.first : move.end] > 1e-6).tolist()
+        ]
         changed = [arc for arc in used if self._settle(arc)]
-        for column, most in self._near(changed).items():
-            made, source, target = arc = self.arcs[column]
+        for column, (arc, most) in self._near(changed).items():
+            made, source, target = arc
             if self.prices(made.type, source, target, made.manual)[0] < most:
                 least = 0.0 if reduced is None else reduced[column] / max(1, made.trips)
                 if self.prices.may_spare(least, made.type, source, target, made.manual):
                     self._settle(arc)
         return bool(changed)
 
-    def _near(self, changed: list[Arc]) -> dict[int, float]:
-        """The columns of copies of equal tensors from or to a layout of some copies, with what the dearest of
-        these takes. What they take themselves is looked up together."""
+    def _near(self, changed: list[Arc]) -> dict[int, tuple[Arc, float]]:
+        """The columns of copies of equal tensors from or to a layout of some copies, each with its copy and
+        with what the dearest of these takes. What they take themselves is looked up together."""
         ends = dict[tuple[TensorType, AxisNames], dict[Sharding, float]]()
         for made, source, target in changed:
             ticks, _ = self.prices(made.type, source, target, made.manual)
             dearest = ends.setdefault((made.type, made.manual), {})
             for at in (source, target):
                 dearest[at] = max(ticks, dearest.get(at, 0))
-        found, pairs = dict[int, float](), {key: list[tuple[Sharding, Sharding]]() for key in ends}
-        for column, (made, source, target) in self.arcs.items() if changed else ():
-            key = made.type, made.manual
-            most = max(ends[key].get(source, 0), ends[key].get(target, 0)) if key in ends else 0
-            if most:
-                found[column] = most
-                pairs[key].append((source, target))
+        found = dict[int, tuple[Arc, float]]()
+        pairs = {key: list[tuple[Sharding, Sharding]]() for key in ends}
+        for move in self.moves if changed else ():
+            key = move.made.type, move.made.manual
+            if key in ends:
+                dear = np.array([ends[key].get(place, 0.0) for place in move.places])
+                most = np.maximum(dear[move.sources], dear[move.targets])
+                for at in np.flatnonzero(most).tolist():
+                    arc = move.arc(move.first + at)
+                    found[move.first + at] = arc, float(most[at])
+                    pairs[key].append(arc[1:])
         for (type, manual), each in pairs.items():
             self.prices.learn(type, each, manual)
         return found

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.graph import TensorType
@@ -15,7 +17,7 @@ from shardc.planning.program.delays import Delays
 from shardc.planning.program.rates import ONCE, Rates
 from shardc.planning.reshard.atoms import refine
 from shardc.planning.reshard.distances import FEW, AxisAtoms, distances
-from shardc.planning.solvers import Matrix
+from shardc.planning.solvers import Matrix, Vector
 
 NEAR = 1e-9  # of bytes: what rounding may take off
 
@@ -38,6 +40,19 @@ def _has_more(axes: tuple[Axis, ...], others: tuple[Axis, ...]) -> bool:
     return bool(subtract(axes, others))
 
 
+class Arcs(NamedTuple):
+    """Copies between layouts of a list, by their numbers there, with prices."""
+
+    sources: NDArray[np.int64]
+    targets: NDArray[np.int64]
+    ticks: Vector
+    count: NDArray[np.int64]
+
+    def only(self, kept: NDArray[np.bool_]) -> Arcs:
+        """Some of them."""
+        return Arcs(self.sources[kept], self.targets[kept], self.ticks[kept], self.count[kept])
+
+
 class Prices:
     """Ticks and collectives of reshards."""
 
@@ -51,9 +66,7 @@ class Prices:
         self.delays: dict[int, Delays] = {}
         self.exact: set[Key] = set()
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
-        self.direct: dict[
-            tuple[TensorType, AxisNames], dict[object, dict[tuple[Sharding, Sharding], Price]]
-        ] = {}
+        self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
         self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
         """Lower bounds between all of some layouts, and what is added where something is sent."""

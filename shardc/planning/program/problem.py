@@ -15,6 +15,7 @@ from shardc.analysis.manual import NO_AXES, AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared
+from shardc.planning.program.menu import Menu
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.ties import ties
@@ -36,19 +37,10 @@ class Problem:
     consumers: dict[int, list[tuple[Variable, int]]] = field(
         default_factory=dict[int, list[tuple[Variable, int]]]
     )
-    signatures: dict[object, int] = field(default_factory=dict[object, int])
-    wishes: dict[object, tuple[tuple[int, Axis], ...]] = field(
-        default_factory=dict[object, tuple[tuple[int, Axis], ...]]
-    )
-    built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
-    listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    menu: Menu = field(default_factory=Menu)
     weighed: dict[object, tuple[Choice, list[Choice]]] = field(
         default_factory=dict["object", "tuple[Choice, list[Choice]]"]
     )
-    splits: dict[object, frozenset[tuple[int, Axis]]] = field(
-        default_factory=dict["object", "frozenset[tuple[int, Axis]]"]
-    )
-    asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     own: dict[tuple[Variable, int], tuple[Choice, int, int]] = field(
         default_factory=dict["tuple[Variable, int]", "tuple[Choice, int, int]"], init=False
     )

@@ -99,7 +99,8 @@ class Rates:
         self.exchanges = Exchanges(machine, mesh, self.tick, {(s.title, s.axes): s.part for s in shares})
         self._copies: dict[tuple[object, ...], tuple[int, int, int]] = {}
         self._cuts: dict[tuple[TensorType, Sharding, Sharding], int] = {}
-        self._works: dict[tuple[OpWork, Choice], float] = {}
+        self._works: dict[tuple[OpWork, int], tuple[Choice, float, int]] = {}
+        self._even: dict[OpWork, float] = {}
         self.least = self._fastest()
         """Ticks of a byte and of a collective that none takes less than."""
 
@@ -155,8 +156,7 @@ class Rates:
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""
-        even = work.seconds(self.machine) / self.mesh.size
-        return _counted(self.tick * (self._alone(work, choice) - even))
+        return self._weighed(work, choice)[2]
 
     def apart(self, work: OpWork, choice: Choice) -> int:
         """Those ticks of `repeated` in which devices do different things: each its own part of a partial sum,
@@ -164,18 +164,24 @@ class Rates:
         if work.only_reads:
             return self.repeated(work, choice)
         parts = max(float(choice.parts), *map(_different, choice.operands + choice.results))
-        twice = self._alone(work, choice) * max(0.0, 1 - parts / self.mesh.size)
-        return max(0, self.repeated(work, choice) - _counted(self.tick * twice))
+        _, alone, repeated = self._weighed(work, choice)
+        twice = alone * max(0.0, 1 - parts / self.mesh.size)
+        return max(0, repeated - _counted(self.tick * twice))
 
     def alone(self, work: OpWork, choice: Choice) -> int:
         """Ticks of one run on one device."""
-        return round(self.tick * self._alone(work, choice))
+        return round(self.tick * self._weighed(work, choice)[1])
 
-    def _alone(self, work: OpWork, choice: Choice) -> float:
-        key = work, choice
-        if key not in self._works:
-            self._works[key] = work.seconds_of(self.machine, choice)
-        return self._works[key]
+    def _weighed(self, work: OpWork, choice: Choice) -> tuple[Choice, float, int]:
+        """The choice, the seconds of one run on one device, and the ticks of it beyond an even share."""
+        known = self._works.get((work, id(choice)))
+        if known is None or known[0] is not choice:
+            if work not in self._even:
+                self._even[work] = work.seconds(self.machine) / self.mesh.size
+            alone = work.seconds_of(self.machine, choice)
+            ticks = _counted(self.tick * (alone - self._even[work]))
+            known = self._works[work, id(choice)] = choice, alone, ticks
+        return known
 
     def collective(self, kind: str, over: Sequence[Axis]) -> tuple[float, float]:
         """Ticks of one over pieces of axes before its first byte, and of each byte that is sent, or less."""

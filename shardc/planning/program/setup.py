@@ -21,6 +21,7 @@ from shardc.planning.program.candidates import build, made, wishes
 from shardc.planning.program.changes import change
 from shardc.planning.program.descent import made_from_constants
 from shardc.planning.program.fusion import Traffic, traffic
+from shardc.planning.program.menu import menu_of
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.rates import OpWork, Rates
 from shardc.planning.program.variables import Slot, Variable
@@ -32,7 +33,8 @@ TIMES = "shardc.times"
 def setup(graph: Graph, function: Function, rates: Rates) -> Problem:
     """The planning problem of one function without calls, on a machine."""
     manual, summed = manual_axes(graph), summed_copies(graph)
-    problem = Problem(graph, rates.mesh, rates, manual=manual, copies_summed=summed)
+    menu = menu_of(rates.mesh)
+    problem = Problem(graph, rates.mesh, rates, menu=menu, manual=manual, copies_summed=summed)
     constants = Constants(graph)
     times = _times(function)
     for value in function.body.args:
@@ -229,7 +231,7 @@ def _variable(
     op, rule = free or (op_of(problem.graph, node), None)
     variable = Variable(node, op, rule, choice, free is None, trips, region)
     if variable.rule is not None:
-        variable.signature = problem.signatures.setdefault(op.key(), len(problem.signatures))
+        variable.signature = problem.menu.signature(op, variable.rule)
         variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
     variable.size = sum(type.size for type in op.operands + op.results)
     variable.touched = tuple(dict.fromkeys((*node.operands, *node.results)))

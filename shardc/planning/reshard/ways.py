@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from hashlib import sha256
 from math import prod
 
 import numpy as np
@@ -81,6 +82,7 @@ class Collectives:
 
 
 KINDS = tuple(ATTRIBUTES)
+TIMED = 16  # lengths of collectives for which paths are remembered: those of several plans on two machines
 COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
 
 
@@ -99,6 +101,7 @@ class Ways:
         self.masks = np.array([sum(1 << atom for atom in at.used()) for at in found], dtype=np.int64)
         self.partial = np.array([bool(at.partial) for at in found])
         self.paths = Paths(orders(found, len(space.shape), space.sizes), self._lengths)
+        self._timed: dict[bytes, Paths] = {}
 
     @cached_property
     def collectives(self) -> Collectives:
@@ -158,6 +161,36 @@ class Ways:
         """The shortest paths over no other atoms."""
         inside = (self.masks & ~used) == 0
         return self.shortest(self._edges, starts, inside[self._edges.sources] & inside[self._edges.targets])
+
+    @cached_property
+    def moving(self) -> tuple[Numbers, Numbers]:
+        """The kinds of collectives that there are, each with the atoms that it moves, and which of them each
+        collective is."""
+        made, count = self.collectives, len(self.space.sizes)
+        kinds, which = np.unique((made.kinds << count) + made.moved(self.found, count), return_inverse=True)
+        return kinds, which
+
+    @cached_property
+    def grown(self) -> Vector:
+        """By how much a block grows, in parts of the tensor, of which each device holds a part of the sum."""
+        made = self.collectives
+        return np.where(made.kinds == KINDS.index("sharded_to_unreduced"), made.grown(self), 0)
+
+    @cached_property
+    def _dimensions(self) -> Numbers:
+        """The orders of dimensions; no atom is like another."""
+        return orders(self.found, len(self.space.shape), range(len(self.space.sizes)))
+
+    def timed(self, lengths: Vector) -> Paths:
+        """The shortest paths where collectives are so long; the same object for equal lengths."""
+        key = sha256(lengths.tobytes()).digest()
+        if key not in self._timed:
+            edges = replace(self.collectives.edges, lengths=lengths)
+            every = np.ones(len(lengths), dtype=np.bool_)
+            self._timed[key] = Paths(self._dimensions, lambda starts: self.shortest(edges, starts, every))
+            if len(self._timed) > TIMED:
+                del self._timed[next(iter(self._timed))]
+        return self._timed[key]
 
     def shortest(self, edges: Edges, starts: Numbers, kept: NDArray[np.bool_]) -> Matrix:
         """The shortest paths over the edges that are `kept`, with these lengths.

@@ -86,8 +86,8 @@ def test_without_an_axis():
 
 def test_far_too_many_choices_are_seen_before_one_is_made():
     problem = planned(STEP)
-    for known in (problem.built, problem.listed, problem.weighed):
+    for known in (problem.menu.built, problem.menu.listed, problem.weighed):
         known.clear()
     with pytest.raises(TooMany):
         every(problem, exact.atoms_of_program(problem)[0], 20)
-    assert not problem.built
+    assert not problem.menu.built

@@ -120,10 +120,12 @@ def main(a: f32[128@x, 128@y], w: f32[128@y, 128]) -> f32[128, 128@y]:
         "h100-infiniband",
     )
     net = whole(problem)
-    assert net is not None and len(net.arcs) > 2
+    assert net is not None
+    arcs = {column: move.arc(column) for move in net.moves for column in range(move.first, move.end)}
+    assert len(arcs) > 2
     before = Prices(net.prices.atoms, problem.rates)
     together = set[bool]()
-    for column, (made, source, target) in net.arcs.items():
+    for column, (made, source, target) in arcs.items():
         used, known = np.zeros(len(net.integral)), set(net.prices.exact)
         used[column] = 1
         if net.settle(used):

@@ -22,6 +22,7 @@ from shardc.planning.program import Plan, known, plan_program, repeats
 from shardc.planning.program.canonical import lines_of
 from shardc.planning.program.rates import Rates
 from shardc.planning.program.setup import setup
+from shardc.report import combined
 from tests.golden.programs import written
 
 PROGRAM = """mesh m [x=2, y=4]
@@ -208,7 +209,8 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("every_size")
 def test_a_process_remembers_its_last_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in (4, 8, 16, 32, 2)]
+    sizes = (4, 8, 16, 32, 64, 128, 2)
+    first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in sizes]
     monkeypatch.setenv(cache.VARIABLE, "off")
     plan_program(first)
     for graph in others[: known.RECENT - 1]:
@@ -237,3 +239,19 @@ def test_a_damaged_entry_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_small_programs_are_planned(folder: Path) -> None:
     plan_program(propagated(PROGRAM))
     assert not list(folder.iterdir())
+
+
+def test_a_process_remembers_small_programs_that_took_long(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+) -> None:
+    graph = propagated(PROGRAM)
+    monkeypatch.setattr(known, "MUCH", 0)
+    first = state(plan_program(graph))
+    without_search(monkeypatch)
+    assert state(plan_program(graph)) == first
+    assert not list(folder.iterdir())
+
+
+def test_all_plans_that_are_weighed_are_remembered() -> None:
+    """Five for a machine with latency, the first of which may be the one that is written."""
+    assert known.RECENT > len(("own", *combined.SHARED, "ring"))

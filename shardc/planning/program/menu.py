@@ -1,0 +1,54 @@
+"""Which ways there are to run operations on a mesh: what one plan found out, for the next one.
+
+A program is planned several times on machines with latency (report/combined.py), by other prices. What may be
+chosen does not depend on prices: equal operations of all these plans have the same choices, as the same
+objects. Nothing here depends on the order in which somebody asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from shardc.forms.choice import Choice
+from shardc.graph import Op
+from shardc.layout import Axis, Mesh
+from shardc.ops.rule import FactorRule
+
+KEPT = 40_000
+"""Choices and questions that are kept from one program to the next; beyond, all are forgotten."""
+
+Wish = tuple[int, Axis]
+"""A factor, and an axis that should split it."""
+
+
+@dataclass(eq=False)
+class Menu:
+    """Answers, by question: operations are numbered, and equal ones, with equal rules, have equal numbers."""
+
+    signatures: dict[object, int] = field(default_factory=dict[object, int])
+    wishes: dict[object, tuple[Wish, ...]] = field(default_factory=dict[object, tuple[Wish, ...]])
+    built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
+    listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+    splits: dict[object, frozenset[Wish]] = field(default_factory=dict["object", "frozenset[Wish]"])
+    asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
+
+    def signature(self, op: Op, rule: FactorRule) -> int:
+        """The number of an operation."""
+        return self.signatures.setdefault((op.key(), rule), len(self.signatures))
+
+    @property
+    def size(self) -> int:
+        """How much is known."""
+        return len(self.wishes) + len(self.built) + sum(map(len, self.listed.values()))
+
+
+_MENUS: dict[Mesh, Menu] = {}
+
+
+def menu_of(mesh: Mesh) -> Menu:
+    """What the last program on a mesh found out, if programs before it were on the same mesh and few."""
+    menu = _MENUS.get(mesh)
+    if menu is None or menu.size > KEPT:
+        _MENUS.clear()
+        menu = _MENUS[mesh] = Menu()
+    return menu
