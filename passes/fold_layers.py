@@ -11,31 +11,39 @@
 becomes
 
     func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes {shardc.folded = …} {
-      %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0>}
-      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 1>}
-      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 2>, shardc.times = 95}
-      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 3>}
+      %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0, 0>}
+      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 0, 1>}
+      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 0, 2>, shardc.times = 95}
+      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 0, 3>}
       …
       return %5
     }
 
 The layers in the middle go, with their arguments and results; what the next layer read of the last of them it
 reads of the last layer before them. So what follows takes as long for a hundred layers as for a few.
-unfold-layers puts them back. A program stays as it is if that saves fewer operations than `worth`, or if
-anything but layers and the function's results reads what the layers make that would go. Layers may differ in
-float constants, but for 0, 1, -1, infinities and NaN: each gets its own back.
+unfold-layers puts them back. Where one layer differs from the others, or where two kinds follow each other,
+there are several stacks; layers go out of one after the other. A stack stays as it is if that saves fewer
+operations than `worth`, or if anything but its layers and the function's results reads what the layers make
+that would go. Layers may differ in float constants, but for 0, 1, -1, infinities and NaN: each gets its own
+back.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.notes import Folded, note
+from shardc.rewrite.folding.places import LAYER
+
+if TYPE_CHECKING:
+    from shardc.rewrite.folding.cut import Cut
 
 WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
@@ -59,20 +67,26 @@ class FoldLayers(GraphPass):
         if len(functions) != 1 or not module_meshes(shared.module):
             return False
         (function,) = functions
-        if sum(1 for _ in function.body.block.ops) < self.worth:
+        few, stacks = function, list[Folded]()
+        while (cut := self._cut(few, len(stacks))) is not None:
+            stacks.append(cut.notes())
+            few = cut.folded()
+        if not stacks:
             return False
-        from shardc.rewrite.folding.cut import Cut
-        from shardc.rewrite.folding.stack import stack_of
-
-        stack = stack_of(function.body.block)
-        if stack is None:
-            return False
-        cut = Cut(function, stack)
-        if cut.saved < self.worth or not cut.fits():
-            return False
-        cut.notes().write(shared.module)
-        block.insert_op_before(cut.folded(), function)
+        note(shared.module, stacks)
+        block.insert_op_before(few, function)
         function.detach()
         if self.told is not None:
             self.told(function)
         return True
+
+    def _cut(self, function: FuncOp, number: int) -> Cut | None:
+        """The layers that go, of the stack of this number; None if there are none."""
+        if sum(LAYER not in op.attributes for op in function.body.block.ops) < self.worth:
+            return None
+        from shardc.rewrite.folding.cut import Cut
+        from shardc.rewrite.folding.stack import stack_of
+
+        stack = stack_of(function.body.block)
+        cut = None if stack is None else Cut(function, stack, number)
+        return None if cut is None or cut.saved < self.worth or not cut.fits() else cut

@@ -22,10 +22,14 @@ NEAR = 2
 
 
 class Cut:
-    """`count` layers of a stack from `first` on, which go, with the operations `gone`."""
+    """`count` layers of a stack from `first` on, which go, with the operations `gone`.
 
-    def __init__(self, function: FuncOp, stack: Stack) -> None:
+    It is the stack of this number that layers are taken out of.
+    """
+
+    def __init__(self, function: FuncOp, stack: Stack, number: int) -> None:
         self.function, self.stack, self.block = function, stack, function.body.block
+        self.stack_number = number
         self.first = max(stack.reach, 1) + NEAR
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
@@ -100,6 +104,7 @@ class Cut:
         number = {argument: index for index, argument in enumerate(kept)}
         left = {index: place for place, index in enumerate(self._kept_results())}
         return Folded(
+            self.stack_number,
             self.first,
             self.count,
             tuple(self._argument(argument, number) for argument in arguments),
@@ -175,7 +180,7 @@ class Cut:
         new.update(zip(op.results, copy.results, strict=True))
         if op in self.stack.ops:
             slot, layer = self.stack.ops[op]
-            note_places(copy, [(slot, self._shown(layer))])
+            note_places(copy, [((self.stack_number, *slot), self._shown(layer))])
             if layer == self.first - 1 and slot[0] != NUMBERS:
                 copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
         return copy

@@ -24,7 +24,7 @@ from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
-from shardc.rewrite.folding.places import NUMBERS, Place, Slot
+from shardc.rewrite.folding.places import LAYER, NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
 
@@ -53,11 +53,12 @@ class Stack:
 
 
 def stack_of(block: Block) -> Stack | None:
-    """The equal layers of a block; None where there are none."""
+    """The equal layers of a block; None where there are none. What is of another stack already is of no
+    layer."""
     alike = Alike(ignored=lambda name: name.startswith("shardc."))
     *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
-    kinds = [alike.kind(op) for op in steps]
-    found = repeats(kinds, LEAST)
+    kinds = [op if LAYER in op.attributes else alike.kind(op) for op in steps]
+    found = _reading(steps, repeats(kinds, LEAST))
     if not found:
         return None
     most = max(found, key=lambda repeat: repeat.saved).count
@@ -68,6 +69,22 @@ def stack_of(block: Block) -> Stack | None:
             return finder.stack()
         stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
     return None
+
+
+def _reading(steps: Sequence[Operation], found: Sequence[Repeat]) -> list[Repeat]:
+    """The stretches that read what some stretch makes; all where none does.
+
+    The others make something of arguments and constants alone, one operation as good as the other: a row of
+    casts repeats every so many, and not layer by layer.
+    """
+    inside = {op for repeat in found for op in steps[repeat.start : repeat.stop]}
+
+    def reading(repeat: Repeat) -> bool:
+        middle = repeat.start + repeat.count // 2 * repeat.period
+        values = (value for op in steps[middle : middle + repeat.period] for value in reads(op))
+        return any(isinstance(value, OpResult) and value.op in inside for value in values)
+
+    return [repeat for repeat in found if reading(repeat)] or [*found]
 
 
 @dataclass
@@ -169,7 +186,7 @@ class _Finder:
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
         for op, kind in zip(self.steps, self.kinds, strict=True):
-            if op in ops:
+            if op in ops or LAYER in op.attributes:
                 continue
             known = [self._known(value, places) for value in reads(op)]
             layer = next((layer for _, layer in known if layer is not None), None)

@@ -21,7 +21,7 @@ from shardc.rewrite.outline import GROUP, nested
 
 
 def unfold(module: ModuleOp, notes: Folded) -> None:
-    """Put back the layers that a module's per-device program is without.
+    """Put back the layers of a stack that a module's per-device program is without.
 
     Unlike if nobody knows what they are; the module is then half rewritten.
     """
@@ -101,6 +101,8 @@ class _Body:
         at = self.layers.at.get(op)
         if layer is None:
             op.detach()
+        elif op in self.layers.shared_with_others:
+            raise Unlike(f"{op.name} is of two stacks")
         else:
             op = op.clone()
             self._regroup(op, layer)
