@@ -32,18 +32,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from xdsl.dialects.func import FuncOp
 
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.folding.notes import Folded, note
-from shardc.rewrite.folding.places import LAYER
-
-if TYPE_CHECKING:
-    from shardc.rewrite.folding.cut import Cut
+from shardc.rewrite.folding.notes import note
 
 WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
@@ -67,26 +62,16 @@ class FoldLayers(GraphPass):
         if len(functions) != 1 or not module_meshes(shared.module):
             return False
         (function,) = functions
-        few, stacks = function, list[Folded]()
-        while (cut := self._cut(few, len(stacks))) is not None:
-            stacks.append(cut.notes())
-            few = cut.folded()
-        if not stacks:
+        if sum(1 for _ in function.body.block.ops) < self.worth:
             return False
-        note(shared.module, stacks)
-        block.insert_op_before(few, function)
+        from shardc.rewrite.folding.cut import cuts_of, folded
+
+        cuts = cuts_of(function, self.worth)
+        if not cuts:
+            return False
+        note(shared.module, [cut.notes() for cut in cuts])
+        block.insert_op_before(folded(function, cuts), function)
         function.detach()
         if self.told is not None:
             self.told(function)
         return True
-
-    def _cut(self, function: FuncOp, number: int) -> Cut | None:
-        """The layers that go, of the stack of this number; None if there are none."""
-        if sum(LAYER not in op.attributes for op in function.body.block.ops) < self.worth:
-            return None
-        from shardc.rewrite.folding.cut import Cut
-        from shardc.rewrite.folding.stack import stack_of
-
-        stack = stack_of(function.body.block)
-        cut = None if stack is None else Cut(function, stack, number)
-        return None if cut is None or cut.saved < self.worth or not cut.fits() else cut

@@ -13,23 +13,19 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Container, Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.graph.repeats import Repeat, repeats
-from shardc.ops import hlo
+from shardc.graph.repeats import Repeat
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
 from shardc.rewrite.folding.numbers import any_number, own_numbers
-from shardc.rewrite.folding.places import LAYER, NUMBERS, Place, Slot
+from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
-
-LEAST = 8
-"""Operations that repeat, at least."""
 
 
 @dataclass(frozen=True)
@@ -52,43 +48,8 @@ class Stack:
         return self.ops.get(value.owner) if isinstance(value, OpResult) else None
 
 
-def stack_of(block: Block) -> Stack | None:
-    """The equal layers of a block; None where there are none. What is of another stack already is of no
-    layer."""
-    alike = Alike(ignored=lambda name: name.startswith("shardc."))
-    *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
-    kinds = [op if LAYER in op.attributes else alike.kind(op) for op in steps]
-    found = _reading(steps, repeats(kinds, LEAST))
-    if not found:
-        return None
-    most = max(found, key=lambda repeat: repeat.saved).count
-    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
-    while stretches:
-        finder = _Finder(block, steps, kinds, stretches, alike)
-        if not finder.doubtful:
-            return finder.stack()
-        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
-    return None
-
-
-def _reading(steps: Sequence[Operation], found: Sequence[Repeat]) -> list[Repeat]:
-    """The stretches that read what some stretch makes; all where none does.
-
-    The others make something of arguments and constants alone, one operation as good as the other: a row of
-    casts repeats every so many, and not layer by layer.
-    """
-    inside = {op for repeat in found for op in steps[repeat.start : repeat.stop]}
-
-    def reading(repeat: Repeat) -> bool:
-        middle = repeat.start + repeat.count // 2 * repeat.period
-        values = (value for op in steps[middle : middle + repeat.period] for value in reads(op))
-        return any(isinstance(value, OpResult) and value.op in inside for value in values)
-
-    return [repeat for repeat in found if reading(repeat)] or [*found]
-
-
 @dataclass
-class _Finder:
+class Finder:
     """Stretches, the direction of their layers, and the range of layers in which all are equal."""
 
     block: Block
@@ -96,6 +57,8 @@ class _Finder:
     kinds: Sequence[Hashable]
     stretches: Sequence[Repeat]
     alike: Alike
+    taken: Container[Operation]
+    """Operations of other stacks."""
 
     def __post_init__(self) -> None:
         self.at: dict[Operation, tuple[int, int, int]] = {}
@@ -186,7 +149,7 @@ class _Finder:
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
         for op, kind in zip(self.steps, self.kinds, strict=True):
-            if op in ops or LAYER in op.attributes:
+            if op in ops or op in self.taken:
                 continue
             known = [self._known(value, places) for value in reads(op)]
             layer = next((layer for _, layer in known if layer is not None), None)
@@ -279,7 +242,8 @@ class _Finder:
                     arguments.update((value, ((*slot, operand), layer)) for value, layer in given)
                 made = [(v.op, layer) for v, layer in values if isinstance(v, OpResult)]
                 new = len(self.stretches) + 1, len(waiting)
-                if made and not any(op in ops for op, _ in made) and self._in_all_layers(new, made, count):
+                free = not any(op in ops or op in self.taken for op, _ in made)
+                if made and free and self._in_all_layers(new, made, count):
                     ops.update((op, (new, layer)) for op, layer in made)
                     members[new] = made
                     waiting.append(new)
