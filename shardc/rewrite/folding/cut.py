@@ -14,7 +14,7 @@ from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
-from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
 from shardc.rewrite.folding.stacks import stacks_of
 
@@ -201,8 +201,7 @@ def folded(function: FuncOp, cuts: Sequence[Cut]) -> FuncOp:
     cut_of = {op: cut for cut in cuts for op in cut.stack.ops}
     for op in _staying(function, cuts, cut_of):
         cut = cut_of.get(op)
-        read = {value: new[(cut and cut.instead(op, value)) or value] for value in reads(op)}
-        copy = op.clone(read) if op.regions else op.clone_without_regions(read)
+        copy = copied(op, [new[(cut and cut.instead(op, value)) or value] for value in reads(op)])
         new.update(zip(op.results, copy.results, strict=True))
         if cut is not None:
             cut.note(op, copy)

@@ -13,7 +13,8 @@ holds for every operand but those that are the same value in all layers.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
@@ -57,7 +58,7 @@ class Finder:
     kinds: Sequence[Hashable]
     stretches: Sequence[Repeat]
     alike: Alike
-    taken: Container[Operation]
+    taken: AbstractSet[Operation]
     """Operations of other stacks."""
 
     def __post_init__(self) -> None:
@@ -67,7 +68,7 @@ class Finder:
             for index in range(repeat.start, repeat.stop):
                 turn, step = divmod(index - repeat.start, repeat.period)
                 self.at[self.steps[index]] = number, step, turn
-        self.given = Given(self.block.ops, self.alike, self.at)
+        self.given = Given(self.block.ops, self.alike, self.taken | self.at.keys())
         self.layers: dict[Operation, int] = {}  # also those outside of the range
         self.relations: dict[Slot, list[Reading]] = {}
         """What the operations of each slot read, in the middle."""
@@ -97,7 +98,7 @@ class Finder:
                 self.layers[op] = sign * turn + offset - low
                 if 0 <= self.layers[op] < high - low:
                     ops[op] = (number, step), self.layers[op]
-        self.given = Given(self.block.ops, self.alike, ops)
+        self.given = Given(self.block.ops, self.alike, self.taken | ops.keys())
         return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
 
     # What the operations of a stretch read

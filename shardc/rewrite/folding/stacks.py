@@ -7,7 +7,8 @@ layers.
 
 from __future__ import annotations
 
-from collections.abc import Container, Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 
 from xdsl.ir import Block, Operation, OpResult
 
@@ -41,7 +42,7 @@ def _stack(
     steps: Sequence[Operation],
     kinds: Sequence[Hashable],
     alike: Alike,
-    taken: Container[Operation],
+    taken: AbstractSet[Operation],
 ) -> Stack | None:
     """The stack with most operations; none of those `taken`."""
     found = _reading(steps, repeats(kinds, LEAST))
