@@ -11,19 +11,21 @@
 becomes
 
     func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes {shardc.folded = …} {
-      %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0>}
-      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 1>}
-      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 2>, shardc.times = 95}
-      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 3>}
+      %0 = … %x, %w0          {shardc.layer = array<i64: 0, 0, 0, 0>}
+      %1 = … %0, %w1          {shardc.layer = array<i64: 0, 0, 0, 1>}
+      %2 = … %1, %w2          {shardc.layer = array<i64: 0, 0, 0, 2>, shardc.times = 95}
+      %3 = … %2, %w97         {shardc.layer = array<i64: 0, 0, 0, 3>}
       …
       return %5
     }
 
 The layers in the middle go, with their arguments and results; what the next layer read of the last of them it
 reads of the last layer before them. So what follows takes as long for a hundred layers as for a few.
-unfold-layers puts them back. A program stays as it is if that saves fewer operations than `worth`, or if
-anything but layers and the function's results reads what the layers make that would go. Layers may differ in
-float constants, but for 0, 1, -1, infinities and NaN: each gets its own back.
+unfold-layers puts them back. Where one layer differs from the others, or where two kinds follow each other,
+there are several stacks; layers go out of one after the other. A stack stays as it is if that saves fewer
+operations than `worth`, or if anything but its layers and the function's results reads what the layers make
+that would go. Layers may differ in float constants, but for 0, 1, -1, infinities and NaN: each gets its own
+back.
 """
 
 from __future__ import annotations
@@ -36,6 +38,7 @@ from xdsl.dialects.func import FuncOp
 from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.verify import module_meshes
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.folding.notes import note
 
 WORTH = 2_000
 """Operations: with fewer that go, finding them and putting them back takes as long as compiling them."""
@@ -61,17 +64,13 @@ class FoldLayers(GraphPass):
         (function,) = functions
         if sum(1 for _ in function.body.block.ops) < self.worth:
             return False
-        from shardc.rewrite.folding.cut import Cut
-        from shardc.rewrite.folding.stack import stack_of
+        from shardc.rewrite.folding.cut import cuts_of, folded
 
-        stack = stack_of(function.body.block)
-        if stack is None:
+        cuts = cuts_of(function, self.worth)
+        if not cuts:
             return False
-        cut = Cut(function, stack)
-        if cut.saved < self.worth or not cut.fits():
-            return False
-        cut.notes().write(shared.module)
-        block.insert_op_before(cut.folded(), function)
+        note(shared.module, [cut.notes() for cut in cuts])
+        block.insert_op_before(folded(function, cuts), function)
         function.detach()
         if self.told is not None:
             self.told(function)

@@ -45,7 +45,7 @@ from shardc.ops import Trait, has
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.numbers import is_number, rows_of
-from shardc.rewrite.folding.places import TOLD_APART, places_of
+from shardc.rewrite.folding.places import TOLD_APART, Slot, places_of
 
 REASON = "shardc.reason"
 
@@ -69,10 +69,10 @@ class ShareCollectives(GraphPass):
         return any(shared_pairs)
 
 
-def _numbers(module: ModuleOp) -> dict[int, Hashable]:
+def _numbers(module: ModuleOp) -> dict[Slot, Hashable]:
     """For each slot of constants of which folded layers have their own: what is equal for equal ones; None
     where it is one number in all layers."""
-    return {slot: tuple(row) if len(set(row)) > 1 else None for slot, row in enumerate(rows_of(module))}
+    return {slot: tuple(row) if len(set(row)) > 1 else None for slot, row in rows_of(module).items()}
 
 
 def _around(region: Region) -> set[Operation]:
@@ -91,13 +91,13 @@ def _apart(op: Operation) -> Hashable:
     return op if op.has_trait(Fresh) or is_number(op) else op.name
 
 
-def _identity(numbers: Mapping[int, Hashable], op: Operation) -> Hashable:
+def _identity(numbers: Mapping[Slot, Hashable], op: Operation) -> Hashable:
     """What tells operations apart: a number is one in all layers, or that of its layer alone."""
     if op.has_trait(Fresh):
         return op
     if numbers and is_number(op):
-        ((_, slot), layer), *_ = places_of(op)
-        return op.name if numbers[slot] is None else (op.name, numbers[slot], layer)
+        (slot, layer), *_ = places_of(op)
+        return op.name if numbers[slot] is None else (op.name, slot[0], numbers[slot], layer)
     return op.name
 
 

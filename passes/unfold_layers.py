@@ -1,8 +1,8 @@
 """unfold-layers: the layers that fold-layers took out -> back in their places.
 
     func.func @main(%x, %w0, %w1, %w2, %w97, %w98, %w99) attributes … {
-      %2 = func.call @layer(%1, %w2)  {shardc.layer = array<i64: 0, 0, 2>}
-      %3 = func.call @layer(%2, %w97) {shardc.layer = array<i64: 0, 0, 3>}
+      %2 = func.call @layer(%1, %w2)  {shardc.layer = array<i64: 0, 0, 0, 2>}
+      %3 = func.call @layer(%2, %w97) {shardc.layer = array<i64: 0, 0, 0, 3>}
       …
 
 becomes, where 94 layers were taken out between these two,
@@ -42,13 +42,14 @@ class UnfoldLayers(GraphPass):
     outlines: bool = True
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        notes = folded(shared.module)
-        if notes is None:
+        stacks = folded(shared.module)
+        if not stacks:
             return False
         drop_equal_numbers(shared)
         from shardc.rewrite.folding.whole import unfold
 
-        unfold(shared.module, notes)
+        for stack in reversed(stacks):
+            unfold(shared.module, stack)
         del shared.module.attributes[FOLDED]
         for op in shared.module.walk():
             op.attributes.pop(LAYER, None)

@@ -1,8 +1,8 @@
-"""Taking layers out of the middle of a stack."""
+"""Taking layers out of the middle of stacks."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -14,28 +14,41 @@ from shardc.dialects.locations import locate, location_of
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.notes import Border, Folded, item, shardings
 from shardc.rewrite.folding.places import NUMBERS, TIMES, Place, Slot, note_places
-from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.reads import copied, reads
 from shardc.rewrite.folding.stack import Stack
+from shardc.rewrite.folding.stacks import stacks_of
 
 NEAR = 2
 """Layers that are kept on either side of the cut beyond those that a layer reads from."""
 
 
 class Cut:
-    """`count` layers of a stack from `first` on, which go, with the operations `gone`."""
+    """`count` layers of a stack from `first` on, which go, with the operations `gone`.
 
-    def __init__(self, function: FuncOp, stack: Stack) -> None:
+    It is the stack of this `number` that layers are taken out of; after those before it, the function has
+    these `arguments` and `results`, by their numbers in the whole one.
+    """
+
+    def __init__(
+        self,
+        function: FuncOp,
+        stack: Stack,
+        number: int,
+        arguments: Sequence[BlockArgument],
+        results: Sequence[int],
+    ) -> None:
         self.function, self.stack, self.block = function, stack, function.body.block
+        self.stack_number, self.arguments, self.results = number, arguments, results
         self.first = max(stack.reach, 1) + NEAR
         self.count = max(0, stack.count - 2 * self.first)
         self.gone = {op for op, (_, layer) in stack.ops.items() if self._goes(layer)}
         self.made = {(*place, r.index): r for op, place in stack.ops.items() for r in op.results}
         self.given = {place: argument for argument, place in stack.arguments.items()}
-        end = self.block.last_op
-        assert end is not None
-        self.end, self.results = end, list(end.operands)
-        self.number = {value: number for number, value in enumerate(self.results)}
+        self.returned = returned(function)
+        self.number = {value: number for number, value in enumerate(self.returned)}
         """Value -> the number of the first result that it is."""
+        self.arguments_left = [argument for argument in arguments if self._place(argument) is None]
+        self.results_left = [index for index in results if self._place(self.returned[index]) is None]
 
     def _goes(self, layer: int) -> bool:
         return self.first <= layer < self.first + self.count
@@ -60,14 +73,14 @@ class Cut:
 
     def fits(self) -> bool:
         """Whether what goes is read by layers alone, and is given and returned like something that stays."""
-        staying = (op for op in self.block.ops if op is not self.end and op not in self.gone)
+        staying = (op for op in self.block.ops if op is not self.block.last_op and op not in self.gone)
         return (
-            not any(self._place(v) and self._instead(op, v) is None for op in staying for v in reads(op))
-            and all(self._like(value) is not None for value in self.results if self._place(value))
+            not any(self._place(v) and self.instead(op, v) is None for op in staying for v in reads(op))
+            and all(self._like(value) is not None for value in self.returned if self._place(value))
             and self._alike_arguments()
         )
 
-    def _instead(self, op: Operation, value: SSAValue) -> SSAValue | None:
+    def instead(self, op: Operation, value: SSAValue) -> SSAValue | None:
         """What an operation that stays reads in place of a value that goes."""
         place = self._place(value)
         at = None if place is None else self.stack.ops.get(op)
@@ -94,20 +107,19 @@ class Cut:
 
     def notes(self) -> Folded:
         """What unfold-layers needs to know."""
-        arguments = self.block.args
-        kept = [argument for argument in arguments if self._place(argument) is None]
-        places = (self.stack.arguments.get(argument) for argument in kept)
-        number = {argument: index for index, argument in enumerate(kept)}
-        left = {index: place for place, index in enumerate(self._kept_results())}
+        places = (self.stack.arguments.get(argument) for argument in self.arguments_left)
+        number = {argument: index for index, argument in enumerate(self.arguments_left)}
+        left = {index: place for place, index in enumerate(self.results_left)}
         return Folded(
+            self.stack_number,
             self.first,
             self.count,
-            tuple(self._argument(argument, number) for argument in arguments),
-            tuple(self._result(index, left) for index in range(len(self.results))),
+            tuple(self._argument(argument, number) for argument in self.arguments),
+            tuple(self._result(index, left) for index in self.results),
             tuple(() if place is None else (*place[0], self._shown(place[1])) for place in places),
-            DictionaryAttr(self.function.properties),
-            ArrayAttr([argument.location for argument in arguments]),
-            ArrayAttr([StringAttr(argument.name_hint or "") for argument in arguments]),
+            DictionaryAttr(_properties(self.function, self.arguments, self.results)),
+            ArrayAttr([argument.location for argument in self.arguments]),
+            ArrayAttr([StringAttr(argument.name_hint or "") for argument in self.arguments]),
             self._numbers(),
         )
 
@@ -125,76 +137,98 @@ class Cut:
         return number[self.given[place[0], self.first - 1]], place[1]
 
     def _result(self, index: int, left: dict[int, int]) -> Border:
-        place, like = self._place(self.results[index]), self._like(self.results[index])
+        place, like = self._place(self.returned[index]), self._like(self.returned[index])
         return (left[index], -1) if place is None or like is None else (left[like], place[1])
-
-    def _kept_results(self) -> list[int]:
-        return [index for index, value in enumerate(self.results) if self._place(value) is None]
 
     def _shown(self, layer: int) -> int:
         """The number of a layer that stays, among those that do."""
         return layer if layer < self.first else layer - self.count
 
-    # Doing it
+    def note(self, op: Operation, copy: Operation) -> None:
+        """Note on the copy of an operation of the stack where it stands."""
+        slot, layer = self.stack.ops[op]
+        note_places(copy, [((self.stack_number, *slot), self._shown(layer))])
+        if layer == self.first - 1 and slot[0] != NUMBERS:
+            copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
 
-    def folded(self) -> FuncOp:
-        """The function without these layers; its operations say of which layer they are."""
-        kept = [argument for argument in self.block.args if self._place(argument) is None]
-        block = Block(arg_types=[argument.type for argument in kept])
-        new: dict[SSAValue, SSAValue] = dict(zip(kept, block.args, strict=True))
-        for argument, made in zip(kept, block.args, strict=True):
-            made.name_hint = argument.name_hint
-            locate(made, location_of(argument.location))
-        for op in self._staying():
-            block.add_op(self._copy(op, new))
-        results = self._kept_results()
-        end = self.end.clone()
-        end.operands = [new[self.results[index]] for index in results]
-        block.add_op(end)
-        return self._function(block, [argument.index for argument in kept], results)
 
-    def _staying(self) -> list[Operation]:
-        """The operations that stay; of those that make something of constants, what is read."""
-        needed, staying = set(self.results), list[Operation]()
-        for op in reversed(self.block.ops):
-            if op is self.end or op in self.gone:
-                continue
-            free = op not in self.stack.ops and any(
-                self.stack.given.constant(r) is not None for r in op.results
-            )
-            if free and needed.isdisjoint(op.results):
-                continue
-            staying.append(op)
-            needed.update(self._instead(op, value) or value for value in reads(op))
-        return staying[::-1]
+def returned(function: FuncOp) -> Sequence[SSAValue]:
+    """What a function returns."""
+    end = function.body.block.last_op
+    assert end is not None
+    return [*end.operands]
 
-    def _copy(self, op: Operation, new: dict[SSAValue, SSAValue]) -> Operation:
-        """A copy of an operation that stays, which reads what stays."""
-        read = {value: new[self._instead(op, value) or value] for value in reads(op)}
-        copy = op.clone(read) if op.regions else op.clone_without_regions(read)
+
+def _properties(
+    function: FuncOp, arguments: Sequence[BlockArgument], results: Sequence[int]
+) -> dict[str, Attribute]:
+    """Those of a function like another, with some of its arguments and results."""
+    values = returned(function)
+    types = FunctionType.from_lists(
+        [arg.type for arg in arguments], [values[index].type for index in results]
+    )
+    properties: dict[str, Attribute] = {**function.properties, "function_type": types}
+    for name, some in (("arg_attrs", [arg.index for arg in arguments]), ("res_attrs", results)):
+        held = properties.get(name)
+        if is_array(held):
+            properties[name] = ArrayAttr([held.data[index] for index in some])
+    return properties
+
+
+def cuts_of(function: FuncOp, worth: int) -> list[Cut]:
+    """The layers that go out of a function, stack by stack, where at least so many operations go."""
+    arguments: Sequence[BlockArgument] = function.body.block.args
+    results: Sequence[int] = range(len(returned(function)))
+    cuts: list[Cut] = []
+    for stack in stacks_of(function.body.block, worth):
+        cut = Cut(function, stack, len(cuts), arguments, results)
+        if cut.saved < worth:
+            break
+        if cut.fits():
+            cuts.append(cut)
+            arguments, results = cut.arguments_left, cut.results_left
+    return cuts
+
+
+def folded(function: FuncOp, cuts: Sequence[Cut]) -> FuncOp:
+    """The function without the layers that go; its operations say of which layer they are."""
+    arguments, results = cuts[-1].arguments_left, cuts[-1].results_left
+    block = Block(arg_types=[argument.type for argument in arguments])
+    new: dict[SSAValue, SSAValue] = dict(zip(arguments, block.args, strict=True))
+    for argument, made in zip(arguments, block.args, strict=True):
+        made.name_hint = argument.name_hint
+        locate(made, location_of(argument.location))
+    cut_of = {op: cut for cut in cuts for op in cut.stack.ops}
+    for op in _staying(function, cuts, cut_of):
+        cut = cut_of.get(op)
+        copy = copied(op, [new[(cut and cut.instead(op, value)) or value] for value in reads(op)])
         new.update(zip(op.results, copy.results, strict=True))
-        if op in self.stack.ops:
-            slot, layer = self.stack.ops[op]
-            note_places(copy, [(slot, self._shown(layer))])
-            if layer == self.first - 1 and slot[0] != NUMBERS:
-                copy.attributes[TIMES] = attribute_of(TIMES, self.count + 1)
-        return copy
+        if cut is not None:
+            cut.note(op, copy)
+        block.add_op(copy)
+    values, last = returned(function), function.body.block.last_op
+    assert last is not None
+    end = last.clone()
+    end.operands = [new[values[index]] for index in results]
+    block.add_op(end)
+    return FuncOp.create(
+        properties=_properties(function, arguments, results),
+        attributes=dict(function.attributes),
+        regions=[Region(block)],
+        location=function.location,
+    )
 
-    def _function(self, block: Block, arguments: Sequence[int], results: Sequence[int]) -> FuncOp:
-        """A function like the whole one, with some of its arguments and results."""
-        end = block.last_op
-        assert end is not None
-        types = FunctionType.from_lists(
-            [arg.type for arg in block.args], [value.type for value in end.operands]
-        )
-        properties: dict[str, Attribute] = {**self.function.properties, "function_type": types}
-        for name, some in (("arg_attrs", arguments), ("res_attrs", results)):
-            held = properties.get(name)
-            if is_array(held):
-                properties[name] = ArrayAttr([held.data[index] for index in some])
-        return FuncOp.create(
-            properties=properties,
-            attributes=dict(self.function.attributes),
-            regions=[Region(block)],
-            location=self.function.location,
-        )
+
+def _staying(function: FuncOp, cuts: Sequence[Cut], cut_of: Mapping[Operation, Cut]) -> list[Operation]:
+    """The operations that stay; of those that make something of constants, what is read."""
+    needed, staying, given = set(returned(function)), list[Operation](), cuts[0].stack.given
+    for op in reversed(function.body.block.ops):
+        cut = cut_of.get(op)
+        if op is function.body.block.last_op or (cut is not None and op in cut.gone):
+            continue
+        free = cut is None and any(given.constant(result) is not None for result in op.results)
+        if free and needed.isdisjoint(op.results):
+            continue
+        staying.append(op)
+        needed.update((cut and cut.instead(op, value)) or value for value in reads(op))
+    return staying[::-1]

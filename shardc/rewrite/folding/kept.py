@@ -5,9 +5,9 @@
         with made(key, module):
             …                                   # run them
 
-A folded program lacks the layers in the middle of a stack. An edit there of a number, which layers may differ
-in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning and
-localizing it anew. The key is all of the folded program, places in the text included, for reasons and
+A folded program lacks the layers in the middle of its stacks. An edit there of a number, which layers may
+differ in, leaves the rest as it was; so what the passes made of it is taken from the folder, without planning
+and localizing it anew. The key is all of the folded program, places in the text included, for reasons and
 warnings name lines. What is not in it no pass looks at before outline-calls: the numbers of the layers that
 are missing (numbers.py), and the whole function's signature.
 
@@ -22,7 +22,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any, cast
 
-from xdsl.dialects.builtin import DictionaryAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
 from xdsl.ir import Attribute
 
 from shardc import cache
@@ -44,11 +44,13 @@ def key_of(module: ModuleOp, *passes: str) -> Key | None:
     """What the outcome of passes on a folded module depends on; None if nothing is kept."""
     if cache.ANEW.get() or cache.folder() is None:
         return None
-    folded = cast("DictionaryAttr", module.attributes[FOLDED]).data
-    notes = {key: attr for key, attr in folded.items() if key not in _ELSEWHERE}
+    notes = [
+        DictionaryAttr({key: attr for key, attr in stack.data.items() if key not in _ELSEWHERE})
+        for stack in cast("ArrayAttr[DictionaryAttr]", module.attributes[FOLDED])
+    ]
     try:
         program = kept_operations.written(module.body.block.ops, _place)
-        said = [_attributes(module), kept_attributes.written(DictionaryAttr(notes))]
+        said = [_attributes(module), *map(kept_attributes.written, notes)]
     except Unkept:
         return None
     titles = [[file, *titles_of(file)] for file in kept_operations.files(program)]

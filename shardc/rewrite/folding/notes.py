@@ -1,8 +1,12 @@
-"""What a folded module says of the layers that it lacks, as its attribute shardc.folded."""
+"""What a folded module says of the layers that it lacks, as its attribute shardc.folded.
+
+It has an entry for each stack that layers were taken out of, the first one first. Each says what the program
+before it was, so the layers of the last stack are put back first.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -26,15 +30,16 @@ class Unlike(Exception):
 
 @dataclass(frozen=True)
 class Folded:
-    """Between layers `cut` - 1 and `cut` of a folded program there are `removed` more.
+    """Between layers `cut` - 1 and `cut` of a stack of a folded program there are `removed` more.
 
-    `arguments` and `results` are the whole program's, `places` those of the folded program's arguments (the
-    slot, then the layer; empty where it belongs to none). `function` has the properties of the whole
-    program's function, `locations` and `names` are those of its arguments. `numbers` are, for each slot of
-    constants that layers have for themselves (numbers.py), those of layer `cut` - 1 and of all up to the next
-    that is there.
+    `stack` is its number; the whole program is the one that these layers were taken out of. `arguments` and
+    `results` are the whole program's, `places` those of the folded program's arguments (the slot, then the
+    layer; empty where it belongs to none). `function` has the properties of the whole program's function,
+    `locations` and `names` are those of its arguments. `numbers` are, for each slot of constants that layers
+    have for themselves (numbers.py), those of layer `cut` - 1 and of all up to the next that is there.
     """
 
+    stack: int
     cut: int
     removed: int
     arguments: tuple[Border, ...]
@@ -45,15 +50,15 @@ class Folded:
     names: ArrayAttr[StringAttr]
     numbers: ArrayAttr[Attribute]
 
-    def write(self, module: ModuleOp) -> None:
-        """Note it on the module."""
+    def written(self) -> DictionaryAttr:
+        """What is noted on the module."""
         numbers = {
             "cut": self.cut,
             "removed": self.removed,
             "arguments": tuple(number for border in self.arguments for number in border),
             "results": tuple(number for border in self.results for number in border),
         }
-        module.attributes[FOLDED] = DictionaryAttr(
+        return DictionaryAttr(
             {
                 **{name: attribute_of(name, value) for name, value in numbers.items()},
                 "places": ArrayAttr([attribute_of("places", place) for place in self.places]),
@@ -65,17 +70,25 @@ class Folded:
         )
 
 
-def folded(module: ModuleOp) -> Folded | None:
-    """What a module says of the layers that it lacks; None if it lacks none."""
+def note(module: ModuleOp, stacks: Sequence[Folded]) -> None:
+    """Say of a module which layers it lacks."""
+    module.attributes[FOLDED] = ArrayAttr([each.written() for each in stacks])
+
+
+def folded(module: ModuleOp) -> list[Folded]:
+    """What a module says of the layers that it lacks, stack by stack; empty if it lacks none."""
     attr = module.attributes.get(FOLDED)
-    if attr is None:
-        return None
-    held = cast("DictionaryAttr", attr).data
+    each = cast("ArrayAttr[DictionaryAttr]", attr) if attr else ()
+    return [_read(stack, notes.data) for stack, notes in enumerate(each)]
+
+
+def _read(stack: int, held: Mapping[str, Attribute]) -> Folded:
     read: Any = {name: python_of(held[name]) for name in ("cut", "removed", "arguments", "results", "places")}
     arguments, results = (
         tuple(zip(read[name][::2], read[name][1::2], strict=True)) for name in ("arguments", "results")
     )
     return Folded(
+        stack,
         read["cut"],
         read["removed"],
         arguments,

@@ -27,7 +27,7 @@ from shardc.graph import Dense, TensorType
 from shardc.ops import hlo
 from shardc.planning.program.canonical import is_any
 from shardc.rewrite.constants import constant_of
-from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, places_of
+from shardc.rewrite.folding.places import FOLDED, LAYER, NUMBERS, Slot, in_stack, places_of
 from shardc.rewrite.outline import CALL, manual_bodies
 
 
@@ -39,23 +39,26 @@ def any_number(value: SSAValue) -> Hashable | None:
 
 def is_number(op: Operation) -> bool:
     """Whether an operation is a constant of which each layer has its own."""
-    return op.name == hlo.constant.name and any(slot[0] == NUMBERS for slot, _ in places_of(op))
+    return op.name == hlo.constant.name and any(slot[1] == NUMBERS for slot, _ in places_of(op))
 
 
-def rows_of(module: ModuleOp) -> list[list[DenseAttr]]:
-    """For each slot of a folded module the numbers from the layer before the cut to the one after it."""
-    notes = module.attributes.get(FOLDED)
-    rows = cast("DictionaryAttr", notes).data.get("numbers") if notes else None
-    return [list(row) for row in cast("ArrayAttr[ArrayAttr[DenseAttr]]", rows)] if rows else []
+def rows_of(module: ModuleOp) -> dict[Slot, list[DenseAttr]]:
+    """For each slot of a folded module, with its stack, the numbers from the layer before the cut to the one
+    after it."""
+    notes = cast("ArrayAttr[DictionaryAttr]", module.attributes.get(FOLDED, ArrayAttr[Attribute]([])))
+    rows = (cast("ArrayAttr[ArrayAttr[DenseAttr]]", each.data.get("numbers", ())) for each in notes)
+    return {
+        (stack, NUMBERS, slot): list(row) for stack, each in enumerate(rows) for slot, row in enumerate(each)
+    }
 
 
 def drop_equal_numbers(shared: SharedGraph) -> None:
     """Let constants that are equal in all layers be constants like others."""
-    equal = {slot for slot, row in enumerate(rows_of(shared.module)) if len(set(row)) == 1}
+    equal = {slot for slot, row in rows_of(shared.module).items() if len(set(row)) == 1}
     changed = False
     for op in shared.module.walk() if equal else ():
         places = places_of(op) if LAYER in op.attributes else []
-        if places and all(slot[0] == NUMBERS and slot[1] in equal for slot, _ in places):
+        if places and all(slot in equal for slot, _ in places):
             del op.attributes[LAYER]
             changed = True
     if changed:
@@ -106,18 +109,20 @@ def own_numbers(row: Sequence[SSAValue], reads: Callable[[int, Operation], bool]
 
 
 class Numbers:
-    """The numbers of each slot in the layers from the one before the cut to the one after it."""
+    """The numbers of each slot of a stack in the layers from the one before the cut to the one after it."""
 
-    def __init__(self, rows: ArrayAttr[Attribute]) -> None:
+    def __init__(self, stack: int, rows: ArrayAttr[Attribute]) -> None:
+        self.stack = stack
         self.rows = [list(cast("ArrayAttr[DenseAttr]", row)) for row in rows]
         self.missing = {slot for slot, row in enumerate(self.rows) if len(set(row)) > 1}
         """The slots whose number has not been found in what is copied."""
 
     def slot(self, op: Operation, layer: int) -> int | None:
         """The slot of a constant that is the number of a layer, counted from the one before the cut."""
-        if not is_number(op):
+        places = in_stack(places_of(op), self.stack) if is_number(op) else ()
+        if not places:
             return None
-        ((_, slot), _), *_ = places_of(op)
+        ((_, slot), _), *_ = places
         held = constant_of(op.results[0])
         same = held is not None and held.data == self.rows[slot][layer].data.value.data
         return slot if same else None

@@ -1,8 +1,11 @@
 """Where the operations of a folded program stand: notes that they carry from fold-layers to unfold-layers.
 
-shardc.layer = array<i64: 0, 12, 3>     stretch, step and layer of an operation, or of all that a call runs
-shardc.layer = array<i64: -1, 4, 3>     a constant of which each layer has its own, its number, and layer
-shardc.times = 121                      an operation that stands for so many
+shardc.layer = array<i64: 0, 0, 12, 3>    stack, stretch, step, layer of an operation, or of what a call runs
+shardc.layer = array<i64: 0, -1, 4, 3>    a constant of which each layer has its own, its number, layer
+shardc.times = 121                        an operation that stands for so many
+
+Stacks are numbered in the order in which layers were taken out of them. Where all that is looked at is one
+stack, a slot is without its number.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from xdsl.ir import Operation
 from shardc.dialects.convert import attribute_of, python_of
 
 FOLDED = "shardc.folded"
-"""What the module says of the layers that it lacks (notes.py)."""
+"""What the module says of the layers that it lacks, stack by stack (notes.py)."""
 
 LAYER = "shardc.layer"
 TIMES = "shardc.times"
@@ -27,7 +30,8 @@ NUMBERS = -1
 """The stretch of constants of which each layer has its own (numbers.py)."""
 
 Slot = tuple[int, ...]
-"""Number of the stretch and the step in it; of an argument those of its first reader, and which operand."""
+"""Number of the stretch and the step in it; of an argument those of its first reader, and which operand.
+Before them the number of the stack, unless that is known."""
 
 Place = tuple[Slot, int]
 """Slot and layer."""
@@ -45,5 +49,10 @@ def places_of(op: Operation) -> list[Place]:
     if attr is None:
         return []
     numbers = cast("tuple[int, ...]", python_of(attr))
-    triples = zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True)
-    return [((stretch, step), layer) for stretch, step, layer in triples]
+    places = zip(*(numbers[start::4] for start in range(4)), strict=True)
+    return [((stack, stretch, step), layer) for stack, stretch, step, layer in places]
+
+
+def in_stack(places: Iterable[Place], stack: int) -> list[Place]:
+    """Those of some places that are in one stack, without its number."""
+    return [(slot[1:], layer) for slot, layer in places if slot[0] == stack]

@@ -25,6 +25,24 @@ def replace_reads(op: Operation, values: Sequence[SSAValue]) -> None:
         step.operands[index] = value
 
 
+def copied(op: Operation, values: Sequence[SSAValue]) -> Operation:
+    """A copy of an operation that reads other values, in the order of reads()."""
+    if op.regions:
+        copy = op.clone()
+        replace_reads(copy, values)
+        return copy
+    copy = op.create(
+        operands=values,
+        result_types=[result.type for result in op.results],
+        properties=op.properties,
+        attributes=op.attributes,
+        location=op.location,
+    )
+    for new, old in zip(copy.results, op.results, strict=True):
+        new.name_hint = old.name_hint
+    return copy
+
+
 def _places(op: Operation) -> list[tuple[Operation, int]]:
     """The operands that come from around an operation."""
     inner = nested([op])

@@ -14,12 +14,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, SSAValue
 
-from shardc.graph.repeats import Repeat, repeats
-from shardc.ops import hlo
+from shardc.graph.repeats import Repeat
 from shardc.rewrite.alike import Alike
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.lines import Edge, lines_of
@@ -27,9 +27,6 @@ from shardc.rewrite.folding.numbers import any_number, own_numbers
 from shardc.rewrite.folding.places import NUMBERS, Place, Slot
 from shardc.rewrite.folding.reads import reads
 from shardc.rewrite.folding.turns import ARGUMENT, MOVES, NUMBER, SAME, Reading, turn_by_turn
-
-LEAST = 8
-"""Operations that repeat, at least."""
 
 
 @dataclass(frozen=True)
@@ -52,26 +49,8 @@ class Stack:
         return self.ops.get(value.owner) if isinstance(value, OpResult) else None
 
 
-def stack_of(block: Block) -> Stack | None:
-    """The equal layers of a block; None where there are none."""
-    alike = Alike(ignored=lambda name: name.startswith("shardc."))
-    *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
-    kinds = [alike.kind(op) for op in steps]
-    found = repeats(kinds, LEAST)
-    if not found:
-        return None
-    most = max(found, key=lambda repeat: repeat.saved).count
-    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
-    while stretches:
-        finder = _Finder(block, steps, kinds, stretches, alike)
-        if not finder.doubtful:
-            return finder.stack()
-        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
-    return None
-
-
 @dataclass
-class _Finder:
+class Finder:
     """Stretches, the direction of their layers, and the range of layers in which all are equal."""
 
     block: Block
@@ -79,6 +58,8 @@ class _Finder:
     kinds: Sequence[Hashable]
     stretches: Sequence[Repeat]
     alike: Alike
+    taken: AbstractSet[Operation]
+    """Operations of other stacks."""
 
     def __post_init__(self) -> None:
         self.at: dict[Operation, tuple[int, int, int]] = {}
@@ -87,7 +68,7 @@ class _Finder:
             for index in range(repeat.start, repeat.stop):
                 turn, step = divmod(index - repeat.start, repeat.period)
                 self.at[self.steps[index]] = number, step, turn
-        self.given = Given(self.block.ops, self.alike, self.at)
+        self.given = Given(self.block.ops, self.alike, self.taken | self.at.keys())
         self.layers: dict[Operation, int] = {}  # also those outside of the range
         self.relations: dict[Slot, list[Reading]] = {}
         """What the operations of each slot read, in the middle."""
@@ -117,7 +98,7 @@ class _Finder:
                 self.layers[op] = sign * turn + offset - low
                 if 0 <= self.layers[op] < high - low:
                     ops[op] = (number, step), self.layers[op]
-        self.given = Given(self.block.ops, self.alike, ops)
+        self.given = Given(self.block.ops, self.alike, self.taken | ops.keys())
         return self._checked({**ops, **self._beyond(ops, high - low)}, high - low) if ops else None
 
     # What the operations of a stretch read
@@ -169,7 +150,7 @@ class _Finder:
         places, found = dict(ops), dict[Slot, list[tuple[Operation, int]]]()
         slots, seen = dict[Hashable, Slot](), dict[tuple[Hashable, int], int]()
         for op, kind in zip(self.steps, self.kinds, strict=True):
-            if op in ops:
+            if op in ops or op in self.taken:
                 continue
             known = [self._known(value, places) for value in reads(op)]
             layer = next((layer for _, layer in known if layer is not None), None)
@@ -262,7 +243,8 @@ class _Finder:
                     arguments.update((value, ((*slot, operand), layer)) for value, layer in given)
                 made = [(v.op, layer) for v, layer in values if isinstance(v, OpResult)]
                 new = len(self.stretches) + 1, len(waiting)
-                if made and not any(op in ops for op, _ in made) and self._in_all_layers(new, made, count):
+                free = not any(op in ops or op in self.taken for op, _ in made)
+                if made and free and self._in_all_layers(new, made, count):
                     ops.update((op, (new, layer)) for op, layer in made)
                     members[new] = made
                     waiting.append(new)

@@ -18,7 +18,7 @@ from shardc.rewrite.folding.cut import NEAR
 from shardc.rewrite.folding.given import Given
 from shardc.rewrite.folding.notes import Folded, Unlike
 from shardc.rewrite.folding.numbers import Numbers
-from shardc.rewrite.folding.places import NUMBERS, Slot, places_of
+from shardc.rewrite.folding.places import NUMBERS, Slot, in_stack, places_of
 from shardc.rewrite.folding.reads import reads
 
 Key = tuple[tuple[tuple[Slot, int], ...], int]
@@ -67,7 +67,7 @@ class Layers:
             if place
         }
         self._find()
-        self.numbers = Numbers(self.notes.numbers)
+        self.numbers = Numbers(self.notes.stack, self.notes.numbers)
         cut, self.alike = self.notes.cut, Alike(ignored=lambda name: name.startswith("shardc."))
         self.given = Given(self.block.ops, self.alike, self.at)
         for key, row in self.rows.items():
@@ -80,11 +80,16 @@ class Layers:
                 self._check(op)
 
     def _find(self) -> None:
+        self.shared_with_others: set[Operation] = set()
+        """Those that are of a layer of another stack, too."""
         seen: dict[tuple[tuple[tuple[Slot, int], ...], int], int] = defaultdict(int)
         self.last = 0
         for op in self.block.ops:
-            places = places_of(op)
+            every = places_of(op)
+            places = in_stack(every, self.notes.stack)
             if places:
+                if len(places) < len(every):
+                    self.shared_with_others.add(op)
                 first = min(layer for _, layer in places)
                 slots = tuple(sorted({(slot, layer - first) for slot, layer in places}))
                 key = slots, seen[slots, first]

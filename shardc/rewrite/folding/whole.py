@@ -15,13 +15,13 @@ from shardc.dialects.sdy import ManualComputationOp
 from shardc.dialects.sdy_attributes import ShardingPerValueAttr
 from shardc.dialects.sidecars import BESIDE
 from shardc.rewrite.folding.notes import Border, Folded, Unlike, entry, item, shardings
-from shardc.rewrite.folding.reads import reads, replace_reads
+from shardc.rewrite.folding.reads import copied, reads, replace_reads
 from shardc.rewrite.folding.unfolding import At, Layers, Read, Wanted
 from shardc.rewrite.outline import GROUP, nested
 
 
 def unfold(module: ModuleOp, notes: Folded) -> None:
-    """Put back the layers that a module's per-device program is without.
+    """Put back the layers of a stack that a module's per-device program is without.
 
     Unlike if nobody knows what they are; the module is then half rewritten.
     """
@@ -101,11 +101,13 @@ class _Body:
         at = self.layers.at.get(op)
         if layer is None:
             op.detach()
+            replace_reads(op, values)
+        elif op in self.layers.shared_with_others:
+            raise Unlike(f"{op.name} is of two stacks")
         else:
-            op = op.clone()
+            op = copied(op, values)
             self._regroup(op, layer)
             self.layers.numbers.change(op, layer - self.notes.cut + 1)
-        replace_reads(op, values)
         self.new.add_op(op)
         if at is not None:
             self.made[at[0], self.layers.new(at[1]) if layer is None else layer] = op
@@ -130,8 +132,7 @@ class _Body:
         if self.layers.given.constant(value) is None or not isinstance(value, OpResult):
             raise Unlike("a value that all layers read is made after the first of them")
         if value not in self.copies:
-            copy = value.op.clone()
-            replace_reads(copy, [self._find(each, None, 0) for each in reads(value.op)])
+            copy = copied(value.op, [self._find(each, None, 0) for each in reads(value.op)])
             self.new.add_op(copy)
             self.copies.update(zip(value.op.results, copy.results, strict=True))
         return self.copies[value]

@@ -7,10 +7,10 @@
 // CHECK: module attributes {shardc.folded = {{.*}}removed = 2
 // CHECK: func.func @main(%x: {{[^%]*}}, %w0: {{[^%]*}}, %w1: {{[^%]*}}, %w2: {{[^%]*}}, %w3: {{[^%]*}}, %w6: {{[^%]*}}, %w7: {{[^%]*}}, %w8:
 // CHECK: stablehlo.dot_general %x, %w0
-// CHECK: stablehlo.dot_general {{.*}}, %w1, {{.*}}shardc.layer = array<i64: 0, 0, 0>
-// CHECK: stablehlo.dot_general {{.*}}, %w3, {{.*}}shardc.layer = array<i64: 0, 0, 2>, shardc.times = 3 : i64
-// CHECK: [[LAST:%.*]] = stablehlo.abs {{.*}}shardc.layer = array<i64: 0, 7, 2>, shardc.times = 3 : i64
-// CHECK-NEXT: stablehlo.dot_general [[LAST]], %w6, {{.*}}shardc.layer = array<i64: 0, 0, 3>
+// CHECK: stablehlo.dot_general {{.*}}, %w1, {{.*}}shardc.layer = array<i64: 0, 0, 0, 0>
+// CHECK: stablehlo.dot_general {{.*}}, %w3, {{.*}}shardc.layer = array<i64: 0, 0, 0, 2>, shardc.times = 3 : i64
+// CHECK: [[LAST:%.*]] = stablehlo.abs {{.*}}shardc.layer = array<i64: 0, 0, 7, 2>, shardc.times = 3 : i64
+// CHECK-NEXT: stablehlo.dot_general [[LAST]], %w6, {{.*}}shardc.layer = array<i64: 0, 0, 0, 3>
 // CHECK-NOT: shardc.times
 
 // On per-device code they come back, and nothing is said of it any more.

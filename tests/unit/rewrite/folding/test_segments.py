@@ -17,7 +17,8 @@ def segment(*places: Place) -> Segment:
     made: Segment = []
     for place in places:
         made.append(dialect.TestOp())
-        note_places(made[-1], [place])
+        (stretch, step), layer = place
+        note_places(made[-1], [((0, stretch, step), layer)])
     return made
 
 

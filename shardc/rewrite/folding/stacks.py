@@ -1,0 +1,74 @@
+"""The stacks of equal layers in a block.
+
+Where one layer differs from the others there are two, and where layers of two kinds follow each other.
+Stretches of operations that repeat are found by hash (graph/repeats.py); stack.py says what of them are
+layers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from xdsl.ir import Block, Operation, OpResult
+
+from shardc.graph.repeats import Repeat, repeats
+from shardc.ops import hlo
+from shardc.rewrite.alike import Alike
+from shardc.rewrite.folding.reads import reads
+from shardc.rewrite.folding.stack import Finder, Stack
+
+LEAST = 8
+"""Operations that repeat, at least."""
+
+
+def stacks_of(block: Block, least: int) -> Iterator[Stack]:
+    """The stacks of equal layers of a block, those with most operations first, while so many operations are
+    of none. Each operation is of one."""
+    alike = Alike(ignored=lambda name: name.startswith("shardc."))
+    *steps, _ = (op for op in block.ops if op.name != hlo.constant.name)
+    kinds, taken = [alike.kind(op) for op in steps], set[Operation]()
+    while len(steps) - len(taken) >= least:
+        stack = _stack(block, steps, kinds, alike, taken)
+        if stack is None:
+            return
+        yield stack
+        taken.update(stack.ops)
+        kinds = [op if op in taken else kind for op, kind in zip(steps, kinds, strict=True)]
+
+
+def _stack(
+    block: Block,
+    steps: Sequence[Operation],
+    kinds: Sequence[Hashable],
+    alike: Alike,
+    taken: AbstractSet[Operation],
+) -> Stack | None:
+    """The stack with most operations; none of those `taken`."""
+    found = _reading(steps, repeats(kinds, LEAST))
+    if not found:
+        return None
+    most = max(found, key=lambda repeat: repeat.saved).count
+    stretches: list[Repeat] = [repeat for repeat in found if 2 * repeat.count >= most]
+    while stretches:
+        finder = Finder(block, steps, kinds, stretches, alike, taken)
+        if not finder.doubtful:
+            return finder.stack()
+        stretches = [repeat for repeat in stretches if repeat not in finder.doubtful]
+    return None
+
+
+def _reading(steps: Sequence[Operation], found: Sequence[Repeat]) -> list[Repeat]:
+    """The stretches that read what some stretch makes; all where none does.
+
+    The others make something of arguments and constants alone, one operation as good as the other: a row of
+    casts repeats every so many, and not layer by layer.
+    """
+    inside = {op for repeat in found for op in steps[repeat.start : repeat.stop]}
+
+    def reading(repeat: Repeat) -> bool:
+        middle = repeat.start + repeat.count // 2 * repeat.period
+        values = (value for op in steps[middle : middle + repeat.period] for value in reads(op))
+        return any(isinstance(value, OpResult) and value.op in inside for value in values)
+
+    return [repeat for repeat in found if reading(repeat)] or [*found]

@@ -1,0 +1,109 @@
+"""Layers go out of several stacks: those before and after one that differs, or of two kinds."""
+
+from __future__ import annotations
+
+import pytest
+
+from shardc.backend.jax import emit
+from shardc.dialects.context import make_context
+from shardc.dialects.shared_graph import SharedGraph
+from shardc.frontend.text import read
+from shardc.interpret.run import run
+from shardc.passes.fold_layers import FoldLayers
+from shardc.passes.pipeline import run_to
+from shardc.rewrite.folding.notes import Folded, folded
+from tests.tolerance import assert_right
+from tests.unit.rewrite.folding.programs import LAYER, forward, step
+from tests.unit.rewrite.folding.test_folding import SCALED, arguments, counted, stages
+
+COUNT = 19
+WORTH = 8
+OTHER = LAYER.replace("gelu", "tanh")
+LONG = OTHER + "    x = sin(cos(x)) * exp(-abs(x))\n"
+ANNOTATED = LAYER.replace("x = x", "x: f32[8@data, 16@model] = x")
+
+
+def edited(text: str, *edits: tuple[int, str], layer: str = LAYER) -> str:
+    """A program in which layers, by number, are others."""
+    for number, other in edits:
+        old = layer.format(f"p{number}")
+        assert text.count(old) == 1
+        text = text.replace(old, other.format(f"p{number}"))
+    return text
+
+
+PROGRAMS = {
+    "another function": (edited(forward(COUNT), (9, OTHER)), 2),
+    "near the end": (edited(forward(COUNT), (16, OTHER)), 1),
+    "two that differ": (edited(forward(28), (9, OTHER), (18, ANNOTATED)), 3),
+    "two kinds": (
+        edited(forward(20), *((i, LONG) for i in range(10, 20))),
+        2,
+    ),
+    "a step": (edited(step(23), (11, OTHER)), 2),
+    "an annotated step": (edited(step(23), (11, ANNOTATED)), 2),
+    "numbers": (
+        edited(
+            forward(COUNT, SCALED),
+            *((i, SCALED.replace("0.25", f"{i / 64}")) for i in (2, 4, 12, 14)),
+            (9, OTHER),
+            layer=SCALED,
+        ),
+        2,
+    ),
+}
+
+
+def stacks(text: str) -> list[Folded]:
+    """What the program says of the layers that were taken out of it."""
+    found: list[Folded] = []
+
+    class Noted(FoldLayers):
+        def rewrite(self, shared: SharedGraph) -> bool:
+            done = super().rewrite(shared)
+            found.extend(folded(shared.module))
+            return done
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("shardc.passes.fold_layers.FoldLayers", Noted)
+        options = {"fold-layers": {"worth": WORTH}}
+        run_to(make_context(), read(text, "layers.shard"), "local", options=options)
+    return found
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_is_computed_is_the_same(name: str) -> None:
+    text, _ = PROGRAMS[name]
+    whole, local, removed = stages(text, WORTH)
+    assert removed[0] > 0
+    arrays = arguments(whole)
+    assert_right(whole, local, arrays, run(local, arrays), text)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_stacks(name: str) -> None:
+    text, count = PROGRAMS[name]
+    assert [stack.stack for stack in stacks(text)] == [*range(count)]
+
+
+def test_signatures_and_collectives_are_those_of_all_layers() -> None:
+    text, _ = PROGRAMS["a step"]
+    local, plain = (stages(text, worth)[1] for worth in (WORTH, 10**9))
+    for one, two in zip(local.main.body.args, plain.main.body.args, strict=True):
+        a, b = local.values[one], plain.values[two]
+        assert (a.type, a.loc, a.sharding) == (b.type, b.loc, b.sharding)
+    assert local.main.result_shardings == plain.main.result_shardings
+    assert local.main.interface == plain.main.interface
+    assert counted(local) == counted(plain)
+
+
+@pytest.mark.parametrize("place", [9, 14])
+def test_equal_layers_are_one_function(place: int) -> None:
+    """Those before and after the one that differs too."""
+    layer = "    x = x + gelu(sin(cos(x * {0}.gain)) @ {0}.up) @ {0}.down\n"
+    layer += "    x = x + tanh(x @ {0}.up) @ {0}.down\n"
+    layer += "    x = x * sigmoid(exp(-abs(x)) + sqrt(abs(x) + 2.0))\n"
+    text = edited(forward(COUNT, layer), (place, layer.replace("cos", "sin")), layer=layer)
+    emitted = emit(stages(text, WORTH)[1])
+    assert emitted.count("\ndef layer") == 1
+    assert emitted.count("layer(") == 1 + COUNT - 1
