@@ -99,7 +99,7 @@ def _program(text: str, whole: Graph, reads: str) -> Graph:
         return snapshot(read(text, "local")).graph
     try:
         return reader(reads)(text, whole)
-    except (Beyond, Unfit, RefusedText) as error:
+    except (Beyond, Unfit, RefusedText, SyntaxError) as error:
         raise Refused(f"the emitted text: {error}") from None
 
 
@@ -218,10 +218,14 @@ def _reads(path: str, text: str) -> str:
 
 
 def _text(path: str) -> str:
+    """A file's text as it is, ends of lines too: a byte that is another one is another text."""
     try:
-        return Path(path).read_text(encoding="utf-8")
+        text = Path(path).read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError):
         raise Refused(f"cannot read {path}") from None
+    if "\0" in text:
+        raise Refused(f"{path} is no text")
+    return text
 
 
 if __name__ == "__main__":

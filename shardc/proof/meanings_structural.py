@@ -20,7 +20,7 @@ from shardc.proof.order import order, representative
 from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import EXACT, Beyond, Floats, any_special, is_exact, make, special, stands_for, whole
 from shardc.proof.values import exact as as_exact
-from shardc.semantics import contraction, ops
+from shardc.semantics import contraction, lapack, ops
 from shardc.semantics.arrays import Array, Body
 
 
@@ -121,28 +121,57 @@ def top_k(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Ar
     return [flat[found], (found % operand.shape[-1]).astype(np.int32)]
 
 
-@exact(hlo.custom_call, hlo.cholesky)
+_MEANT = ("call_target_name", "mhlo.backend_config", "lower", "left_side", "unit_diagonal", "transpose_a")
+"""The attributes that say what a factorisation is."""
+
+
+@exact(hlo.custom_call, hlo.cholesky, hlo.triangular_solve)
 def factorisation(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    """Every element of a result is a random function of the whole matrices that it comes from."""
+    """Every element of a result is a random function of the whole matrices that it comes from; what it really
+    is, is known where a little error of the matrices is a little one of it.
+    """
     batch = op.results[0].shape[:-2]
     if any(array.shape[: len(batch)] != batch or not is_exact(array) for array in arrays):
         raise Beyond(f"operands of {op.name} that are no matrices of floats")
-    name = draw.key(
-        op.name, *(op.attrs.get(key) for key in ("call_target_name", "lower", "mhlo.backend_config"))
-    )
+    name = draw.key(op.name, *map(op.attrs.get, _MEANT))
     states = field.hashed(name, [np.zeros(batch, np.uint64)])
     for array in arrays:
         rows = array["residue"].reshape((*batch, -1))
         for place in range(rows.shape[-1]):
             states = field.hashed(0, [states, rows[..., place]])
-    return [_elements(draw, states, number, type) for number, type in enumerate(op.results)]
+    found = zip(op.results, _really(draw, op, arrays), strict=True)
+    return [_elements(draw, states, number, type, really) for number, (type, really) in enumerate(found)]
 
 
-def _elements(draw: Draw, states: Residues, number: int, type: TensorType) -> Array:
-    """A result, drawn from the hash of each matrix; the number that says whether it succeeded says so.
+_CONTINUOUS = ("potrf", "trsm")
+"""Routines whose results are continuous where they succeed; those of others may change sides or signs."""
 
-    What it really is, is left open.
-    """
+
+def _really(draw: Draw, op: Op, arrays: Sequence[Array]) -> Sequence[tuple[Floats, Floats]]:
+    """The shadows of the results; NaN where they are left open."""
+    target, open_ = op.attrs.get("call_target_name"), [np.full(type.shape, np.nan) for type in op.results]
+    if not draw.uniform or not (target is None or lapack.routine(str(target)) in _CONTINUOUS):
+        return list(zip(open_, open_, strict=True))
+    shadows = [_factors(op, [array[which] for array in arrays]) for which in _SHADOWS]
+    return list(zip(*shadows, strict=True))
+
+
+def _factors(op: Op, arrays: Sequence[Floats]) -> Sequence[Floats]:
+    """What a factorisation gives in f64, NaN where it does not succeed; all of it where it cannot be run."""
+    try:
+        found = _of_floats(op, arrays)
+    except (ArithmeticError, ValueError):
+        return [np.full(type.shape, np.nan) for type in op.results]
+    *factors, info = found
+    if not factors:
+        return found
+    return [np.where(info[..., None, None] == 0, factor, np.nan) for factor in factors] + [info]
+
+
+def _elements(
+    draw: Draw, states: Residues, number: int, type: TensorType, really: tuple[Floats, Floats]
+) -> Array:
+    """A result, drawn from the hash of each matrix; the number that says whether it succeeded says so."""
     if stands_for(type.dtype) != EXACT:
         if type.shape != states.shape:
             raise Beyond("integers made by factorisations")
@@ -152,8 +181,7 @@ def _elements(draw: Draw, states: Residues, number: int, type: TensorType) -> Ar
     wide = np.broadcast_to(states.reshape(states.shape + (1,) * len(inner)), type.shape)
     draw.hashes("factorisation", type.size)
     residues = field.hashed(number, [wide, np.broadcast_to(places, type.shape)])
-    nothing = np.full(type.shape, np.nan)
-    return make(residues, nothing, nothing)
+    return make(residues, *really)
 
 
 @exact(hlo.dot_general, hlo.convolution)
@@ -176,7 +204,7 @@ def product(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[
         part = field.of_limb_sums(sums, place * bits)
         residue = part if residue is None else field.add(residue, part)
     assert residue is not None
-    shadows = (_in_floats(op, left[which], right[which]) for which in ("shadow", "other"))
+    shadows = (_in_floats(op, left[which], right[which]) for which in _SHADOWS)
     return [make(residue, *shadows)]
 
 
@@ -192,7 +220,7 @@ def _matrix_product(op: Op, left: Array, right: Array, bits: int) -> Array:
     places = np.arange(len(first))
     at = bits * (places[:, None] + places).reshape((*pairs.shape[:2], *[1] * (pairs.ndim - 2)))
     residue = field.total(field.rotate(field.fold(pairs), at), [0, 1])
-    shadows = (np.matmul(a[which], b[which]) for which in ("shadow", "other"))
+    shadows = (np.matmul(a[which], b[which]) for which in _SHADOWS)
     return make(residue, *shadows).reshape(op.results[0].shape)
 
 
@@ -214,7 +242,15 @@ def _infinite_product(draw: Draw, op: Op, left: Array, right: Array) -> Array:
 
 
 def _in_floats(op: Op, left: Floats, right: Floats) -> Floats:
+    return _of_floats(op, [left, right])[0]
+
+
+_SHADOWS = ("shadow", "other")
+
+
+def _of_floats(op: Op, arrays: Sequence[Floats]) -> Sequence[Floats]:
+    """What an operation means in f64."""
     definition = find(op.name)
     assert definition is not None and definition.meaning is not None
     wide = replace(op, results=tuple(TensorType(type.shape, "f64") for type in op.results))
-    return definition.meaning(wide, [left, right])[0]
+    return definition.meaning(wide, arrays)

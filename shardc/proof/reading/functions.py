@@ -39,11 +39,15 @@ def called_often(functions: Sequence[ast.stmt]) -> list[str]:
 
 
 def read_once(recorder: Recorder, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function, which runs once for arrays of the same types and ranges and the same other things."""
+    """The function, which runs once for arrays of the same types and ranges and the same other things; with
+    keywords it runs each time.
+    """
     made: dict[tuple[object, ...], tuple[str, bool]] = {}
     others: list[object] = []  # they live as long, so that no two have one id
 
-    def call(*given: Any) -> Any:
+    def call(*given: Any, **named: Any) -> Any:
+        if named:
+            return function(*given, **named)
         arrays = [each for each in given if isinstance(each, Recorded)]
         others.extend(given)
         ranges = recorder.bounds

@@ -125,7 +125,7 @@ def _lowered(functions: ast.Module, arguments: Sequence[Any], records: Mapping[s
     except Beyond:
         raise
     except NameError as error:
-        if hasattr(builtins, str(error.name)):
+        if error.name and hasattr(builtins, error.name):  # else a local one that has no value yet
             raise Beyond(f"the name {error.name} in an emitted text") from error
         raise Refused(_first_line(error)) from error
     except Exception as error:
@@ -150,8 +150,9 @@ def _traced_once(function: Callable[..., Any]) -> Callable[..., Any]:
     jax: Any = import_module("jax")
     jitted = jax.jit(function)
 
-    def call(*given: Any) -> Any:
-        return (jitted if all(isinstance(each, jax.Array) for each in given) else function)(*given)
+    def call(*given: Any, **named: Any) -> Any:
+        arrays = all(isinstance(each, jax.Array) for each in (*given, *named.values()))
+        return (jitted if arrays else function)(*given, **named)
 
     return call
 

@@ -12,8 +12,9 @@ from shardc.graph import DotDims, GatherDims, identity, is_integer
 from shardc.graph.types import DTYPES, TensorType, is_complex, is_inexact
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof.reading.fourier_names import FourierNames
-from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of, short
+from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of
 from shardc.proof.reading.regions import combination, extreme, less_than
+from shardc.proof.reading.wide_sums import summed
 from shardc.proof.values import Beyond, Refused
 
 Axes = int | tuple[int, ...] | None
@@ -173,10 +174,10 @@ class NumpyNames:
     # what combines elements
 
     def sum(self, array: Recorded, axis: Axes = None, dtype: DType | None = None, **keep: Any) -> Recorded:
-        return self._reduced("sum", self._summed(array, dtype), axis, **keep)
+        return summed(array, dtype, lambda each: self._reduced("sum", each, axis, **keep))
 
     def prod(self, array: Recorded, axis: Axes = None, dtype: DType | None = None, **keep: Any) -> Recorded:
-        return self._reduced("prod", self._summed(array, dtype), axis, **keep)
+        return summed(array, dtype, lambda each: self._reduced("prod", each, axis, **keep))
 
     def max(self, array: Recorded, axis: Axes = None, **keep: Any) -> Recorded:
         return self._reduced("max", array, axis, **keep)
@@ -201,15 +202,10 @@ class NumpyNames:
         return extreme(self.recorder, array, dim_of(axis, array.type.rank), "LT")
 
     def cumsum(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
-        return self.running("sum", self._summed(array, dtype), axis)
+        return summed(array, dtype, lambda each: self.running("sum", each, axis))
 
     def cumprod(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
-        return self.running("prod", self._summed(array, dtype), axis)
-
-    def _summed(self, array: Recorded, dtype: DType | None) -> Recorded:
-        """NumPy sums integers in wide ones unless it is told a dtype."""
-        wide = short(np.sum(np.empty(0, array.type.numpy)).dtype)
-        return self.recorder.converted(array, wide if dtype is None else dtype.name)
+        return summed(array, dtype, lambda each: self.running("prod", each, axis))
 
     def _reduced(
         self, kind: str, array: Recorded, axis: Axes, keepdims: bool = False, initial: object = None

@@ -89,7 +89,7 @@ def read_functions(
     except ShapeError as error:
         raise Unfit(str(error)) from error
     except NameError as error:
-        if hasattr(builtins, str(error.name)):
+        if error.name and hasattr(builtins, error.name):  # else a local one that has no value yet
             raise Beyond(f"the name {error.name} in an emitted text") from error
         raise Refused(str(error)) from error
     except (ValueError, TypeError, IndexError, AttributeError) as error:

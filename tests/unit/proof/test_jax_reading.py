@@ -67,10 +67,25 @@ def test_faults_of_a_text_are_found(name: str) -> None:
     assert prove_text(whole, text.replace(right, wrong, 1), "jax").verdict is Verdict.DIFFERS
 
 
+DRAWN = """
+mesh m[x=4]
+def f(k: u32[2], x: f32[16@x, 8]) -> (f32[16@x, 8], bool[16@x, 8]):
+    return x + uniform(k, (16, 8), minval=-1.0), uniform(k, (16, 8)) < x
+"""
+
+
+def test_functions_of_a_text_may_be_called_with_keywords() -> None:
+    whole, text = _emitted(DRAWN)
+    assert text.count(" own_uniform(") > 2 and "minval=-1.0)" in text, text
+    assert prove_text(whole, text, "jax").verdict is Verdict.PROVED
+    assert prove_text(whole, text.replace("minval=-1.0)", "minval=-2.0)"), "jax").verdict is Verdict.DIFFERS
+
+
 REFUSED = {
     "shapes that do not fit": (LAYER, "x @ w1", "w1 @ x"),
     "an axis that the mesh does not have": (LAYER, '"model")', '"modell")'),
     "a name that is not there": (LAYER, "y * t", "y * u"),
+    "a name that has no value yet": (LAYER, "x @ w1", "y @ w1"),
     "copies that vary": (LAYER, 'lax.psum(jax.nn.relu(x @ w1) @ w2, "model")', "jax.nn.relu(x @ w1) @ w2"),
     "blocks that make another shape": (LAYER, "softmax(y * t - x", "softmax((y * t - x)[:1]"),
     "a device twice": (LAYER, "devices[:8]", "[0, *devices[:7]]"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from shardc.compilation import lower
+from shardc.compilation import emit, lower
 from shardc.dialects.snapshot import snapshot
 from shardc.frontend.text import read
 from shardc.graph import Graph
@@ -13,6 +13,7 @@ from shardc.options import Options
 from shardc.proof import field, values
 from shardc.proof.narrow import Known, narrowed
 from shardc.proof.prove import Verdict, prove
+from shardc.proof.reading.text import prove_text
 
 SCALED = """
 mesh m[y=4]
@@ -41,6 +42,11 @@ def f(x: f32[30@y, 16]):
     q = astype(x, f8e4m3fn)
     return max(q, 0), astype(max(x, 0), f8e4m3fn), sort(q, 0), astype(astype(q, f32), f8e4m3fn)
 """
+SOFTMAX = """
+mesh m[y=4]
+def f(x: f8e4m3fn[8@y, 12], y: f8e5m2[8, 12@y]):
+    return softmax(x, 1), softmax(y, 1), sum(x, 1)
+"""
 
 
 def _compiled(text: str) -> tuple[Graph, Graph]:
@@ -53,6 +59,15 @@ def _compiled(text: str) -> tuple[Graph, Graph]:
 )
 def test_right_casts_are_proved(text: str) -> None:
     assert prove(*_compiled(text)).verdict is Verdict.PROVED
+
+
+def test_a_sum_that_numpy_makes_in_wider_floats_is_one_of_narrow_ones() -> None:
+    whole, local = _compiled(SOFTMAX)
+    text = emit(local, "numpy")
+    assert text.count("dtype=np.float32") == 2  # of both softmax
+    assert prove_text(whole, text, "numpy").verdict is Verdict.PROVED
+    other = text.replace("axis=1, dtype=np.float32, keepdims=True", "dtype=np.float32, keepdims=True", 1)
+    assert prove_text(whole, other, "numpy").verdict is Verdict.DIFFERS
 
 
 @pytest.mark.parametrize("most", [None, 1 << 22])

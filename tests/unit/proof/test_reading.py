@@ -192,6 +192,7 @@ REFUSED = {
     "an axis that is not there": ("axis=1, keepdims", "axis=2, keepdims"),
     "an axis that the mesh does not have": ('w2, "model")', 'w2, "modell")'),
     "a name that is not there": ("y * y", "y * u"),
+    "a name that has no value yet": ("y * y", "y * exps"),
     "one result too many": ("return exps", "return y, exps"),
     "no Python": ("return exps", "return (exps"),
 }
