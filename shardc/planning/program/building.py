@@ -189,7 +189,8 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
             np.fill_diagonal(over, False)
             direct[start] = ~over.any(axis=0)
         np.fill_diagonal(direct, False)
-        known[key] = Arcs(*np.nonzero(direct), ticks[direct], count[direct].astype(np.int64))
+        sources, targets = np.divmod(np.flatnonzero(direct), size)
+        known[key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
     arcs = known[key]
     return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
 
@@ -226,8 +227,8 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     arcs = _direct(net, made, places, len(wanted))
     arcs = arcs.only(arcs.targets < len(wanted))
     copies = net.copies(made, places, arcs, integral=True)
-    into: list[list[int]] = [[] for _ in places]
-    out: list[list[int]] = [[] for _ in places]
+    into = [list[int]() for _ in places]
+    out = [list[int]() for _ in places]
     for source, target, column in zip(arcs.sources.tolist(), arcs.targets.tolist(), copies, strict=True):
         into[target].append(column)
         out[source].append(column)
