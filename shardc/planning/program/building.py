@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
+from typing import cast
 
 import numpy as np
 
@@ -229,7 +230,8 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     copies = net.copies(made, places, arcs, integral=True)
     into = [list[int]() for _ in places]
     out = [list[int]() for _ in places]
-    for source, target, column in zip(arcs.sources.tolist(), arcs.targets.tolist(), copies, strict=True):
+    sources, targets = (cast("list[int]", each.tolist()) for each in (arcs.sources, arcs.targets))
+    for source, target, column in zip(sources, targets, copies, strict=True):
         into[target].append(column)
         out[source].append(column)
     for target, coming, going in zip(wanted, into, out, strict=False):
