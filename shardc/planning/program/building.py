@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
+from typing import cast
 
 import numpy as np
 
@@ -189,7 +190,8 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
             np.fill_diagonal(over, False)
             direct[start] = ~over.any(axis=0)
         np.fill_diagonal(direct, False)
-        known[key] = Arcs(*np.nonzero(direct), ticks[direct], count[direct].astype(np.int64))
+        sources, targets = np.divmod(np.flatnonzero(direct), size)
+        known[key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
     arcs = known[key]
     return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
 
@@ -226,9 +228,10 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     arcs = _direct(net, made, places, len(wanted))
     arcs = arcs.only(arcs.targets < len(wanted))
     copies = net.copies(made, places, arcs, integral=True)
-    into: list[list[int]] = [[] for _ in places]
-    out: list[list[int]] = [[] for _ in places]
-    for source, target, column in zip(arcs.sources.tolist(), arcs.targets.tolist(), copies, strict=True):
+    into = [list[int]() for _ in places]
+    out = [list[int]() for _ in places]
+    sources, targets = (cast("list[int]", each.tolist()) for each in (arcs.sources, arcs.targets))
+    for source, target, column in zip(sources, targets, copies, strict=True):
         into[target].append(column)
         out[source].append(column)
     for target, coming, going in zip(wanted, into, out, strict=False):

@@ -61,7 +61,7 @@ class Copies(NamedTuple):
     def arc(self, column: int) -> Arc:
         """What a column stands for."""
         at = column - self.first
-        return self.made, self.places[self.sources[at]], self.places[self.targets[at]]
+        return self.made, self.places[int(self.sources[at])], self.places[int(self.targets[at])]
 
 
 _THERE, _BACK = np.zeros(1, np.int64), np.ones(1, np.int64)

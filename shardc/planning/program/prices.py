@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +40,8 @@ def _has_more(axes: tuple[Axis, ...], others: tuple[Axis, ...]) -> bool:
     return bool(subtract(axes, others))
 
 
-class Arcs(NamedTuple):
+@dataclass(frozen=True)
+class Arcs:
     """Copies between layouts of a list, by their numbers there, with prices."""
 
     sources: NDArray[np.int64]
