@@ -86,3 +86,37 @@ func.func @scatter(%0: tensor<512xf32>) -> tensor<32xf32> {
   } : (tensor<512xf32>) -> tensor<32xf32>
   return %1 : tensor<32xf32>
 }
+
+// -----
+
+// Sums that are sent in one go stay so, where that takes less than each alone.
+// CHECK-LABEL: @together
+// CHECK: [[A:%.*]] = "spmd.all_reduce"(%a) {axes = ["x:(4)4"], kind = "sum", shardc.reason = "one; in stages, {{.*}} us together"}
+// CHECK: [[B:%.*]] = "spmd.all_reduce"(%b) {axes = ["x:(4)4"], kind = "sum", shardc.reason = "two; in stages, {{.*}}", shardc.together = "with the one before"}
+// CHECK: "spmd.all_reduce"([[A]]) {axes = ["x:(1)4"], kind = "sum"
+// CHECK: "spmd.all_reduce"([[B]]) {axes = ["x:(1)4"], {{.*}}shardc.together = "with the one before"}
+// CHECK-NOT: spmd
+sdy.mesh @pod = <["x"=16, "y"=2]>
+func.func @together(%0: tensor<16x1024xf32>, %1: tensor<16x2xf32>) -> (tensor<1x1024xf32>, tensor<1x2xf32>) {
+  %2, %3 = sdy.manual_computation(%0, %1) in_shardings=[<@pod, [{"x"}, {}]>, <@pod, [{"x"}, {"y"}]>] out_shardings=[<@pod, [{}, {}]>, <@pod, [{}, {"y"}]>] manual_axes={"x", "y"} (%a: tensor<1x1024xf32>, %b: tensor<1x1xf32>) {
+    %4 = "spmd.all_reduce"(%a) {axes = ["x"], kind = "sum", shardc.reason = "one"} : (tensor<1x1024xf32>) -> tensor<1x1024xf32>
+    %5 = "spmd.all_reduce"(%b) {axes = ["x"], kind = "sum", shardc.reason = "two", shardc.together = "with the one before"} : (tensor<1x1xf32>) -> tensor<1x1xf32>
+    sdy.return %4, %5 : tensor<1x1024xf32>, tensor<1x1xf32>
+  } : (tensor<16x1024xf32>, tensor<16x2xf32>) -> (tensor<1x1024xf32>, tensor<1x2xf32>)
+  return %2, %3 : tensor<1x1024xf32>, tensor<1x2xf32>
+}
+
+// -----
+
+// Over two axes of one ring: one after the other takes fewer steps.
+// CHECK-LABEL: @two_axes
+// CHECK-COUNT-2: "spmd.all_reduce"
+// CHECK-NOT: spmd
+sdy.mesh @node = <["x"=2, "y"=4]>
+func.func @two_axes(%0: tensor<8x3xf32>) -> tensor<1x3xf32> {
+  %1 = sdy.manual_computation(%0) in_shardings=[<@node, [{"x", "y"}, {}]>] out_shardings=[<@node, [{}, {}]>] manual_axes={"x", "y"} (%a: tensor<1x3xf32>) {
+    %2 = "spmd.all_reduce"(%a) {axes = ["x", "y"], kind = "sum", shardc.reason = "one"} : (tensor<1x3xf32>) -> tensor<1x3xf32>
+    sdy.return %2 : tensor<1x3xf32>
+  } : (tensor<8x3xf32>) -> tensor<1x3xf32>
+  return %1 : tensor<1x3xf32>
+}
