@@ -60,14 +60,16 @@ def ring(op: OpDef, mesh: Mesh, over: tuple[Axis, ...], held: float) -> float:
 
 
 def cuts(mesh: Mesh, over: tuple[Axis, ...]) -> list[tuple[tuple[Axis, ...], tuple[Axis, ...]]]:
-    """The largest parts of axes inside a node, and the rest, if there are both."""
+    """The largest parts of axes inside a node, and the rest, if there are both; each axis, and the others."""
     inner: list[Axis] = []
     for axis in over:
         parts = [Axis(axis.name, n, axis.end // n) for n in range(1, axis.size + 1) if axis.size % n == 0]
         inner.append(max((part for part in parts if is_inside(mesh, (part,))), key=lambda part: part.size))
     outer = [Axis(a.name, a.size // i.size, a.pre) for a, i in zip(over, inner, strict=True)]
     both = [tuple(axis for axis in axes if axis.size > 1) for axes in (inner, outer)]
-    return [(both[0], both[1])] if all(both) and is_inside(mesh, both[0]) else []
+    found = [(both[0], both[1])] if all(both) and is_inside(mesh, both[0]) else []
+    others = [((axis,), tuple(other for other in over if other != axis)) for axis in over]
+    return [*found, *(cut for cut in others if cut[1])]
 
 
 def size(axes: tuple[Axis, ...]) -> int:
@@ -80,29 +82,39 @@ def in_order(over: tuple[Axis, ...], major: tuple[Axis, ...], minor: tuple[Axis,
     return order == sorted(order, key=lambda part: (names.index(part[0]), part[1]))
 
 
+def quickest(op: OpDef, mesh: Mesh, over: tuple[Axis, ...], shape: tuple[int, ...], kind: str) -> float:
+    """Seconds at once, or in stages, each as quick as it can be."""
+    return min([ring(op, mesh, over, 4 * prod(shape)), *staged(op, mesh, over, shape, kind)])
+
+
 def staged(op: OpDef, mesh: Mesh, over: tuple[Axis, ...], shape: tuple[int, ...], kind: str) -> list[float]:
-    """Seconds of all ways in stages."""
+    """Seconds of all ways in stages; gathered and scattered is one dimension."""
     found: list[float] = []
-    held = 4 * prod(shape)
     for inner, outer in cuts(mesh, over):
-        n = size(inner)
+        n, (rows, *rest) = size(inner), shape
         if op is spmd.all_reduce:
-            found.append(ring(op, mesh, inner, held) + ring(op, mesh, outer, held))
-            if kind == "sum" and any(length % n == 0 for length in shape):
-                part = held // n
+            found.append(quickest(op, mesh, inner, shape, kind) + quickest(op, mesh, outer, shape, kind))
+            even = [dim for dim, length in enumerate(shape) if length % n == 0]
+            if kind == "sum" and even:
+                others = [length for dim, length in enumerate(shape) if dim != even[0]]
+                turned = (shape[even[0]], *others)  # what is scattered first
+                part = (shape[even[0]] // n, *others)
                 found.append(
-                    ring(spmd.reduce_scatter, mesh, inner, held)
-                    + ring(op, mesh, outer, part)
-                    + ring(spmd.all_gather, mesh, inner, part)
+                    quickest(spmd.reduce_scatter, mesh, inner, turned, kind)
+                    + quickest(op, mesh, outer, part, kind)
+                    + quickest(spmd.all_gather, mesh, inner, part, kind)
                 )
             continue
         for first, then in ((inner, outer), (outer, inner)):
             if op is spmd.all_gather:
-                after, copied, right = held * size(first), held * size(over), in_order(over, then, first)
+                between, whole = rows * size(first), rows * size(over)
+                right = in_order(over, then, first)
             else:
-                after, copied, right = held // size(first), held, in_order(over, first, then)
-            copy = 0.0 if right else 2 * copied / MEMORY
-            found.append(ring(op, mesh, first, held) + ring(op, mesh, then, after) + copy)
+                between, whole = rows // size(first), rows
+                right = in_order(over, first, then)
+            copy = 0.0 if right else 2 * 4 * whole * prod(rest) / MEMORY
+            one = quickest(op, mesh, first, shape, kind)
+            found.append(one + quickest(op, mesh, then, (between, *rest), kind) + copy)
     return found
 
 

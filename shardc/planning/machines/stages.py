@@ -153,7 +153,7 @@ class Stages:
 
     def cuts(self, over: Axes) -> tuple[tuple[Axes, Axes], ...]:
         """The parts of axes that lie within one link, and the others, for each link that is too small; and on
-        a ring each axis, and the others."""
+        a ring with latency each axis, and the others."""
         if over not in self._cuts:
             self._cuts[over] = tuple(dict.fromkeys(self._cut(over)))
         return self._cuts[over]
@@ -166,7 +166,8 @@ class Stages:
             parts = {part.name: part for part in inner}
             rest = [_before(axis, parts[axis.name]) if axis.name in parts else axis for axis in over]
             yield inner, tuple(axis for axis in rest if axis.size > 1)
-        if self.machine.links[self._level(over)].kind == "ring" and len(over) > 1:
+        link = self.machine.links[self._level(over)]
+        if link.kind == "ring" and link.latency and len(over) > 1:
             for axis in over:
                 yield (axis,), tuple(other for other in over if other != axis)
 

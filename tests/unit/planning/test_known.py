@@ -209,7 +209,7 @@ def test_each_question_has_its_plan(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("every_size")
 def test_a_process_remembers_its_last_plans(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes = (4, 8, 16, 32, 64, 128, 2)
+    sizes = (4, 8, 16, 32, 64, 128, 2, 256)
     first, *others = [propagated(PROGRAM.replace("y=4", f"y={size}")) for size in sizes]
     monkeypatch.setenv(cache.VARIABLE, "off")
     plan_program(first)
@@ -253,5 +253,5 @@ def test_a_process_remembers_small_programs_that_took_long(
 
 
 def test_all_plans_that_are_weighed_are_remembered() -> None:
-    """Five for a machine with latency, the first of which may be the one that is written."""
+    """Six for a machine with latency, the first of which may be the one that is written."""
     assert known.RECENT > len(("own", *combined.SHARED, "ring"))
