@@ -5,7 +5,8 @@
                                            return (x,)
                                        (x,) = loop(range(4), body, (x,))
 
-A loop carries the variables that it assigns and that it, or what follows, reads; they have values before it.
+A loop carries the variables that it assigns and that it, or what follows, reads before they are assigned
+again; they have values before it.
 """
 
 from __future__ import annotations
@@ -38,14 +39,13 @@ def _block(statements: Sequence[ast.stmt], before: set[str], after: set[str]) ->
     made: list[ast.stmt] = []
     known = set(before)
     statements = [statement for statement in statements if not _prints(statement)]
-    reads = [_read([statement]) for statement in statements]
     for place, statement in enumerate(statements):
         if isinstance(statement, ast.FunctionDef):
             made.append(as_calls(statement))
         elif isinstance(statement, ast.For | ast.While):
-            made += _loop(statement, known, after.union(*reads[place + 1 :]))
+            made += _loop(statement, known, after | _read_first(statements[place + 1 :]))
         elif isinstance(statement, ast.If):
-            made += _choice(statement, known, after.union(*reads[place + 1 :]))
+            made += _choice(statement, known, after | _read_first(statements[place + 1 :]))
         elif not isinstance(statement, ast.Delete):
             made.append(statement)
         known.update(_assigned([statement]))

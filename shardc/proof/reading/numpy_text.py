@@ -59,6 +59,7 @@ def read_functions(
 
     Raises as `read_back` does.
     """
+    has_loops = any(isinstance(node, ast.For | ast.While) for each in found for node in ast.walk(each))
     functions = list(map(as_calls, found))
     module = ast.fix_missing_locations(ast.Module([*functions], []))
     recorder = Recorder(_has_roots(whole))
@@ -91,6 +92,10 @@ def read_functions(
     except NameError as error:
         if error.name and hasattr(builtins, error.name):  # else a local one that has no value yet
             raise Beyond(f"the name {error.name} in an emitted text") from error
+        if (
+            isinstance(error, UnboundLocalError) and has_loops
+        ):  # of which only what is carried is known after it
+            raise Beyond("a variable that only a loop sets, and such texts") from error
         raise Refused(str(error)) from error
     except (ValueError, TypeError, IndexError, AttributeError) as error:
         raise Beyond(f"what the emitted text does is not known ({error}), and such texts") from error

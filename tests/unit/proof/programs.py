@@ -56,6 +56,18 @@ def f(x: f32[16@x, 32], ws: f32[6, 32, 32@x]) -> f32[16@x, 32]:
         x = tanh(x @ w) + x
     return x
 """
+TWO_LOOPS = """
+mesh m[x=4]
+def f(x: f32[8, 16], ws: f32[6, 16, 16@x]) -> f32[8, 16]:
+    for w in ws carrying x:
+        h = tanh(x @ w)
+        x = x + h @ transpose(w, (1, 0))
+    for w in ws carrying x:
+        h = tanh(x @ w + 1.0) * tanh(x @ w)
+        x = x - h @ transpose(w, (1, 0))
+    h = x * 2.0
+    return h + h * exp(h)
+"""
 STACKED = """
 mesh m[x=4]
 def f(x: f32[8@x, 6, 32], w: f32[32, 16], v: f32[16]) -> f32[8@x, 6]:
@@ -75,7 +87,8 @@ def f(a: c64[32@x, 16], b: c64[16, 8@x], r: f32[32@x, 12]) -> (c64[32, 8], f32[3
 """
 PROGRAMS = {
     "stacked": STACKED, "layer": LAYER, "moves": MOVES, "halo": HALO, "moved": MOVED, "uneven": UNEVEN,
-    "masked": MASKED, "take": TAKE, "loop": LOOP, "wide": WIDE, "spectral": SPECTRAL,
+    "masked": MASKED, "take": TAKE, "loop": LOOP, "two loops": TWO_LOOPS,
+    "wide": WIDE, "spectral": SPECTRAL,
 }  # fmt: skip
 
 
