@@ -73,10 +73,12 @@ class CombineCollectives(GraphPass):
     told: Callable[[Combined], None] | None = None
 
     def rewrite(self, shared: SharedGraph) -> bool:
-        changed = any([block.split() for block in self._blocks(shared)])
+        blocks = self._blocks(shared)
+        changed = any([block.split() for block in blocks])
         if changed:
             shared.drop()
-        for block in self._blocks(shared):
+            blocks = self._blocks(shared)
+        for block in blocks:
             changed |= block.combine(self.told)
         return changed
 

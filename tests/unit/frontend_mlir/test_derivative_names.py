@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -58,17 +56,6 @@ def mixed(params, x):
     h = x.astype(jnp.bfloat16) @ params["w"].astype(jnp.bfloat16)
     return jnp.sum(jnp.tanh(h).astype(jnp.float32))
 """
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Any:
-    file = tmp_path / "model.py"
-    file.write_text(PYTHON)
-    spec = importlib.util.spec_from_file_location("model", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def floats(*shape: int) -> Any:

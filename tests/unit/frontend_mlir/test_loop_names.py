@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import Any
 
@@ -58,17 +57,6 @@ def keys(key, x):
     import jax
     return lax.scan(draw, (key, x[0]), x)[0][1]
 """
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Any:
-    file = tmp_path / "model.py"
-    file.write_text(PYTHON)
-    spec = importlib.util.spec_from_file_location("model", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def source(function: Any, *shapes: tuple[int, ...]) -> str:

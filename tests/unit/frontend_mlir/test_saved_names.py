@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -61,17 +59,6 @@ class Model:
     def __call__(self, params, x):
         return jnp.sum(lax.scan(self.cell, x, params)[0])
 """
-
-
-@pytest.fixture
-def model(tmp_path: Path) -> Any:
-    file = tmp_path / "model.py"
-    file.write_text(PYTHON)
-    spec = importlib.util.spec_from_file_location("model", file)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def source(function: Any, params: Any, *shapes: tuple[int, ...]) -> str:
