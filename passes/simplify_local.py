@@ -9,9 +9,9 @@ becomes
 
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
-Identities go, and sums over dimensions of size 1 that were only just added; constant scalars are computed,
-what is summed is not placed into zeros before (placed_sums.py), the total of a product is not transposed but
-the product (transposed_totals.py), equal operations are done once, unused ones not at all.
+Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
+computed, what is summed is not placed into zeros before (placed_sums.py), the total of a product is not
+transposed but the product (transposed_totals.py), equal operations are done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.constants import computed, is_splat
+from shardc.rewrite.constants import computed, is_splat, no_remainder, splat_of
 from shardc.rewrite.placed_sums import sum_of_placed
 from shardc.rewrite.transposed_totals import total_of_transposed
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
@@ -52,7 +52,8 @@ class SimplifyLocal(GraphPass):
             simplify = IDENTITIES.get(op.name)
             replacement = simplify(op) if simplify else None
             if replacement is None:
-                replacement = computed(op, builder) or sum_of_placed(op, builder) or total_of_transposed(op)
+                written = (write(op, builder) for write in WRITTEN)
+                replacement = next(filter(None, written), None) or total_of_transposed(op)
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
@@ -61,9 +62,16 @@ class SimplifyLocal(GraphPass):
 
 
 def _chosen(op: Operation) -> SSAValue | None:
-    """What a constant predicate chooses."""
+    """What a constant predicate chooses, or any of two that are one constant."""
     choice, first, second = op.operands
-    return first if is_splat(choice, True) else second if is_splat(choice, False) else None
+    if is_splat(choice, True) or _one_constant(first, second):
+        return first
+    return second if is_splat(choice, False) else None
+
+
+def _one_constant(first: SSAValue, second: SSAValue) -> bool:
+    one, other = splat_of(first), splat_of(second)
+    return one is not None and other is not None and one.tobytes() == other.tobytes()
 
 
 def _compared_with_truth(op: Operation) -> SSAValue | None:
@@ -119,9 +127,18 @@ def _negative_of_negative(op: Operation) -> SSAValue | None:
 
 
 def _over_one(op: Operation) -> SSAValue | None:
-    """Of floats: of integers it is part of what becomes `//`."""
     left, right = op.operands
-    return left if is_float(type_of(left.type).dtype) and is_splat(right, 1) else None
+    return left if is_splat(right, 1) else None
+
+
+def _both(op: Operation) -> SSAValue | None:
+    """p & True is p, p & False is False; so it is with the bits of integers, all of them or none."""
+    left, right = op.operands
+    every = True if type_of(left.type).dtype == "bool" else -1
+    for value, other in ((left, right), (right, left)):
+        if is_splat(value, every) or is_splat(other, 0):
+            return other
+    return None
 
 
 def _identity_partial(op: Operation) -> SSAValue | None:
@@ -172,6 +189,7 @@ def _attribute(op: Operation, name: str) -> Attribute:
 IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     spmd.to_partial.name: _identity_partial,
     hlo.add.name: _plus_zero,
+    hlo.and_.name: _both,
     hlo.broadcast_in_dim.name: _in_order,
     hlo.compare.name: _compared_with_truth,
     hlo.convert.name: _same_type,
@@ -185,3 +203,6 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.slice_.name: _same_type,
     hlo.subtract.name: _minus_zero,
 }
+
+WRITTEN = (computed, no_remainder, sum_of_placed)
+"""What writes another operation in the place of one."""

@@ -1,7 +1,7 @@
-"""Operations on constant scalars -> the constants that they give.
+"""Operations on constants of one element everywhere -> the constants that they give.
 
-%0 = stablehlo.constant dense<3> : tensor<i32>          ->    %1 = stablehlo.constant dense<3.0> : tensor<f32>
-%1 = stablehlo.convert %0 : (tensor<i32>) -> tensor<f32>
+%0 = stablehlo.constant dense<3> : tensor<4xi32>      ->    %1 = stablehlo.constant dense<3.0> : tensor<4xf32>
+%1 = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xf32>
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from shardc.dialects.build import IRBuilder
 from shardc.dialects.convert import python_of
 from shardc.dialects.dense import DenseAttr
 from shardc.dialects.types import type_of
-from shardc.graph import Dense, Op
-from shardc.graph.types import is_float
+from shardc.graph import Dense, Op, TensorType
+from shardc.graph.types import is_float, is_integer
 from shardc.ops import chlo, hlo, meaning
 
 _EXACT = frozenset(
@@ -57,24 +57,38 @@ _RATIONAL: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
 
 
 def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
-    """A new constant before an operation on constant scalars, in its place; None for all others, and where
+    """A new constant before an operation on such constants, in its place; None for all others, and where
     the result is rounded: 1 / 12 is said as it is, and exact to whoever reads it.
     """
     if op.name not in _EXACT:
         return None
-    types = [type_of(value.type) for value in (*op.operands, *op.results)]
-    held = [constant_of(value) for value in op.operands]
+    types = [TensorType((), type_of(value.type).dtype) for value in (*op.operands, *op.results)]
+    held = [splat_of(value) for value in op.operands]
     computes = meaning(op.name)
-    if computes is None or any(type.shape for type in types) or any(value is None for value in held):
+    if computes is None or any(value is None for value in held):
         return None
     attrs = {key: python_of(attr) for key, attr in op.properties.items()}
     count = len(op.operands)
-    arrays = [np.asarray(value.data[()]) for value in held if value is not None]
+    arrays = [np.asarray(value) for value in held]
     (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
     if is_float(types[-1].dtype) and not _is_exact(op.name, arrays, np.asarray(found)):
         return None
+    return _constant(op, np.asarray(found), builder)
+
+
+def no_remainder(op: Operation, builder: IRBuilder) -> SSAValue | None:
+    """The zero that integers leave when they are divided by one."""
+    if op.name != hlo.remainder.name or not is_splat(op.operands[1], 1):
+        return None
+    type = type_of(op.results[0].type)
+    return _constant(op, np.zeros((), type.numpy), builder) if is_integer(type.dtype) else None
+
+
+def _constant(op: Operation, element: NDArray[Any], builder: IRBuilder) -> SSAValue:
+    """One of an operation's type with this element everywhere, before it."""
+    type = type_of(op.results[0].type)
     builder.before(op)
-    return builder.one(hlo.constant.name, result=types[-1], value=Dense(np.asarray(found), ()))
+    return builder.one(hlo.constant.name, result=type, value=Dense(element, type.shape))
 
 
 def _is_exact(name: str, arrays: Sequence[NDArray[Any]], found: NDArray[Any]) -> bool:

@@ -189,3 +189,31 @@ func.func @transposed_total(%g: tensor<32x2xf32>, %x: tensor<32x4xf32>, %y: tens
   } : (tensor<32x2xf32>, tensor<32x4xf32>, tensor<8x4xf32>) -> (tensor<4x2xf32>, tensor<4x2xf32>)
   return %0, %1 : tensor<4x2xf32>, tensor<4x2xf32>
 }
+
+// Integers over one are what they were and leave nothing, so no quotient is mended; of constants of one element, constants are computed.
+// CHECK-LABEL: @floor_of_one
+// CHECK-NEXT: func.return %x
+func.func @floor_of_one(%x: tensor<4xi32>) -> tensor<4xi32> {
+  %one = stablehlo.constant dense<1> : tensor<4xi32>
+  %zero = stablehlo.constant dense<0> : tensor<4xi32>
+  %0 = stablehlo.divide %x, %one : tensor<4xi32>
+  %1 = stablehlo.remainder %x, %one : tensor<4xi32>
+  %2 = stablehlo.compare NE, %1, %zero, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %3 = stablehlo.compare LT, %x, %zero, SIGNED : (tensor<4xi32>, tensor<4xi32>) -> tensor<4xi1>
+  %4 = stablehlo.and %3, %2 : tensor<4xi1>
+  %5 = stablehlo.subtract %0, %one : tensor<4xi32>
+  %6 = stablehlo.select %4, %5, %0 : tensor<4xi1>, tensor<4xi32>
+  return %6 : tensor<4xi32>
+}
+
+// Two that are one constant are not chosen from; a remainder of floats stays.
+// CHECK-LABEL: @chosen_from_one
+// CHECK: [[R:%.*]] = stablehlo.remainder %y
+// CHECK-NOT: select
+// CHECK: func.return
+func.func @chosen_from_one(%p: tensor<4xi1>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %one = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %0 = stablehlo.remainder %y, %one : tensor<4xf32>
+  %1 = stablehlo.select %p, %one, %one : tensor<4xi1>, tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
