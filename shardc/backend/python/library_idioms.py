@@ -38,7 +38,13 @@ from shardc.backend.python.library_gradients import (
     silu_gradient,
     softmax_gradient,
 )
-from shardc.backend.python.library_indexing import put, take_along, take_along_clipped, take_filled
+from shardc.backend.python.library_indexing import (
+    put,
+    take_along,
+    take_along_clipped,
+    take_filled,
+    take_rows_clipped,
+)
 from shardc.backend.python.library_logarithms import centred, log_softmax, logaddexp, logsumexp
 from shardc.backend.python.library_run import Dims, Found, Other, Run, kept, matching
 from shardc.graph import Node, is_float
@@ -201,7 +207,7 @@ MATCHERS = {
     hlo.concatenate.name: (matching(_roll),),
     hlo.convert.name: (matching(_one_hot),),
     hlo.divide.name: tuple(map(matching, (_softmax, _var, _mean, _sigmoid))),
-    hlo.gather.name: tuple(map(matching, (take_along_clipped, elements))),
+    hlo.gather.name: tuple(map(matching, (take_along_clipped, elements, take_rows_clipped))),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
     hlo.scatter.name: tuple(map(matching, (put, put_elements))),

@@ -32,33 +32,55 @@ def take_along(run: Run, node: Node) -> Found:
     gather = run.node(rows, hlo.gather)
     axis, size = alongside(run, gather)
     run.same(run.shape(rows), run.shape(node.results[0]))
-    _filled(run, node, gather.operands[1], size)
+    run.same(_filled(run, node, gather.operands[1], size), _narrow(gather))
     return _along(Run(run.program), gather, axis, {})
 
 
 def take_along_clipped(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and the last where there is none."""
+    run.same(len(_narrow(node)), len(run.shape(node.operands[0])))
+    return take_rows_clipped(run, node)
+
+
+def take_rows_clipped(run: Run, node: Node) -> Found:
+    """The same with dimensions that are taken whole."""
     axis, _ = alongside(run, node)
     return _along(run, node, axis, {"mode": "clip"})
 
 
 def alongside(run: Run, gather: Node) -> tuple[int, int]:
-    """The dimension along which a gather takes elements, each beside its index, and its size."""
+    """The dimension along which a gather takes elements, each beside its index, and its size. Dimensions in
+    which indices would have size 1 are taken whole.
+    """
     table, places = gather.operands
-    shape = run.shape(table)
+    shape, narrow = run.shape(table), _narrow(gather)
     dims = cast(GatherDims, gather.attrs["dimension_numbers"])
     (axis,) = dims.start_index_map if len(dims.start_index_map) == 1 else (-1,)
-    others = tuple(dim for dim in range(len(shape)) if dim != axis)
-    wanted = GatherDims((), (axis,), others, others, (axis,), len(shape))
-    run.same((dims, gather.attrs["slice_sizes"]), (wanted, (1,) * len(shape)))
-    run.same(run.shape(places), (*run.shape(gather.results[0]), 1))
+    run.same(axis in narrow, True)
+    beside = tuple(dim for dim in narrow if dim != axis)
+    run.same(bool(beside) or len(shape) == 1, True)
+    batch = tuple(place for place, dim in enumerate(narrow) if dim != axis)
+    wanted = GatherDims(dims.offset_dims, (axis,), beside, batch, (axis,), len(narrow))
+    sizes = tuple(1 if dim in narrow else size for dim, size in enumerate(shape))
+    run.same((dims, gather.attrs["slice_sizes"]), (wanted, sizes))
+    run.same(run.shape(places), (*(run.shape(gather.results[0])[dim] for dim in narrow), 1))
     return axis, shape[axis]
 
 
+def _narrow(gather: Node) -> Dims:
+    """The dimensions of a gather's result that its indices have."""
+    dims = cast(GatherDims, gather.attrs["dimension_numbers"])
+    rank = len(cast(Dims, gather.attrs["slice_sizes"]))
+    return tuple(dim for dim in range(rank) if dim not in dims.offset_dims)
+
+
 def _along(run: Run, gather: Node, axis: int, attrs: dict[str, object]) -> Found:
-    table, places = gather.operands
-    ids = run.node(places, hlo.reshape).operands[0]
-    run.same(run.shape(ids), run.shape(gather.results[0]))
+    (table, ids), narrow = gather.operands, _narrow(gather)
+    result = run.shape(gather.results[0])
+    beside = tuple(size if dim in narrow else 1 for dim, size in enumerate(result))
+    if len(narrow) == len(result) or run.shape(ids) != beside:
+        ids = run.node(ids, hlo.reshape).operands[0]
+    run.same(run.shape(ids), beside)
     plain = from_the_end(run, ids, run.shape(table)[axis])
     return idiom.take_along, [table, plain], {"axis": axis, **attrs}
 

@@ -76,6 +76,14 @@ IDIOMS = {
         lambda x, ids: jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip"),
         'jnp.take_along_axis(x, ids[:, None], axis=1, mode="clip")',
     ),
+    "take_along_axis, whole rows": (
+        lambda x, ids: jnp.take_along_axis(x.reshape(8, 4, 4), ids[:, None, None], axis=1),
+        "jnp.take_along_axis(x.reshape(4, 4, 4), ids[:, None, None], axis=1)",
+    ),
+    "take_along_axis, whole columns": (
+        lambda x, ids: jnp.take_along_axis(x.reshape(8, 4, 4), ids[:, None, None], axis=2),
+        "jnp.take_along_axis(x.reshape(4, 4, 4), ids[:, None, None], axis=2)",
+    ),
     "take_along_axis in a training step": (
         jax.value_and_grad(lambda x, ids: jnp.take_along_axis(jnp.exp(x), ids[:, None], axis=1).sum()),
         "jnp.take_along_axis(",

@@ -183,6 +183,7 @@ def test_a_vector_and_no_matrix():
         ("inv(t)", r"inv of f32\[8, 6, 3\]"),
         ("cholesky(b[0, 0])", r"cholesky of f32\[2\]"),
         ("solve(a, t)", "the sizes differ"),
+        ("triangular_solve(a, b[:, 0])", "left_side=True is for a x = b"),
         ("inv(astype(a, bf16))", "LAPACK has no bf16"),
         ('eigh(s, UPLO="X")', 'UPLO is "L" or "U"'),
         ("expm(t)", r"expm of f32\[8, 6, 3\]"),

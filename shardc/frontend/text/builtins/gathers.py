@@ -51,25 +51,24 @@ def take_along_axis(e: Emitter, x: Tensor, indices: Tensor, axis: int = -1) -> T
             f"indices of shape {shape_text(indices.shape)} do not fit {x.type}",
             f"all dimensions but {dim} are equal",
         )
-    common = [b if a == 1 else a for a, b in pairs]
-    x, indices = (
-        e.broadcast_to(one, tuple(one.shape[i] if i == dim else n for i, n in enumerate(common)))
-        for one in (x, indices)
-    )
+    x = e.broadcast_to(x, tuple(b if a == 1 and i != dim else a for i, (a, b) in enumerate(pairs)))
     with e.group("take_along_axis"):
         places = wrapped(e, _indices(e, "take_along_axis", indices), x.shape[dim])
         return gather_along(e, x, places, dim)
 
 
 def gather_along(e: Emitter, x: Tensor, places: Tensor, dim: int) -> Tensor:
-    """take_along_axis for places that are in range."""
-    others = tuple(i for i in range(x.rank) if i != dim)
+    """take_along_axis for places that are in range; where they have size 1, dimensions are taken whole."""
+    whole = tuple(i for i, n in enumerate(x.shape) if i != dim and places.shape[i] == 1 != n)
+    narrow = tuple(i for i in range(x.rank) if i not in whole)
+    beside = tuple(i for i in narrow if i != dim)
+    batch = tuple(place for place, i in enumerate(narrow) if i != dim)
     return e.op(
         hlo.gather.name,
         x,
-        e.reshape(places, (*places.shape, 1)),
-        dimension_numbers=GatherDims((), (dim,), others, others, (dim,), x.rank),
-        slice_sizes=(1,) * x.rank,
+        e.reshape(places, (*(places.shape[i] for i in narrow), 1)),
+        dimension_numbers=GatherDims(whole, (dim,), beside, batch, (dim,), len(narrow)),
+        slice_sizes=tuple(n if i in whole else 1 for i, n in enumerate(x.shape)),
         indices_are_sorted=False,
         weak=x.weak,
     )

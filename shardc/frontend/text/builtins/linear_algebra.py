@@ -95,7 +95,10 @@ def triangular_solve(
     vectors = right.rank == left.rank - 1 and left_side
     right = e.reshape(right, (*right.shape, 1)) if vectors else right
     if right.rank < 2 or right.shape[-2 if left_side else -1] != left.shape[-1]:
-        raise e.error(f"triangular_solve of {left.type} and {right.type}: the sizes differ")
+        raise e.error(
+            f"triangular_solve of {left.type} and {right.type}: the sizes differ",
+            "it solves a x = b" if left_side else "it solves x a = b; left_side=True is for a x = b",
+        )
     batch = e.broadcast_shape(left.shape[:-2], right.shape[:-2])
     left, right = (e.broadcast_to(one, (*batch, *one.shape[-2:])) for one in (left, right))
     if conjugate_a and not transpose_a and is_complex(left.dtype):
