@@ -181,7 +181,10 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
         return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
     if token.type == "MINUS" and {"NAME", "INT"} <= expected:
         return SyntaxProblem(_NO_SIZE, pos)
-    found = _found(token)
+    found, opened = _found(token), _opened(text, pos)
+    if opened and str(token).isidentifier() and not text.split("\n")[pos.line - 1][: pos.col - 1].strip():
+        hint = f"line {pos.line} begins with {found}"
+        return SyntaxProblem(f'this "{opened[0]}" is not closed', opened[1], hint)
     if token.type in _ENDS:
         pos = _end_of_line(token, text)
     hint = _misspelt_statement(token, expected, text) or _hint(token, expected)
@@ -189,6 +192,23 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
     if wanted is None:
         return SyntaxProblem(f"{found} has no place here", pos, hint)
     return SyntaxProblem(f"expected {wanted}, found {found}", pos, hint)
+
+
+_BRACKETS = re.compile(r"""\"{3}(?:.|\n)*?\"{3}|"[^"\n]*"|'[^'\n]*'|#[^\n]*|[()\[\]{}]""")
+"""Texts, comments, and brackets outside of them."""
+
+
+def _opened(text: str, end: Pos) -> tuple[str, Pos] | None:
+    """The innermost bracket that is open at a place, and where it stands."""
+    opened: list[tuple[str, Pos]] = []
+    before = "\n".join([*text.split("\n")[: end.line - 1], ""])
+    for found in _BRACKETS.finditer(before):
+        if found[0] in "([{":
+            line = before.count("\n", 0, found.start())
+            opened.append((found[0], Pos(line + 1, found.start() - before.rfind("\n", 0, found.start()))))
+        elif found[0] in ")]}" and opened:
+            opened.pop()
+    return opened[-1] if opened else None
 
 
 def _declaration(token: Token, text: str) -> str:
