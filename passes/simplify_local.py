@@ -11,7 +11,8 @@ becomes
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
 computed, what is summed is not placed into zeros before (placed_sums.py), the total of a product is not
-transposed but the product (transposed_totals.py), equal operations are done once, unused ones not at all.
+transposed but the product (transposed_totals.py), equal operations and calls (equal_groups.py) are done once,
+unused ones not at all.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.constants import computed, is_splat, no_remainder, splat_of
+from shardc.rewrite.equal_groups import merge_equal_groups
 from shardc.rewrite.placed_sums import sum_of_placed
 from shardc.rewrite.transposed_totals import total_of_transposed
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
@@ -57,6 +59,8 @@ class SimplifyLocal(GraphPass):
             if replacement is not None:
                 Rewriter.replace_op(op, [], [replacement])
         cse(module)
+        while merge_equal_groups(module):
+            cse(module)
         region_dce(module.body)
         return True
 

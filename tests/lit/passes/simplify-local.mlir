@@ -217,3 +217,23 @@ func.func @chosen_from_one(%p: tensor<4xi1>, %y: tensor<4xf32>) -> (tensor<4xf32
   %1 = stablehlo.select %p, %one, %one : tensor<4xi1>, tensor<4xf32>
   return %0, %1 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Two calls of one function of the language that do the same are one, and so are those that use them; one that takes another value stays.
+// CHECK-LABEL: @equal_groups
+// CHECK-NEXT: [[A:%.*]] = stablehlo.exponential %x
+// CHECK-NEXT: [[B:%.*]] = stablehlo.tanh [[A]]
+// CHECK-NEXT: [[C:%.*]] = stablehlo.exponential %y
+// CHECK-NEXT: [[D:%.*]] = stablehlo.tanh [[C]]
+// CHECK-NEXT: [[E:%.*]] = stablehlo.negate [[B]]
+// CHECK-NEXT: func.return [[B]], [[B]], [[D]], [[E]], [[E]]
+func.func @equal_groups(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %0 = stablehlo.exponential %x {shardc.group = "f#1/2"} : tensor<4xf32>
+  %1 = stablehlo.tanh %0 {shardc.group = "f#1/2"} : tensor<4xf32>
+  %2 = stablehlo.exponential %x {shardc.group = "f#2/2"} : tensor<4xf32>
+  %3 = stablehlo.tanh %2 {shardc.group = "f#2/2"} : tensor<4xf32>
+  %4 = stablehlo.exponential %y {shardc.group = "f#3/2"} : tensor<4xf32>
+  %5 = stablehlo.tanh %4 {shardc.group = "f#3/2"} : tensor<4xf32>
+  %6 = stablehlo.negate %1 {shardc.group = "g#4/1"} : tensor<4xf32>
+  %7 = stablehlo.negate %3 {shardc.group = "g#5/1"} : tensor<4xf32>
+  return %1, %3, %5, %6, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
