@@ -107,7 +107,8 @@ class Work:
     result, where that is not all of them (a gather reads only the rows that it takes), by their types. `rate`
     says how quickly they are done, for what is no product. `turned` are bytes that are read across the order
     in which they lie: neighbours in memory are not used together. `strided` are those of a machine that does
-    not fuse: what goes along a dimension that is not that of the neighbours.
+    not fuse: what goes along a dimension that is not that of the neighbours; `copied` are operands of which it
+    makes copies that it can work on.
     """
 
     operations: Callable[[Op], int]
@@ -115,6 +116,7 @@ class Work:
     rate: Callable[[Op], Rate] = lambda op: Rate.OTHER
     turned: Callable[[Op, Lying], int] = lambda op, lying: 0
     strided: Callable[[Op, Lying], int] = lambda op, lying: 0
+    copied: Callable[[Op], int] = lambda op: 0
 
 
 def per_result(op: Op) -> int:

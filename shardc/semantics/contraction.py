@@ -139,7 +139,7 @@ def _grouped_product(view: Array, kernel: Array, feature_groups: int, batch_grou
     rows, inner = _as_they_lie(split, positions), _as_they_lie(split, terms)
     columns = kernel.reshape((groups, outputs, *(split.shape[dim] for dim in terms)))
     columns = np.transpose(columns, (0, *(2 + terms.index(dim) for dim in inner), 1))
-    if _step(split, rows[-1]) < _step(split, inner[-1]):
+    if _nearest(split, rows) < _nearest(split, inner):
         product = _sum_of_parts(np.transpose(split, (0, 2, *inner, *rows)), columns)
     else:
         product = _product_of_parts(np.transpose(split, (0, 2, *rows, *inner)), columns)
@@ -183,10 +183,10 @@ def _parts(windows: Array) -> list[slice]:
 
 
 def _as_they_lie(array: Array, dims: Sequence[int]) -> list[int]:
-    """The dimensions, those whose elements are nearest to each other last."""
-    return sorted(dims, key=lambda dim: -_step(array, dim))
+    """The dimensions, those whose elements are nearest to each other last, but for those of size 1."""
+    return sorted(dims, key=lambda dim: (array.shape[dim] == 1, -abs(array.strides[dim])))
 
 
-def _step(array: Array, dim: int) -> int:
-    """Bytes from an element to the next along a dimension; none where there is one."""
-    return abs(array.strides[dim]) if array.shape[dim] > 1 else array.nbytes
+def _nearest(array: Array, dims: Sequence[int]) -> int:
+    """Bytes from an element to the next along that of the dimensions along which they are nearest."""
+    return min((abs(array.strides[dim]) for dim in dims if array.shape[dim] > 1), default=array.nbytes)

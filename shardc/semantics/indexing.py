@@ -101,7 +101,7 @@ def scatter(
     Combined by `kind` (set, sum, max, …; needs one operand), or by `body` of (current…, update…). Windows
     that don't lie inside are dropped. 16-bit floats are summed in f32.
     """
-    whole = _whole(operands[0].shape, updates[0].shape, scatter_dimension_numbers)
+    whole = whole_windows(operands[0].shape, updates[0].shape, scatter_dimension_numbers)
     place, inside = _targets(
         _with_ones(operands[0].shape, whole),
         scatter_indices,
@@ -120,12 +120,11 @@ def scatter(
     else:
         combined = _combine_with(tables, place, rows, body)
     return [
-        _unrolled(result, operand.shape, [*whole])
-        for result, operand in zip(combined, operands, strict=True)
+        _unrolled(result, operand.shape, [*whole]) for result, operand in zip(combined, operands, strict=True)
     ]
 
 
-def _whole(shape: Sequence[int], update: Sequence[int], dims: ScatterDims) -> dict[int, int]:
+def whole_windows(shape: Sequence[int], update: Sequence[int], dims: ScatterDims) -> dict[int, int]:
     """The dimensions of the operand that every window has from end to end, and which they are of updates."""
     dropped = dims.inserted_window_dims + dims.input_batching_dims
     kept = [dim for dim in range(len(shape)) if dim not in dropped]
@@ -226,9 +225,7 @@ def _turns(order: Array, first: Array, counts: Array) -> list[Array]:
     return np.split(order[np.argsort(turn, kind="stable")], ends[:-1])
 
 
-def _combine_with(
-    tables: Sequence[Array], place: Array, updates: Sequence[Array], body: Body
-) -> list[Array]:
+def _combine_with(tables: Sequence[Array], place: Array, updates: Sequence[Array], body: Body) -> list[Array]:
     """In rounds: the first update of every place at once, then the second, …"""
     results = [np.array(table) for table in tables]
     order = np.argsort(place, kind="stable")

@@ -85,6 +85,20 @@ def contraction(scope: Scope, node: Node, **keywords: str | None) -> Expr:
     return _product(scope, node, lhs, rhs, keywords)
 
 
+def terms_of(node: Node, ranks: list[int]) -> tuple[str, str, str, bool]:
+    """Letters of the first and of the second operand and of the result of np.einsum, and whether the second
+    is the node's first.
+
+    NumPy multiplies the second by the first, so the result lies row after row where what the second has for
+    itself stands before what the first has.
+    """
+    terms, _, out = subscripts(node, *ranks).partition("->")
+    lhs, rhs = terms.split(",")
+    own = [letter for letter in out if (letter in lhs) != (letter in rhs)]
+    turned = own[0] in lhs
+    return (rhs, lhs, out, True) if turned else (lhs, rhs, out, False)
+
+
 def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
     """The product of the operands converted to a dtype. Matrices are left to BLAS: NumPy's einsum multiplies
     them itself, slowly, where it is not asked to optimize."""
@@ -96,7 +110,9 @@ def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
     )
     ranks = [scope.type(value).rank for value in node.operands]
     if is_einsum(node, ranks) and is_product(node, ranks):
-        return call(f"{scope.target.xp}.einsum", _quoted(node, ranks), lhs, rhs, optimize="True")
+        first, second, out, turned = terms_of(node, ranks)
+        factors = (rhs, lhs) if turned else (lhs, rhs)
+        return call(f"{scope.target.xp}.einsum", f'"{first},{second}->{out}"', *factors, optimize="True")
     return _product(scope, node, lhs, rhs, {})
 
 

@@ -45,7 +45,13 @@ class Traffic:
 _UPDATING = (hlo.dynamic_update_slice.name, hlo.scatter.name)
 """They change a part of their operand, or of a copy."""
 
-_VIEWS = (hlo.broadcast_in_dim.name, hlo.slice_.name, hlo.transpose.name, hlo.dynamic_slice.name, spmd.all_slice.name)
+_VIEWS = (
+    hlo.broadcast_in_dim.name,
+    hlo.slice_.name,
+    hlo.transpose.name,
+    hlo.dynamic_slice.name,
+    spmd.all_slice.name,
+)
 """They see a part of their operand, or see it in another order, without a copy."""
 
 

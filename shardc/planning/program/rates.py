@@ -69,6 +69,7 @@ class OpWork:
         read, written = moved(op, machine.fuses)
         bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
         bytes += sum(op.operands[i].nbytes for i in self.traffic.made)
+        bytes += 0 if machine.fuses else 2 * self.work.copied(op)
         turned = self._turned(machine, op) if machine.turned < inf else 0
         return machine.work(operations, self.rate, bytes, turned)
 

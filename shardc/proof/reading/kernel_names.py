@@ -96,7 +96,10 @@ class KernelNames:
     def _extreme(self, arrays: Sequence[Any], axis: int, direction: str) -> list[Recorded]:
         """Of values and their places, beside a first value and its place."""
         values, places, start, place = arrays
-        starts = [self.recorder.lifted(start, values.type.dtype), self.recorder.lifted(place, places.type.dtype)]
+        starts = [
+            self.recorder.lifted(start, values.type.dtype),
+            self.recorder.lifted(place, places.type.dtype),
+        ]
         return extreme(self.recorder, values, places, starts, axis, direction)
 
     def scatter(
