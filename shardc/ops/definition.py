@@ -107,8 +107,8 @@ class Work:
     result, where that is not all of them (a gather reads only the rows that it takes), by their types. `rate`
     says how quickly they are done, for what is no product. `turned` are bytes that are read across the order
     in which they lie: neighbours in memory are not used together. `strided` are those of a machine that does
-    not fuse: what goes along a dimension that is not that of the neighbours; `copied` are operands of which it
-    makes copies that it can work on.
+    not fuse: what goes along a dimension that is not that of the neighbours; `copied` are operands of
+    which it makes copies that it can work on.
     """
 
     operations: Callable[[Op], int]

@@ -194,7 +194,7 @@ def _combine(table: Array, place: Array, rows: Array, kind: str) -> Array:
         result[place] = rows
         return result
     result, function = np.array(widen(table), order="C"), UFUNCS[kind]
-    count, width = result.shape
+    width = result.shape[1]
     if width < NARROW or not place.size:
         places = place if width == 1 else place[:, np.newaxis] * width + _count(width)
         function.at(result.reshape(-1), places.reshape(-1), widen(rows).reshape(-1))

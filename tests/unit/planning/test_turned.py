@@ -27,7 +27,7 @@ def turned(results: str, body: str, x: str = "f32[8, 64, 32]", y: str = "f32[8, 
     found: dict[str, float] = {}
     with collecting():
         program = per_device.read(lower(read_program(text, Options(file="f.shard")), Options()))
-    for run, work in worked(program):
+    for run, work in worked(program, FREE):
         seconds = work.seconds(FREE)
         if seconds:
             found[run.node.name.partition(".")[2]] = seconds
@@ -96,7 +96,7 @@ def test_images_whose_features_are_no_neighbours_are_turned():
         text = jax.jit(function).lower(images, kernel).as_text()
         with collecting():
             program = per_device.read(lower(read_program(text, Options(file="f.mlir")), Options()))
-        for run, work in worked(program):
+        for run, work in worked(program, FREE):
             if run.node.name == "stablehlo.convolution":
                 yield work.seconds(FREE)
 

@@ -14,7 +14,6 @@ from typing import cast
 from shardc.analysis.collectives import axes_of
 from shardc.backend.numpy.allocation.calls import (
     BUFFER,
-    ELISION,
     Allocates,
     Allocation,
     Evaluation,
