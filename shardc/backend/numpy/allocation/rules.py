@@ -101,17 +101,26 @@ def _with_place(it: Evaluation) -> Allocation:
     values, places = (it.graph.type(value) for value in it.node.operands[:2])
     (axis,) = it.ints("dimensions")
     kept = values.size // max(1, values.shape[axis])
-    copy = 0 if axis == values.rank - 1 else values.nbytes
+    copy = _copied_for(it.operands[0], axis) * values.numpy.itemsize
     each = values.numpy.itemsize + places.numpy.itemsize
     return Allocation(row_major(it).view, INDEX * kept + max(copy, values.size + each * kept))
 
 
 @allocates(idiom.argmax, idiom.argmin)
 def argmax(it: Evaluation) -> Allocation:
-    """NumPy finds i64, along the last dimension of a copy if it is another."""
-    rank, axis = len(it.operands[0].shape), cast(int, it.node.attrs["axis"])
-    copy = 0 if axis == rank - 1 else it.bytes_of(0)
-    return Allocation(row_major(it).view, INDEX * prod(it.shape) + copy)
+    """NumPy finds i64."""
+    copy = _copied_for(it.operands[0], cast(int, it.node.attrs["axis"]))
+    itemsize = it.graph.type(it.node.operands[0]).numpy.itemsize
+    return Allocation(row_major(it).view, INDEX * prod(it.shape) + copy * itemsize)
+
+
+def _copied_for(value: View, axis: int) -> int:
+    """Elements of a copy in which a dimension is the last, and all lie row after row; none if they do."""
+    others = [dim for dim in range(len(value.shape)) if dim != axis]
+    moved = value.transposed([*others, axis])
+    wanted = fresh(None, moved.shape).strides
+    rows = zip(moved.shape, moved.strides, wanted, strict=True)
+    return 0 if all(size == 1 or own == row for size, own, row in rows) else prod(value.shape)
 
 
 @allocates(idiom.take)
