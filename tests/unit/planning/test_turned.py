@@ -149,7 +149,8 @@ def test_where_nothing_fuses_each_operation_reads_and_writes(body: str, bytes: d
     ("body", "bytes"),
     [
         ("argmax(x, axis=0)", 4096), ("argmax(x, axis=1)", 0), ("cumsum(x, axis=0)", 4096),
-        ("cumsum(x, axis=1)", 0), ("sort(x, axis=0)", 2 * 4096), ("sort(x, axis=1)", 0), ("sum(x, axis=0)", 0),
+        ("cumsum(x, axis=1)", 0), ("sort(x, axis=0)", 2 * 4096), ("sort(x, axis=1)", 0),
+        ("sum(x, axis=0)", 0),
     ],
 )  # fmt: skip
 def test_where_nothing_fuses_columns_are_strided(body: str, bytes: int):
