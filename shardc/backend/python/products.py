@@ -12,12 +12,13 @@ from shardc.backend.python.scope import Scope
 from shardc.graph import LETTERS, DotDims, Node
 
 
-def subscripts(node: Node, lhs_rank: int, rhs_rank: int) -> str:
-    """What einsum calls the contraction: "bsd,dhk->bshk"."""
+def subscripts(node: Node, lhs_rank: int, rhs_rank: int, turned: bool = False) -> str:
+    """What einsum calls the contraction: "bsd,dhk->bshk". Letters that the source does not say are in the
+    order of lhs, or, `turned`, of rhs."""
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     lhs, _, rhs = str(node.attrs.get(LETTERS, "")).partition(",")
     if not _fits(lhs, rhs, dims, lhs_rank, rhs_rank):
-        lhs, rhs = _letters(dims, lhs_rank, rhs_rank)
+        lhs, rhs = _letters(dims, lhs_rank, rhs_rank, turned)
     batch = [lhs[i] for i in dims.lhs_batching]
     free = [lhs[i] for i in range(lhs_rank) if i not in dims.lhs_batching + dims.lhs_contracting]
     free += [rhs[i] for i in range(rhs_rank) if i not in dims.rhs_batching + dims.rhs_contracting]
@@ -36,8 +37,12 @@ def _fits(lhs: str, rhs: str, dims: DotDims, lhs_rank: int, rhs_rank: int) -> bo
     return (len(lhs), len(rhs)) == (lhs_rank, rhs_rank) and alike == shared
 
 
-def _letters(dims: DotDims, lhs_rank: int, rhs_rank: int) -> tuple[str, str]:
-    """Letters for both operands, in the order of lhs and then of the rest of rhs."""
+def _letters(dims: DotDims, lhs_rank: int, rhs_rank: int, turned: bool) -> tuple[str, str]:
+    """Letters for both operands, in the order of lhs and then of the rest of rhs; `turned`, of rhs first."""
+    if turned:
+        swapped = DotDims(dims.rhs_batching, dims.lhs_batching, dims.rhs_contracting, dims.lhs_contracting)
+        rhs, lhs = _letters(swapped, rhs_rank, lhs_rank, False)
+        return lhs, rhs
     names = iter("abcdefghijklmnopqrstuvwxyz")
     lhs, rhs = [next(names) for _ in range(lhs_rank)], [""] * rhs_rank
     for left, right in zip(dims.lhs_batching, dims.rhs_batching, strict=True):
@@ -93,9 +98,10 @@ def terms_of(node: Node, ranks: list[int]) -> tuple[str, str, str, bool]:
     itself stands before what the first has.
     """
     terms, _, out = subscripts(node, *ranks).partition("->")
+    own = next(letter for letter in out if terms.count(letter) == 1)
+    turned = own in terms.partition(",")[0]
+    terms, _, out = subscripts(node, *ranks, turned).partition("->")
     lhs, rhs = terms.split(",")
-    own = [letter for letter in out if (letter in lhs) != (letter in rhs)]
-    turned = own[0] in lhs
     return (rhs, lhs, out, True) if turned else (lhs, rhs, out, False)
 
 
