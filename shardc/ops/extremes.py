@@ -77,4 +77,4 @@ def _pick(region: Region, first: Pair, second: Pair) -> Pair | None:
         else:
             return None
     value, index = (env.get(result, -1) for result in region.results)
-    return (value, index)
+    return (value, int(index))

@@ -12,7 +12,7 @@ from shardc.backend.python.scope import Scope
 from shardc.graph import LETTERS, DotDims, Node
 
 
-def subscripts(node: Node, lhs_rank: int, rhs_rank: int, turned: bool = False) -> str:
+def subscripts(node: Node, lhs_rank: int, rhs_rank: int, *, turned: bool = False) -> str:
     """What einsum calls the contraction: "bsd,dhk->bshk". Letters that the source does not say are in the
     order of lhs, or, `turned`, of rhs."""
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
@@ -100,7 +100,7 @@ def terms_of(node: Node, ranks: list[int]) -> tuple[str, str, str, bool]:
     terms, _, out = subscripts(node, *ranks).partition("->")
     own = next(letter for letter in out if terms.count(letter) == 1)
     turned = own in terms.partition(",")[0]
-    terms, _, out = subscripts(node, *ranks, turned).partition("->")
+    terms, _, out = subscripts(node, *ranks, turned=turned).partition("->")
     lhs, rhs = terms.split(",")
     return (rhs, lhs, out, True) if turned else (lhs, rhs, out, False)
 
