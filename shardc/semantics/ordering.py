@@ -127,12 +127,22 @@ def _found(values: Array, places: Array, index: Array, axis: int) -> tuple[Array
     """The value at an index, the first of its equals, and the least place of them."""
     at = np.expand_dims(index, axis)
     best, found = np.take_along_axis(values, at, axis), np.take_along_axis(places, at, axis)
+    if _increase(places, axis):
+        return np.squeeze(best, axis), np.squeeze(found, axis)
     equal = values == best
     if np.count_nonzero(equal) > np.count_nonzero(best == best):
         last = np.iinfo(places.dtype).max
         ties = np.min(places, axis, keepdims=True, initial=last, where=equal)
         found = np.where(best == best, ties, found)
     return np.squeeze(best, axis), np.squeeze(found, axis)
+
+
+def _increase(places: Array, axis: int) -> bool:
+    """Whether places are the same for all lines, of which one is seen, and increase: the first is least."""
+    if any(step and dim != axis for dim, step in enumerate(places.strides)):
+        return False
+    line = np.moveaxis(places, axis, -1)[(0,) * (places.ndim - 1)]
+    return bool(np.all(line[:-1] < line[1:]))
 
 
 def _first(start: Array, place: Array, best: Array, found: Array, better: np.ufunc) -> list[Array]:

@@ -124,12 +124,16 @@ VALUES = {
 @pytest.mark.parametrize("values", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("axis", [0, 1])
 @pytest.mark.parametrize(("kernel", "sign"), [(ops.greatest, 1), (ops.least, -1)])
-@pytest.mark.parametrize("sorted_places", [True, False])
-def test_extremes_and_their_places(values: Any, axis: int, kernel: Any, sign: int, sorted_places: bool):
+@pytest.mark.parametrize("lying", ["sorted", "mixed", "lines", "mixed lines"])
+def test_extremes_and_their_places(values: Any, axis: int, kernel: Any, sign: int, lying: str):
     values = values if axis else values.T
     places = np.random.default_rng(4).permutation(values.size).reshape(values.shape).astype(np.int32)
-    if sorted_places:
+    if lying == "sorted":
         places = np.sort(places, axis)
+    if "lines" in lying:
+        line = np.arange(2, 2 + values.shape[axis], dtype=np.int32)
+        line = np.roll(line, 2) if "mixed" in lying else line
+        places = np.broadcast_to(line if axis else line[:, None], values.shape)
     least = -sign * 10 if values.dtype.kind == "i" else -sign * np.inf
     start, place = values.dtype.type(least), np.int32(3)
     best, found = kernel(values, places, start, place, axis=axis)

@@ -97,13 +97,16 @@ def reduce(it: Evaluation) -> Allocation:
 
 
 def _with_place(it: Evaluation) -> Allocation:
-    """The index of the greatest; then which are equal to it, and for each result some arrays more."""
+    """The index of the greatest; then which are equal to it, unless places are the same in all lines; and for
+    each result some arrays more."""
     values, places = (it.graph.type(value) for value in it.node.operands[:2])
     (axis,) = it.ints("dimensions")
     kept = values.size // max(1, values.shape[axis])
     copy = _copied_for(it.operands[0], axis) * values.numpy.itemsize
     each = values.numpy.itemsize + places.numpy.itemsize
-    return Allocation(row_major(it).view, INDEX * kept + max(copy, values.size + each * kept))
+    steps = it.operands[1].strides
+    equal = values.size if any(step for dim, step in enumerate(steps) if dim != axis) else 0
+    return Allocation(row_major(it).view, INDEX * kept + max(copy, equal + each * kept))
 
 
 @allocates(idiom.argmax, idiom.argmin)
