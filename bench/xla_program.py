@@ -58,7 +58,9 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
     program = per_device.read(graph)
     names = OPS.keys() | OTHERS.keys()
     work = sum(
-        run.times * done.seconds(machine) for run, done in worked(program) if run.node.name not in names
+        run.times * done.seconds(machine)
+        for run, done in worked(program, machine)
+        if run.node.name not in names
     )
     times = {run.node.id: run.times for run in Executions(program, lambda node: 0).runs}
     stages, total, count = Stages(machine, mesh), 0, 0

@@ -158,12 +158,16 @@ def _describe_groups(folder: Path, layouts: Mapping[str, Placed], notes: Mapping
         parts = name.split("/")
         if any(word in _NO_NAMES or word.startswith("__") or "\0" in word for word in parts):
             raise ShardcError(f"{name} is no name in a zarr group")
+        above = next((str(p) for p in Path(name).parents if str(p) in layouts), None)
+        if above is not None:
+            hint = "safetensors and npz have places for both"
+            raise ShardcError(f"zarr has no place for {name} inside of {above}, which is an array", hint=hint)
         for parent in reversed(Path(name).parents[:-1]):
             (folder / parent).mkdir(exist_ok=True)
             _describe_group(folder / parent, {})
 
 
-_NO_NAMES = ("", ".", "..", "zarr.json", "c")
+_NO_NAMES = ("", ".", "..", "zarr.json")
 
 
 def _describe_group(folder: Path, attributes: Mapping[str, Any]) -> None:

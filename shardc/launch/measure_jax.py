@@ -91,6 +91,25 @@ def clock() -> Clock:
     return Clock(lambda: tools.sync_global_devices("measure"), slowest, jax.block_until_ready)
 
 
+class Names:
+    """Those of jax.numpy, and of functions that are elsewhere in JAX."""
+
+    def __init__(self, jax: Any) -> None:
+        self._jax = jax
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._jax.numpy, name)
+
+    def added(self, table: Any, places: Any, rows: Any) -> Any:
+        """The table with rows added to those at the places."""
+        return table.at[places].add(rows)
+
+    def convolved(self, image: Any, kernel: Any) -> Any:
+        """The convolution of an image [number, row, column, channel] with a kernel of 3 x 3."""
+        numbers = "NHWC", "HWIO", "NHWC"
+        return self._jax.lax.conv_general_dilated(image, kernel, (1, 1), "SAME", dimension_numbers=numbers)
+
+
 class Work:
     """Calls of compiled functions on this process's first device."""
 
@@ -106,7 +125,7 @@ class Work:
     def function(self, work: Function, side: int) -> Callable[[], object]:
         if side not in self._placed:
             self._placed[side] = [*map(self.jax.numpy.asarray, blocks(side))]
-        return self._compiled(partial(work.run, self.jax.numpy), *self._placed[side])
+        return self._compiled(partial(work.run, Names(self.jax)), *self._placed[side])
 
     def _compiled(self, function: Callable[..., Any], *arrays: Any) -> Callable[[], object]:
         call = self.jax.jit(function).lower(*arrays).compile()

@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from shardc.graph.attrs import ConvDims, ScatterDims
 from shardc.graph.types import DTYPES
 from shardc.launch.measuring import SIZES, Piece, block_shape, connected, operand_bytes, processes, write
 from shardc.launch.solving import Clock
 from shardc.launch.working import Function, Product, blocks, measured
 from shardc.ops import OpDef, spmd
+from shardc.semantics import ops
 
 
 def main() -> int:
@@ -27,7 +29,7 @@ def main() -> int:
     together = clock(world)
     site = processes("MPI", world.size)
     links = connected(lambda: _runs(comm, world.size), world.size, site, together, of)
-    device = measured(product, _function, ("f32", "f64"), together)
+    device = measured(product, function, ("f32", "f64"), together, fuses=False)
     if world.rank == 0:
         write(file, site, device, links, of)
     return 0
@@ -44,9 +46,27 @@ def product(product: Product) -> Callable[[], object]:
     return lambda: product.run(a, b)
 
 
-def _function(work: Function, side: int) -> Callable[[], object]:
+class Names:
+    """NumPy's, and those of array functions that programs have besides."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def added(self, table: Any, places: Any, rows: Any) -> Any:
+        """The table with rows added to those at the places."""
+        dims = ScatterDims((1,), (0,), (), (), (0,), 1)
+        return ops.scatter([table], places[:, None], [rows], kind="sum", scatter_dimension_numbers=dims)
+
+    def convolved(self, image: Any, kernel: Any) -> Any:
+        """The convolution of an image [number, row, column, channel] with a kernel of 3 x 3."""
+        dims = ConvDims(0, 3, (1, 2), 2, 3, (0, 1), 0, 3, (1, 2))
+        return ops.convolution(image, kernel, dimension_numbers=dims, padding=((1, 1), (1, 1)))
+
+
+def function(work: Function, side: int) -> Callable[[], object]:
+    """What runs a function on blocks of so many rows."""
     x, y = blocks(side)
-    return lambda: work.run(np, x, y)
+    return lambda: work.run(Names(), x, y)
 
 
 def _runs(comm: Any, count: int) -> Iterator[Piece]:

@@ -31,6 +31,8 @@ _ERRORS: dict[str, str] = {
     Rate.SERIAL: "cumulative sums",
     Rate.ARGMAX: "argmax",
     Rate.SORT: "sorts",
+    Rate.SCATTER: "scatters",
+    Rate.CONVOLUTION: "convolutions",
     TURNED_BYTES: "what is turned",
 }
 """What the file calls rates of what is no product."""
@@ -189,6 +191,7 @@ def toml(site: Site, device: Device, links: Links) -> str:
         f"memory = {site.memory:.4g}     # bytes",
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         f"turned = {device.turned:.4g}  # bytes/s more, of what is read across the order in which it lies",
+        *([] if device.fuses else ["fuses = false  # each operation reads and writes memory"]),
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",
         *(

@@ -84,7 +84,9 @@ class Function:
     """A function of two square blocks with the names of `xp`.
 
     For each of their elements: operations at a rate (of sorts for each halving), elements read and written,
-    and those of them that are read across their order.
+    and those of them that are read across their order. `each` and `strided` are the same where operations run
+    one after the other and nothing is fused; as `moved` and `across` if None. `fused`: only what fuses is to
+    be measured by it. NumPy leaves 2 x.T in the order of x, where no other operand has another.
     """
 
     run: Callable[[Any, Any, Any], Any]
@@ -92,10 +94,20 @@ class Function:
     moved: int
     rate: Rate = Rate.OTHER
     across: int = 0
+    each: int | None = None
+    strided: int | None = None
+    fused: bool = False
 
     def counted(self, side: int) -> float:
         """The operations of blocks of so many rows."""
         return self.operations * side**2 * (log2(side) if self.rate is Rate.SORT else 1)
+
+    def timed(self, side: int, seconds: float, fuses: bool) -> Timed:
+        """What it is a sample of."""
+        moved = self.moved if fuses or self.each is None else self.each
+        across = self.across if fuses or self.strided is None else self.strided
+        size = 4 * side**2
+        return Timed(self.counted(side), moved * size, seconds, across * size)
 
 
 def _softmax(xp: Any, x: Any, y: Any) -> Any:
@@ -106,30 +118,49 @@ def _softmax(xp: Any, x: Any, y: Any) -> Any:
 WORK = (
     Function(lambda xp, x, y: x + y, 1, 3),
     Function(lambda xp, x, y: xp.exp(x), 1, 2),
-    Function(lambda xp, x, y: xp.tanh(x * y) + x, 3, 3),
-    Function(lambda xp, x, y: xp.sqrt(x * x + y) - x * y, 5, 3),
+    Function(lambda xp, x, y: xp.tanh(x * y) + x, 3, 3, each=8),
+    Function(lambda xp, x, y: xp.sqrt(x * x + y) - x * y, 5, 3, each=13),
     Function(lambda xp, x, y: xp.sum(x, axis=1), 1, 1),
-    Function(lambda xp, x, y: xp.sum((x - y) * (x + y), axis=0), 4, 2),
-    Function(_softmax, 5, 3),
+    Function(lambda xp, x, y: xp.sum((x - y) * (x + y), axis=0), 4, 2, each=10),
+    Function(_softmax, 5, 3, each=8),
     Function(lambda xp, x, y: xp.concatenate((x, y)), 0, 4),
 )
 
+CHANNELS = 32
+"""Of the images that are convolved, before and after."""
+
 ORDERED = (
-    Function(lambda xp, x, y: xp.cumsum(x, axis=0), 1, 2, Rate.SERIAL),
+    Function(lambda xp, x, y: xp.cumsum(x, axis=0), 1, 2, Rate.SERIAL, strided=1),
     Function(lambda xp, x, y: xp.cumsum(x, axis=1), 1, 2, Rate.SERIAL),
-    Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.ARGMAX),
+    Function(lambda xp, x, y: xp.argmax(x, axis=0), 1, 1, Rate.ARGMAX, strided=1),
     Function(lambda xp, x, y: xp.argmax(x, axis=1), 1, 1, Rate.ARGMAX),
-    Function(lambda xp, x, y: xp.sort(x, axis=0, stable=True), 1, 2, Rate.SORT),
+    Function(lambda xp, x, y: xp.sort(x, axis=0, stable=True), 1, 2, Rate.SORT, strided=2),
     Function(lambda xp, x, y: xp.sort(x, axis=1, stable=True), 1, 2, Rate.SORT),
+    Function(lambda xp, x, y: xp.added(x, places(len(x)), y), 1, 3, Rate.SCATTER),
+    Function(lambda xp, x, y: xp.convolved(*_images(x, y)), 2 * 9 * CHANNELS, 2, Rate.CONVOLUTION),
 )
-"""Functions whose elements wait for each other."""
+"""Functions whose elements wait for each other, or are looked up. `added` gives x with rows of y added to
+those at some places, `convolved` the sums of an image's 3 x 3 windows with a kernel."""
 
 ACROSS = (
-    Function(lambda xp, x, y: 2.0 * x.T, 1, 2, across=1),
-    Function(lambda xp, x, y: y - 0.1 * x.T, 2, 3, across=1),
-    Function(lambda xp, x, y: xp.sum(x.T * y, axis=1), 2, 2, across=1),
+    Function(lambda xp, x, y: 2.0 * x.T, 1, 2, across=1, fused=True),
+    Function(lambda xp, x, y: y - 0.1 * x.T, 2, 3, across=1, each=5),
+    Function(lambda xp, x, y: xp.sum(x.T * y, axis=1), 2, 2, across=1, each=4),
 )
 """Functions that read an operand across its order, as programs do that transpose gradients."""
+
+
+def _images(x: Any, y: Any) -> tuple[Any, Any]:
+    """Blocks as images of 16 x 16 [number, row, column, channel], and a kernel."""
+    size = 9 * CHANNELS**2
+    kernel = y[: -(-size // len(y))].reshape(-1)[:size].reshape(3, 3, CHANNELS, CHANNELS)
+    return x.reshape(-1, 16, 16, CHANNELS), kernel
+
+
+@cache
+def places(size: int) -> Any:
+    """Numbers of rows, in no order, some of them several times."""
+    return np.random.default_rng(size).integers(0, size, size, np.int32)
 
 
 @cache
@@ -145,7 +176,7 @@ class Device:
     """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
 
     `turned`: bytes/s more of what is read across its order. `shapes`: by dtype, which products were the
-    slowest and the quickest, and their operations/s.
+    slowest and the quickest, and their operations/s. `fuses`: whether several operations are one.
     """
 
     rates: Mapping[str, float]
@@ -153,6 +184,7 @@ class Device:
     turned: float
     errors: Mapping[str, float]
     shapes: Mapping[str, str]
+    fuses: bool = True
 
 
 @dataclass(frozen=True)
@@ -171,36 +203,39 @@ def measured(
     dtypes: tuple[str, ...],
     clock: Clock,
     scale: int = 1,
+    fuses: bool = True,
 ) -> Device:
     """The rates of this device. `product` and `function` make what is run, on matrices `scale` times as large
-    in every dimension.
+    in every dimension. `fuses`: whether what runs functions makes one of several operations.
 
-    Everything else may wait for memory alone; products of dtypes that are not listed have its rate too, so it
-    is at most that of products.
+    Where nothing fuses, the smallest blocks are left out: in a program what one operation writes is seldom in
+    the cache when the next one reads it. Everything else may wait for memory alone; products of dtypes that
+    are not listed have its rate too, so it is at most that of products.
     """
     sizes = [(scale * m, scale * k, scale * n) for m, k, n in PRODUCTS]
     products = [Product(dtype, size, turned) for dtype in dtypes for size in sizes for turned in TURNED]
-    functions = [(f, scale * side) for f in WORK for side in SIDES]
-    functions += [(f, scale * side) for f in ORDERED for side in ORDERED_SIDES]
-    functions += [(f, scale * side) for f in ACROSS for side in SIDES]
+    first = 0 if fuses else 1
+    functions = [(f, scale * side) for f in WORK for side in SIDES[first:]]
+    functions += [(f, scale * side) for f in ORDERED for side in ORDERED_SIDES[first:]]
+    functions += [(f, scale * side) for f in ACROSS if fuses or not f.fused for side in SIDES[first:]]
     runs = [*map(product, products), *(function(f, side) for f, side in functions)]
     times = iter(quickest(runs, clock, STEADY))
     samples: dict[str, list[Timed]] = {}
     for one in products:
-        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times), one.across))
+        across = one.across if fuses else 0
+        samples.setdefault(one.dtype, []).append(Timed(*one.counted, next(times), across))
     shapes = {
         dtype: _range({str(one): timed for one, timed in zip(of, samples[dtype], strict=True)})
         for dtype in dtypes
         for of in [[one for one in products if one.dtype == dtype]]
     }
     for f, side in functions:
-        counted = f.counted(side), 4 * f.moved * side**2, next(times), 4 * f.across * side**2
-        samples.setdefault(f.rate, []).append(Timed(*counted))
-    return _device(samples, dtypes, shapes)
+        samples.setdefault(f.rate, []).append(f.timed(side, next(times), fuses))
+    return _device(samples, dtypes, shapes, fuses)
 
 
 def _device(
-    samples: Mapping[str, Sequence[Timed]], dtypes: Sequence[str], shapes: Mapping[str, str]
+    samples: Mapping[str, Sequence[Timed]], dtypes: Sequence[str], shapes: Mapping[str, str], fuses: bool
 ) -> Device:
     """Rates of what reads in order first, then, beside them, that of what does not."""
     straight = {name: [one for one in found if not one.across] for name, found in samples.items()}
@@ -210,7 +245,7 @@ def _device(
     rates[Rate.OTHER] = min(other, max(rates[dtype] for dtype in dtypes))
     turned, off = _turned([(rates[name], one) for name, found in samples.items() for one in found], bandwidth)
     errors = {name: each for name, (_, each) in fits.items()} | {Rate.OTHER: error, TURNED_BYTES: off}
-    return Device(rates, bandwidth, turned, errors, shapes)
+    return Device(rates, bandwidth, turned, errors, shapes, fuses)
 
 
 def _turned(samples: Sequence[tuple[float, Timed]], bandwidth: float) -> tuple[float, float]:

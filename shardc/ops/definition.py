@@ -83,6 +83,10 @@ class Rate(StrEnum):
     """Elements compared one after the other, with their places: argmax, top_k."""
     SORT = "sort"
     """Comparisons of elements that are sorted."""
+    SCATTER = "scatter"
+    """Elements combined with others at places that are looked up."""
+    CONVOLUTION = "convolution"
+    """Operations of convolutions, which have the rate of products where they have none of their own."""
 
 
 Lying = tuple[int, ...]
@@ -102,13 +106,17 @@ class Work:
     `operations` counts arithmetic on elements. `moved` are the bytes read of each operand and written of each
     result, where that is not all of them (a gather reads only the rows that it takes), by their types. `rate`
     says how quickly they are done, for what is no product. `turned` are bytes that are read across the order
-    in which they lie: neighbours in memory are not used together.
+    in which they lie: neighbours in memory are not used together. `strided` are those of a machine that does
+    not fuse: what goes along a dimension that is not that of the neighbours; `copied` are operands of
+    which it makes copies that it can work on.
     """
 
     operations: Callable[[Op], int]
     moved: Callable[[Op], Moved] | None = None
     rate: Callable[[Op], Rate] = lambda op: Rate.OTHER
     turned: Callable[[Op, Lying], int] = lambda op, lying: 0
+    strided: Callable[[Op, Lying], int] = lambda op, lying: 0
+    copied: Callable[[Op], int] = lambda op: 0
 
 
 def per_result(op: Op) -> int:

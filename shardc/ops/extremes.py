@@ -5,12 +5,13 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from itertools import product
+from math import isnan
 from typing import Any
 
 from shardc.graph.program import Region
 from shardc.ops import hlo
 
-Pair = tuple[int, int]
+Pair = tuple[float, int]
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
     "LT": operator.lt,
@@ -51,6 +52,17 @@ def extreme(region: Region) -> str | None:
     return None
 
 
+def picks_first_nan(region: Region) -> bool:
+    """Whether a region that `extreme` knows prefers a NaN to any number, and of two the first."""
+    nan = float("nan")
+    for i, j in ((0, 1), (1, 0)):
+        for first, second in (((nan, i), (0, j)), ((0, i), (nan, j)), ((nan, i), (nan, j))):
+            picked = _pick(region, first, second)
+            if picked is None or not isnan(picked[0]) or picked[1] != (i if isnan(first[0]) else j):
+                return False
+    return True
+
+
 def _pick(region: Region, first: Pair, second: Pair) -> Pair | None:
     """What the region gives for two pairs; None if it does anything but compare and choose."""
     env = dict(zip(region.args, (*first, *second), strict=True))
@@ -65,4 +77,4 @@ def _pick(region: Region, first: Pair, second: Pair) -> Pair | None:
         else:
             return None
     value, index = (env.get(result, -1) for result in region.results)
-    return (value, index)
+    return (value, int(index))

@@ -69,7 +69,7 @@ def estimate(
     mesh = program.mesh.mesh if program.mesh else None
     times = tuple(_timed(machine, mesh, collective) for collective in found) if mesh else ()
     communication = sum(time.total_ns for time in times)
-    done = list(worked(program))
+    done = list(worked(program, machine))
     matmul = sum(
         run.times * machine.work(work.operations, work.rate, 0)
         for run, work in done
@@ -99,7 +99,7 @@ def _timed(machine: Machine, mesh: Mesh, collective: Collective) -> CollectiveTi
     return CollectiveTime(link.name, once, once * collective.times)
 
 
-def worked(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
+def worked(program: PerDeviceProgram, machine: Machine) -> list[tuple[Run, OpWork]]:
     """What every operation takes that is no exchange, and how often it runs."""
     graph = program.graph
     runs = Executions(program, partial(operations, graph)).runs
@@ -111,9 +111,9 @@ def worked(program: PerDeviceProgram) -> list[tuple[Run, OpWork]]:
     for node in (*(node for node, _ in inlined), *written.ends()):
         for value in node.operands:
             users.setdefault(value, []).append(node)
-    used = traffic(inlined, users)
+    used = traffic(inlined, users, machine.fuses)
     done = [
-        (run, op_work(op, used[node.id]))
+        (run, op_work(op, used[node.id], machine))
         for run, (node, op) in zip(runs, inlined, strict=True)
         if _computes(run.node)
     ]

@@ -87,11 +87,11 @@ def convolution(
     spatial = len(dims.input_spatial)
     ones = (1,) * spatial
     lhs, rhs = _factors(lhs, rhs, dtype)
-    image = np.transpose(lhs, (dims.input_batch, dims.input_feature, *dims.input_spatial))
+    image = _spread(lhs, dims.input_spatial, padding or ((0, 0),) * spatial, lhs_dilation or ones)
+    image = np.transpose(image, (dims.input_batch, dims.input_feature, *dims.input_spatial))
     kernel = np.transpose(rhs, (dims.kernel_output_feature, dims.kernel_input_feature, *dims.kernel_spatial))
     for dim, flipped in enumerate(window_reversal or ()):
         kernel = np.flip(kernel, dim + 2) if flipped else kernel
-    image = _spread(image, padding or ((0, 0),) * spatial, lhs_dilation or ones)
     view = windows(
         image,
         (1, 1, *kernel.shape[2:]),
@@ -104,31 +104,89 @@ def convolution(
     return np.transpose(result, order).astype(dtype, copy=False)
 
 
-def _spread(image: Array, padding: Sequence[tuple[int, int]], dilation: Sequence[int]) -> Array:
+def _spread(
+    image: Array, spatial: Sequence[int], padding: Sequence[tuple[int, int]], dilation: Sequence[int]
+) -> Array:
+    """The image with padding around and zeros between its elements, along its spatial dimensions."""
+    ends, gaps = dict(zip(spatial, padding, strict=True)), dict(zip(spatial, dilation, strict=True))
+    if not any(map(any, padding)) and not any(gap > 1 for gap in dilation):
+        return image
+    around = [ends.get(dim, (0, 0)) for dim in range(image.ndim)]
     return pad(
         image,
         image.dtype.type(0),
-        edge_padding_low=(0, 0, *(low for low, _ in padding)),
-        edge_padding_high=(0, 0, *(high for _, high in padding)),
-        interior_padding=(0, 0, *(factor - 1 for factor in dilation)),
+        edge_padding_low=[low for low, _ in around],
+        edge_padding_high=[high for _, high in around],
+        interior_padding=[gaps.get(dim, 1) - 1 for dim in range(image.ndim)],
     )
 
 
+WINDOWS = 1 << 20
+"""How many elements of windows are copied at a time."""
+
+
 def _grouped_product(view: Array, kernel: Array, feature_groups: int, batch_groups: int) -> Array:
-    """[batch, in, *out, *window] and [outputs, in / groups, *window] -> [batch / groups, outputs, *out]."""
+    """[batch, in, *out, *window] and [outputs, in / groups, *window] -> [batch / groups, outputs, *out].
+
+    Windows are copied into matrices, some at a time, in the order in which they lie: what is next in memory
+    is next in the matrix, whose rows are positions, or where positions are next, terms.
+    """
     spatial = kernel.ndim - 2
-    out, window = view.shape[2 : 2 + spatial], view.shape[2 + spatial :]
-    groups = feature_groups * batch_groups
+    groups, outputs = feature_groups * batch_groups, kernel.shape[0] // (feature_groups * batch_groups)
     batch, features = view.shape[0] // batch_groups, view.shape[1] // feature_groups
-    split = view.reshape((batch_groups, batch, feature_groups, features, *out, *window))
-    rank = split.ndim
-    # [batch group, feature group, batch, *out, features, *window]
-    order = (0, 2, 1, *range(4, 4 + spatial), 3, *range(4 + spatial, rank))
-    inner = features * prod(window)
-    rows = np.transpose(split, order).reshape((groups, batch * prod(out), inner))
-    outputs = kernel.shape[0] // groups
-    columns = kernel.reshape((groups, outputs, inner)).transpose(0, 2, 1)
-    product = np.matmul(rows, columns).reshape((groups, batch, *out, outputs))
-    # [batch, group, outputs, *out]
-    order = (1, 0, rank_of_outputs := 2 + spatial, *range(2, rank_of_outputs))
-    return np.transpose(product, order).reshape((batch, groups * outputs, *out))
+    split = view.reshape((batch_groups, batch, feature_groups, features, *view.shape[2:]))
+    positions, terms = [1, *range(4, 4 + spatial)], [3, *range(4 + spatial, split.ndim)]
+    rows, inner = _as_they_lie(split, positions), _as_they_lie(split, terms)
+    columns = kernel.reshape((groups, outputs, *(split.shape[dim] for dim in terms)))
+    columns = np.transpose(columns, (0, *(2 + terms.index(dim) for dim in inner), 1))
+    if _nearest(split, rows) < _nearest(split, inner):
+        product = _sum_of_parts(np.transpose(split, (0, 2, *inner, *rows)), columns)
+    else:
+        product = _product_of_parts(np.transpose(split, (0, 2, *rows, *inner)), columns)
+    product = product.reshape((groups, *(split.shape[dim] for dim in rows), outputs))
+    first, *others = (1 + rows.index(dim) for dim in positions)
+    result = np.transpose(product, (first, 0, spatial + 2, *others))
+    return result.reshape((batch, groups * outputs, *result.shape[3:]))
+
+
+def _product_of_parts(windows: Array, columns: Array) -> Array:
+    """[*groups, *positions, *terms] and [groups, *terms, outputs] -> [groups, positions, outputs]."""
+    groups, *terms, outputs = columns.shape
+    positions, inner = windows.shape[2 : windows.ndim - len(terms)], prod(terms)
+    result = np.empty((groups, positions[0], prod(positions[1:]), outputs), windows.dtype)
+    factor = columns.reshape((groups, inner, outputs))
+    for part in _parts(windows):
+        here = result[:, part]
+        matrix = windows[:, :, part].reshape((groups, here.shape[1] * here.shape[2], inner))
+        here[...] = np.matmul(matrix, factor).reshape(here.shape)
+    return result
+
+
+def _sum_of_parts(windows: Array, columns: Array) -> Array:
+    """[*groups, *terms, *positions] and [groups, *terms, outputs] -> [groups, positions, outputs]."""
+    groups, *terms, outputs = columns.shape
+    positions = prod(windows.shape[2 + len(terms) :])
+    result = np.zeros((groups, positions, outputs), windows.dtype)
+    for part in _parts(windows):
+        here = columns[:, part]
+        factor = here.reshape((groups, prod(here.shape[1:-1]), outputs))
+        matrix = windows[:, :, part].reshape((groups, factor.shape[1], positions))
+        result += np.matmul(matrix.transpose(0, 2, 1), factor)
+    return result
+
+
+def _parts(windows: Array) -> list[slice]:
+    """Along the first dimension after the groups, of about WINDOWS elements each."""
+    size = windows.shape[2]
+    step = max(1, WINDOWS * size // max(1, windows.size))
+    return [slice(start, start + step) for start in range(0, size, step)]
+
+
+def _as_they_lie(array: Array, dims: Sequence[int]) -> list[int]:
+    """The dimensions, those whose elements are nearest to each other last, but for those of size 1."""
+    return sorted(dims, key=lambda dim: (array.shape[dim] == 1, -abs(array.strides[dim])))
+
+
+def _nearest(array: Array, dims: Sequence[int]) -> int:
+    """Bytes from an element to the next along that of the dimensions along which they are nearest."""
+    return min((abs(array.strides[dim]) for dim in dims if array.shape[dim] > 1), default=array.nbytes)

@@ -122,19 +122,13 @@ def _bits(array: Array) -> int:
 
 
 def shift_left(lhs: Array, rhs: Array) -> Array:
-    """Zeros where the shift, read as unsigned, is at least the number of bits."""
-    amount = _unsigned(rhs)
-    fits = amount < _bits(lhs)
-    shifted = np.left_shift(_unsigned(lhs), np.where(fits, amount, np.zeros_like(amount)))
-    return np.where(fits, shifted, np.zeros_like(shifted)).view(lhs.dtype)
+    """Zeros where the shift, read as unsigned, is at least the number of bits, as NumPy has it."""
+    return np.asarray(np.left_shift(_unsigned(lhs), _unsigned(rhs))).view(lhs.dtype)
 
 
 def shift_right_logical(lhs: Array, rhs: Array) -> Array:
     """Shifts zeros in."""
-    amount = _unsigned(rhs)
-    fits = amount < _bits(lhs)
-    shifted = np.right_shift(_unsigned(lhs), np.where(fits, amount, np.zeros_like(amount)))
-    return np.where(fits, shifted, np.zeros_like(shifted)).view(lhs.dtype)
+    return np.asarray(np.right_shift(_unsigned(lhs), _unsigned(rhs))).view(lhs.dtype)
 
 
 def shift_right_arithmetic(lhs: Array, rhs: Array) -> Array:

@@ -55,7 +55,7 @@ from shardc.semantics.movement import (
     slice_,
     transpose,
 )
-from shardc.semantics.ordering import sort, top_k
+from shardc.semantics.ordering import greatest, least, sort, top_k
 from shardc.semantics.random_bits import rng_bit_generator
 from shardc.semantics.reduction import reduce, reduce_with
 from shardc.semantics.special import (
@@ -105,12 +105,14 @@ __all__ = [
     "fft",
     "gather",
     "get_dimension_size",
+    "greatest",
     "iota",
     "is_inf",
     "is_neg_inf",
     "is_pos_inf",
     "join",
     "lapack",
+    "least",
     "lgamma",
     "log_plus_one",
     "logistic",

@@ -1,4 +1,4 @@
-"""sort and top_k."""
+"""sort, top_k, and the greatest and the least with their places."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shardc.semantics.arrays import Array, Body
+from shardc.semantics.arrays import Array, Body, quiet
 from shardc.semantics.elementwise import total_order
 
 
@@ -96,3 +96,56 @@ def top_k(operand: Array, *, k: int) -> list[Array]:
     """
     order = np.argsort(~total_order(operand), axis=-1, kind="stable")[..., :k]
     return [np.take_along_axis(operand, order, -1), order.astype(np.int32)]
+
+
+@quiet
+def greatest(values: Array, places: Array, start: Array, place: Array, *, axis: int) -> list[Array]:
+    """The greatest along a dimension, which counts from 0, and its place, as argmax reduces.
+
+    Each value has its place in `places`; `start`, at `place`, is one more, before all others. Of equals it is
+    the one with the least place. The first NaN is the greatest, whatever its place.
+    """
+    if not values.shape[axis]:
+        return _nothing(values, start, place, axis)
+    return _first(start, place, *_found(values, places, np.argmax(values, axis), axis), np.greater)
+
+
+@quiet
+def least(values: Array, places: Array, start: Array, place: Array, *, axis: int) -> list[Array]:
+    """The same of the least. The first NaN is the least too."""
+    if not values.shape[axis]:
+        return _nothing(values, start, place, axis)
+    return _first(start, place, *_found(values, places, np.argmin(values, axis), axis), np.less)
+
+
+def _nothing(values: Array, start: Array, place: Array, axis: int) -> list[Array]:
+    shape = values.shape[:axis] + values.shape[axis + 1 :]
+    return [np.broadcast_to(start, shape), np.broadcast_to(place, shape)]
+
+
+def _found(values: Array, places: Array, index: Array, axis: int) -> tuple[Array, Array]:
+    """The value at an index, the first of its equals, and the least place of them."""
+    at = np.expand_dims(index, axis)
+    best, found = np.take_along_axis(values, at, axis), np.take_along_axis(places, at, axis)
+    if _increase(places, axis):
+        return np.squeeze(best, axis), np.squeeze(found, axis)
+    equal = values == best
+    if np.count_nonzero(equal) > np.count_nonzero(best == best):
+        last = np.iinfo(places.dtype).max
+        ties = np.min(places, axis, keepdims=True, initial=last, where=equal)
+        found = np.where(best == best, ties, found)
+    return np.squeeze(best, axis), np.squeeze(found, axis)
+
+
+def _increase(places: Array, axis: int) -> bool:
+    """Whether places are the same for all lines, of which one is seen, and increase: the first is least."""
+    if any(step and dim != axis for dim, step in enumerate(places.strides)):
+        return False
+    line = np.moveaxis(places, axis, -1)[(0,) * (places.ndim - 1)]
+    return bool(np.all(line[:-1] < line[1:]))
+
+
+def _first(start: Array, place: Array, best: Array, found: Array, better: np.ufunc) -> list[Array]:
+    """Of the start and what was found the better; of equals the one with the lesser place."""
+    stays = better(start, best) | (np.asarray(start) != start) | ((start == best) & (place < found))
+    return [np.where(stays, start, best), np.where(stays, place, found)]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from shardc.backend.numpy.kernels import dtype_text, kernel_call, keywords
+from shardc.backend.numpy.kernels import dtype_text, extreme_kernel, kernel_call, keywords
 from shardc.backend.numpy.target import NUMPY
 from shardc.backend.python import fourier, idiom
 from shardc.backend.python.expressions import call, integers, list_of, tuple_of
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.regions import scalar_function
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.shapes import ints
 from shardc.backend.python.terms import Several
 from shardc.graph import Node
 from shardc.ops import combiner, hlo
@@ -39,8 +40,16 @@ def _by_region(name: str, *keys: str) -> Printer:
     return printer
 
 
-reduce_call = _by_region("reduce", "dimensions")
+_reduce = _by_region("reduce", "dimensions")
 reduce_window_call = _by_region("reduce_window", *_WINDOW)
+
+
+def reduce_call(scope: Scope, node: Node) -> Printed:
+    name = extreme_kernel(scope.graph, node)
+    if name is None:
+        return _reduce(scope, node)
+    (axis,) = ints(node, "dimensions")
+    return Several(call(f"ops.{name}", *map(scope.expr, node.operands), axis=str(axis)))
 
 
 @NUMPY.prints(hlo.scatter)

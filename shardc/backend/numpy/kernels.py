@@ -10,8 +10,9 @@ from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed, Printer
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
-from shardc.graph import Node
-from shardc.ops import OpDef, is_tensor_op
+from shardc.graph import Graph, Node, is_builtin, is_float, is_integer
+from shardc.ops import OpDef, combiner, is_tensor_op
+from shardc.ops.extremes import picks_first_nan
 from shardc.ops.meanings import KernelMeaning
 
 
@@ -47,6 +48,21 @@ def kernel_of(definition: OpDef) -> KernelMeaning | None:
     if isinstance(meaning, KernelMeaning) and is_tensor_op(definition.name):
         return meaning
     return None
+
+
+_EXTREMES = {"argmax": "greatest", "argmin": "least"}
+
+
+def extreme_kernel(graph: Graph, node: Node) -> str | None:
+    """greatest or least, where a reduction along one dimension finds them with their places."""
+    dims = cast("tuple[int, ...]", node.attrs["dimensions"])
+    dtypes = [graph.type(value).dtype for value in node.operands[:2]]
+    if len(node.operands) != 4 or len(dims) != 1 or not (is_builtin(dtypes[0]) and is_integer(dtypes[1])):
+        return None
+    region = node.regions[0]
+    if not is_integer(dtypes[0]) and not (is_float(dtypes[0]) and picks_first_nan(region)):
+        return None
+    return _EXTREMES.get(combiner(region, graph) or "")
 
 
 def kernel_call(definition: OpDef) -> Printer:

@@ -12,12 +12,13 @@ from shardc.backend.python.scope import Scope
 from shardc.graph import LETTERS, DotDims, Node
 
 
-def subscripts(node: Node, lhs_rank: int, rhs_rank: int) -> str:
-    """What einsum calls the contraction: "bsd,dhk->bshk"."""
+def subscripts(node: Node, lhs_rank: int, rhs_rank: int, *, turned: bool = False) -> str:
+    """What einsum calls the contraction: "bsd,dhk->bshk". Letters that the source does not say are in the
+    order of lhs, or, `turned`, of rhs."""
     dims = cast(DotDims, node.attrs["dot_dimension_numbers"])
     lhs, _, rhs = str(node.attrs.get(LETTERS, "")).partition(",")
     if not _fits(lhs, rhs, dims, lhs_rank, rhs_rank):
-        lhs, rhs = _letters(dims, lhs_rank, rhs_rank)
+        lhs, rhs = _letters(dims, lhs_rank, rhs_rank, turned)
     batch = [lhs[i] for i in dims.lhs_batching]
     free = [lhs[i] for i in range(lhs_rank) if i not in dims.lhs_batching + dims.lhs_contracting]
     free += [rhs[i] for i in range(rhs_rank) if i not in dims.rhs_batching + dims.rhs_contracting]
@@ -36,8 +37,12 @@ def _fits(lhs: str, rhs: str, dims: DotDims, lhs_rank: int, rhs_rank: int) -> bo
     return (len(lhs), len(rhs)) == (lhs_rank, rhs_rank) and alike == shared
 
 
-def _letters(dims: DotDims, lhs_rank: int, rhs_rank: int) -> tuple[str, str]:
-    """Letters for both operands, in the order of lhs and then of the rest of rhs."""
+def _letters(dims: DotDims, lhs_rank: int, rhs_rank: int, turned: bool) -> tuple[str, str]:
+    """Letters for both operands, in the order of lhs and then of the rest of rhs; `turned`, of rhs first."""
+    if turned:
+        swapped = DotDims(dims.rhs_batching, dims.lhs_batching, dims.rhs_contracting, dims.lhs_contracting)
+        rhs, lhs = _letters(swapped, rhs_rank, lhs_rank, False)
+        return lhs, rhs
     names = iter("abcdefghijklmnopqrstuvwxyz")
     lhs, rhs = [next(names) for _ in range(lhs_rank)], [""] * rhs_rank
     for left, right in zip(dims.lhs_batching, dims.rhs_batching, strict=True):
@@ -85,6 +90,21 @@ def contraction(scope: Scope, node: Node, **keywords: str | None) -> Expr:
     return _product(scope, node, lhs, rhs, keywords)
 
 
+def terms_of(node: Node, ranks: list[int]) -> tuple[str, str, str, bool]:
+    """Letters of the first and of the second operand and of the result of np.einsum, and whether the second
+    is the node's first.
+
+    NumPy multiplies the second by the first, so the result lies row after row where what the second has for
+    itself stands before what the first has.
+    """
+    terms, _, out = subscripts(node, *ranks).partition("->")
+    own = next(letter for letter in out if terms.count(letter) == 1)
+    turned = own in terms.partition(",")[0]
+    terms, _, out = subscripts(node, *ranks, turned=turned).partition("->")
+    lhs, rhs = terms.split(",")
+    return (rhs, lhs, out, True) if turned else (lhs, rhs, out, False)
+
+
 def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
     """The product of the operands converted to a dtype. Matrices are left to BLAS: NumPy's einsum multiplies
     them itself, slowly, where it is not asked to optimize."""
@@ -96,7 +116,9 @@ def product_in(scope: Scope, node: Node, dtype: str) -> Expr:
     )
     ranks = [scope.type(value).rank for value in node.operands]
     if is_einsum(node, ranks) and is_product(node, ranks):
-        return call(f"{scope.target.xp}.einsum", _quoted(node, ranks), lhs, rhs, optimize="True")
+        first, second, out, turned = terms_of(node, ranks)
+        factors = (rhs, lhs) if turned else (lhs, rhs)
+        return call(f"{scope.target.xp}.einsum", f'"{first},{second}->{out}"', *factors, optimize="True")
     return _product(scope, node, lhs, rhs, {})
 
 

@@ -10,7 +10,7 @@ from typing import cast
 
 from shardc.graph import ConvDims, Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import Lying, OpDef, Syntax, Trait, Work, of
+from shardc.ops.definition import Lying, OpDef, Rate, Syntax, Trait, Work, of
 from shardc.ops.formats import FUNCTIONAL
 from shardc.ops.meanings import kernel
 from shardc.ops.registry import define
@@ -168,7 +168,7 @@ convolution = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.convolution, *_ATTRS, dtype=True),
-        work=Work(_multiply_adds, turned=_turned),
+        work=Work(_multiply_adds, rate=lambda op: Rate.CONVOLUTION, turned=_turned),
         traits=frozenset((Trait.PRODUCT,)),
         syntax=Syntax(
             ("lhs", "rhs"),

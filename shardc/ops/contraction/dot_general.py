@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from math import prod
 from typing import cast
 
@@ -93,6 +94,26 @@ def _turned(op: Op, lying: Lying) -> int:
     return 0 if outer_summed else outer.nbytes + (inner.nbytes if inner_summed else 0)
 
 
+def _copied(op: Op) -> int:
+    """Operands that are no matrices as they lie: the dimensions that both have, those that are summed, or the
+    others are not next to each other."""
+    dims = cast(DotDims, op.attrs["dot_dimension_numbers"])
+    sides = (dims.lhs_batching, dims.lhs_contracting), (dims.rhs_batching, dims.rhs_contracting)
+    return sum(
+        type.nbytes
+        for type, (batch, summed) in zip(op.operands, sides, strict=True)
+        for others in [tuple(d for d in range(type.rank) if d not in batch + summed)]
+        if not all(_adjacent(type, group) for group in (batch, summed, others))
+    )
+
+
+def _adjacent(type: TensorType, dims: tuple[int, ...]) -> bool:
+    """Whether dimensions are one after the other, but for those of size 1."""
+    long = [dim for dim in range(type.rank) if type.shape[dim] > 1]
+    places = [long.index(dim) for dim in dims if dim in long]
+    return all(after == before + 1 for before, after in pairwise(places))
+
+
 dot_general = define(
     OpDef(
         name="stablehlo.dot_general",
@@ -100,7 +121,7 @@ dot_general = define(
         infer=_types,
         rule=_rule,
         meaning=kernel(kernels.dot_general, "dot_dimension_numbers", dtype=True),
-        work=Work(_multiply_adds, turned=_turned),
+        work=Work(_multiply_adds, turned=_turned, copied=_copied),
         traits=frozenset(
             (
                 Trait.PRODUCT,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, cast
 
 from shardc.graph import Op, ScatterDims
-from shardc.ops.definition import Moved, OpDef, Syntax, Work, of, per_update
+from shardc.ops.definition import Moved, OpDef, Rate, Syntax, Work, of, per_update
 from shardc.ops.indexing.indices import (
     PLACES,
     ROWS,
@@ -141,7 +141,7 @@ scatter = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=Work(per_update, _moved),
+        work=Work(per_update, _moved, rate=lambda op: Rate.SCATTER),
         syntax=Syntax(
             ("*inputs", "scatter_indices", "*updates"),
             ("*outputs",),

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Rate, Spelling, Syntax, Work, of, per_operand
+from shardc.ops.definition import Lying, OpDef, Rate, Spelling, Syntax, Work, of, per_operand
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, ints, partial_kind
@@ -62,6 +62,12 @@ def _rate(op: Op) -> Rate:
     return Rate.OTHER if len(op.results) == 1 else Rate.ARGMAX
 
 
+def _strided(op: Op, lying: Lying) -> int:
+    """What is compared, element after element, along a dimension that is not that of the neighbours."""
+    along = len(op.results) == 1 or lying[0] in ints(op, "dimensions")
+    return 0 if along else op.operands[0].nbytes
+
+
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
     dimensions: Any = op.attrs["dimensions"]
@@ -77,7 +83,7 @@ reduce = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=Work(per_operand, rate=_rate),
+        work=Work(per_operand, rate=_rate, strided=_strided),
         syntax=Syntax(
             ("*inputs", "*init_values"),
             ("*results_",),

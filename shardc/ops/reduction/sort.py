@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Rate, Spelling, Syntax, Work, of
+from shardc.ops.definition import Lying, OpDef, Rate, Spelling, Syntax, Work, of
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, integer
@@ -51,6 +51,13 @@ def _rule(op: Op) -> FactorRule:
     return builder.build()
 
 
+def _strided(op: Op, lying: Lying) -> int:
+    """What is sorted along a dimension that is not that of the neighbours, read and written."""
+    rows = op.operands[0]
+    along = lying[0] == integer(op, "dimension", -1) % rows.rank
+    return 0 if along else sum(type.nbytes for type in (*op.operands, *op.results))
+
+
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     dimension: Any = op.attrs.get("dimension", arrays[0].ndim - 1)
     return kernels.sort(*arrays, dimension=dimension, less_than=bodies[0] if bodies else None)
@@ -63,7 +70,7 @@ sort = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=Work(_comparisons, rate=lambda op: Rate.SORT),
+        work=Work(_comparisons, rate=lambda op: Rate.SORT, strided=_strided),
         syntax=Syntax(
             ("*inputs",),
             ("*results_",),

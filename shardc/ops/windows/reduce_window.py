@@ -7,7 +7,7 @@ from typing import Any
 
 from shardc.graph import Op
 from shardc.graph.types import TensorType
-from shardc.ops.definition import OpDef, Rate, Syntax, Work, of, per_operand
+from shardc.ops.definition import Lying, OpDef, Rate, Syntax, Work, of, per_operand
 from shardc.ops.registry import define
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, partial_kind
@@ -65,6 +65,11 @@ def _rate(op: Op) -> Rate:
     return Rate.SERIAL if cumulative_dims(op) else Rate.OTHER
 
 
+def _strided(op: Op, lying: Lying) -> int:
+    """What is summed up along a dimension that is not that of the neighbours."""
+    return op.operands[0].nbytes if {*cumulative_dims(op)} - {lying[0]} else 0
+
+
 def _meaning(op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     count = len(arrays) // 2
     geometry: dict[str, Any] = {key: op.attrs[key] for key in GEOMETRY if key in op.attrs}
@@ -80,7 +85,7 @@ reduce_window = define(
         infer=_types,
         rule=_rule,
         meaning=_meaning,
-        work=Work(per_operand, rate=_rate),
+        work=Work(per_operand, rate=_rate, strided=_strided),
         syntax=Syntax(
             ("*inputs", "*init_values"),
             ("*results_",),

@@ -55,7 +55,8 @@ class Link:
 class Machine:
     """Bytes, bytes/s and operations/s of a device, and the links, innermost first.
 
-    `turned`: bytes/s of what is read across the order in which it lies, for which that is more time.
+    `turned`: bytes/s of what is read across the order in which it lies, for which that is more time. `fuses`:
+    whether chains of operations are one, as a compiler makes them; NumPy runs one after the other.
     """
 
     name: str
@@ -66,6 +67,7 @@ class Machine:
     links: tuple[Link, ...]
     axes: Mapping[str, str]
     turned: float = inf
+    fuses: bool = True
 
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)

@@ -129,6 +129,12 @@ class _Table:
             self.fail(key, f"{self._what(key)} is at most 2^31, not {value}")
         return int(value)
 
+    def flag(self, key: str, otherwise: bool) -> bool:
+        value = self.data.get(key, otherwise)
+        if not isinstance(value, bool):
+            self.fail(key, f"{self._what(key)} is true or false, not {value!r}")
+        return value
+
     def string(self, key: str) -> str:
         if key not in self.data:
             self.missing(key)
@@ -197,7 +203,7 @@ def _unlisted(rates: Mapping[str, float]) -> dict[str, float]:
 def _machine(top: _Table) -> Machine:
     top.only("name", "source", "device", "links", "axes")
     device = top.table("device")
-    device.only("memory", "bandwidth", "turned", "flops")
+    device.only("memory", "bandwidth", "turned", "fuses", "flops")
     memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
     flops = device.table("flops")
     flops.only(*DTYPES, *Rate)
@@ -219,6 +225,7 @@ def _machine(top: _Table) -> Machine:
         links=links,
         axes=chosen,
         turned=device.rate("turned") if "turned" in device.data else inf,
+        fuses=device.flag("fuses", True),
     )
 
 

@@ -9,6 +9,10 @@ product, which reads in any order.
     a = p[None, :] - p[:, None]; b = tanh(a); c = sum(b, axis=1)
 
 reads p and writes c: a and b are never in memory.
+
+A machine that does not fuse, as NumPy does not, runs one operation after the other: each reads its operands
+from memory and writes its results there, but for views of others (broadcasts, slices, transposes) and what is
+made from nothing; and an update makes a copy of all.
 """
 
 from __future__ import annotations
@@ -38,22 +42,40 @@ class Traffic:
     made: tuple[int, ...] = ()
 
 
-def moved(op: Op) -> Moved:
+_UPDATING = (hlo.dynamic_update_slice.name, hlo.scatter.name)
+"""They change a part of their operand, or of a copy."""
+
+_VIEWS = (
+    hlo.broadcast_in_dim.name,
+    hlo.slice_.name,
+    hlo.transpose.name,
+    hlo.dynamic_slice.name,
+    spmd.all_slice.name,
+)
+"""They see a part of their operand, or see it in another order, without a copy."""
+
+
+def moved(op: Op, fuses: bool = True) -> Moved:
     """The bytes that an operation alone reads of each operand, and writes of each result."""
     definition = find(op.name)
-    if definition is not None and definition.work.moved is not None:
+    in_place = fuses or op.name not in _UPDATING
+    if definition is not None and definition.work.moved is not None and in_place:
         return definition.work.moved(op)
     return tuple(type.nbytes for type in op.operands), tuple(type.nbytes for type in op.results)
 
 
-def traffic(program: Iterable[tuple[Node, Op]], users: Mapping[int, list[Node]]) -> dict[int, Traffic]:
-    """Node id -> what it reads and writes. `users` of values; those not in `program` read from memory."""
+def traffic(
+    program: Iterable[tuple[Node, Op]], users: Mapping[int, list[Node]], fuses: bool = True
+) -> dict[int, Traffic]:
+    """Node id -> what it reads and writes, on a machine that fuses or not. `users` of values; those not in
+    `program` read from memory."""
     ops = {node.id: (node, op) for node, op in program}
     makers = {value: node for node, _ in ops.values() for value in node.results}
     fused = {
         value
         for value, maker in makers.items()
-        if _chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, []))
+        if (_chained(maker) and all(u.id in ops and _takes(u, value) for u in users.get(value, [])))
+        if fuses or _is_seen(maker)
     }
     chain = _Chains()
     for node, _ in ops.values():
@@ -62,7 +84,7 @@ def traffic(program: Iterable[tuple[Node, Op]], users: Mapping[int, list[Node]])
                 chain.join(node.id, makers[value].id)
     wanted: dict[tuple[int, int], list[_Read]] = {}
     for node, op in ops.values():
-        amounts, _ = moved(op)
+        amounts, _ = moved(op, fuses)
         for index, (value, amount) in enumerate(zip(node.operands, amounts, strict=True)):
             if value not in fused and amount:
                 read = _Read(node.id, index, amount, op.operands[index].nbytes)
@@ -109,6 +131,11 @@ def _chained(node: Node) -> bool:
     """Whether what an operation makes can be made again wherever it is used."""
     traits = (Trait.ELEMENTWISE, Trait.SOURCE, Trait.VIEW, Trait.MOVES)
     return (node.name in _MADE or has(node.name, *traits)) and len(node.results) == 1
+
+
+def _is_seen(maker: Node) -> bool:
+    """Whether a value is a view of another, or made from nothing."""
+    return maker.name in _VIEWS or has(maker.name, Trait.SOURCE)
 
 
 def _takes(node: Node, value: int) -> bool:

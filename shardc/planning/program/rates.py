@@ -20,7 +20,7 @@ from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
-from shardc.ops.definition import Work, as_written
+from shardc.ops.definition import Rate, Work, as_written
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.program.exchanges import Exchanges
 from shardc.planning.program.fusion import Traffic, moved
@@ -66,19 +66,31 @@ class OpWork:
         return self._seconds(machine, op, self.operations / float(choice.parts))
 
     def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
-        read, written = moved(op)
+        read, written = moved(op, machine.fuses)
         bytes = sum(read[i] for i in self.traffic.reads) + sum(written[i] for i in self.traffic.writes)
         bytes += sum(op.operands[i].nbytes for i in self.traffic.made)
-        turned = self.work.turned(op, self.traffic.lying or as_written(op)) if machine.turned < inf else 0
+        bytes += 0 if machine.fuses else 2 * self.work.copied(op)
+        turned = self._turned(machine, op) if machine.turned < inf else 0
         return machine.work(operations, self.rate, bytes, turned)
 
+    def _turned(self, machine: Machine, op: Op) -> int:
+        """Bytes that are read across their order. Where nothing is fused, products copy what they take into
+        the order that they want, at the rate that they have."""
+        lying = self.traffic.lying or as_written(op)
+        if machine.fuses:
+            return self.work.turned(op, lying)
+        own = 0 if has(op.name, Trait.PRODUCT) else self.work.turned(op, lying)
+        return own + self.work.strided(op, lying)
 
-def op_work(op: Op, traffic: Traffic) -> OpWork | None:
+
+def op_work(op: Op, traffic: Traffic, machine: Machine) -> OpWork | None:
     """The work of an operation of a program, of all devices or of one; None if nobody defines it."""
     definition = find(op.name)
     if definition is None:
         return None
-    rate = op.operands[0].dtype if has(op.name, Trait.PRODUCT) else definition.work.rate(op)
+    rate: str = definition.work.rate(op)
+    if has(op.name, Trait.PRODUCT) and (rate == Rate.OTHER or rate not in machine.flops):
+        rate = op.operands[0].dtype
     return OpWork(op, definition.work, definition.work.operations(op), rate, traffic)
 
 
@@ -152,7 +164,7 @@ class Rates:
 
     def work_of(self, op: Op, traffic: Traffic) -> OpWork | None:
         """What an operation takes; None where that is nothing in any layout."""
-        return None if self.free else op_work(op, traffic)
+        return None if self.free else op_work(op, traffic, self.machine)
 
     def repeated(self, work: OpWork, choice: Choice) -> int:
         """Ticks that one run takes beyond an even share of the work on every device."""

@@ -90,7 +90,7 @@ def count_work(problem: Problem) -> None:
     """What the operations take that run in one way or another; what is made for one alone counts there."""
     program = [(variable.node, variable.op) for variable in problem.variables]
     users = {value: [user.node for user, _ in uses] for value, uses in problem.consumers.items()}
-    found = traffic(program, users)
+    found = traffic(program, users, problem.rates.machine.fuses)
     written = {v for v in problem.free if found[problem.producer[v][0].node.id].writes}
     known: dict[tuple[object, Traffic], OpWork | None] = {}
     for variable in problem.variables:

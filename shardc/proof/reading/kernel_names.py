@@ -13,7 +13,7 @@ from shardc.ops import OpDef, Trait, definitions, hlo
 from shardc.ops.meanings import KernelMeaning
 from shardc.proof.reading.numpy_names import Kind
 from shardc.proof.reading.recorded import Recorded, Recorder
-from shardc.proof.reading.regions import applied, combination, scalars
+from shardc.proof.reading.regions import applied, combination, extreme, scalars
 from shardc.proof.values import Beyond
 
 Combine = Callable[..., Sequence[Recorded]]
@@ -86,6 +86,21 @@ class KernelNames:
         initial = [self.recorder.lifted(s, a.type.dtype) for a, s in zip(arrays, starts, strict=True)]
         region = applied(self.recorder, scalars(arrays) * 2, combine)
         return self.recorder.op(definition, *arrays, *initial, regions=[region], **given)
+
+    def greatest(self, *arrays: Any, axis: int) -> list[Recorded]:
+        return self._extreme(arrays, axis, "GT")
+
+    def least(self, *arrays: Any, axis: int) -> list[Recorded]:
+        return self._extreme(arrays, axis, "LT")
+
+    def _extreme(self, arrays: Sequence[Any], axis: int, direction: str) -> list[Recorded]:
+        """Of values and their places, beside a first value and its place."""
+        values, places, start, place = arrays
+        starts = [
+            self.recorder.lifted(start, values.type.dtype),
+            self.recorder.lifted(place, places.type.dtype),
+        ]
+        return extreme(self.recorder, values, places, starts, axis, direction)
 
     def scatter(
         self, arrays: Any, places: Recorded, updates: Any, combine: Combine | None = None, *,

@@ -13,7 +13,7 @@ from shardc.graph.types import DTYPES, TensorType, is_complex, is_inexact
 from shardc.ops import OpDef, chlo, hlo
 from shardc.proof.reading.fourier_names import FourierNames
 from shardc.proof.reading.recorded import Recorded, Recorder, broadcast_shape, dim_of
-from shardc.proof.reading.regions import combination, extreme, less_than
+from shardc.proof.reading.regions import argument, combination, less_than
 from shardc.proof.reading.wide_sums import summed
 from shardc.proof.values import Beyond, Refused
 
@@ -196,10 +196,10 @@ class NumpyNames:
         return self.sum(array, axis, **keep) / count
 
     def argmax(self, array: Recorded, axis: int) -> Recorded:
-        return extreme(self.recorder, array, dim_of(axis, array.type.rank), "GT")
+        return argument(self.recorder, array, dim_of(axis, array.type.rank), "GT")
 
     def argmin(self, array: Recorded, axis: int) -> Recorded:
-        return extreme(self.recorder, array, dim_of(axis, array.type.rank), "LT")
+        return argument(self.recorder, array, dim_of(axis, array.type.rank), "LT")
 
     def cumsum(self, array: Recorded, axis: int, dtype: DType | None = None) -> Recorded:
         return summed(array, dtype, lambda each: self.running("sum", each, axis))

@@ -54,13 +54,25 @@ def less_than(recorder: Recorder, array: Recorded) -> Body:
     return applied(recorder, scalars([array], 2), less)
 
 
-def extreme(recorder: Recorder, array: Recorded, axis: int, direction: str) -> Recorded:
+def argument(recorder: Recorder, array: Recorded, axis: int, direction: str) -> Recorded:
     """np.argmax (GT) or np.argmin (LT): of equal elements the first."""
     counting = array.type.with_dtype("i64")
     places = recorder.one(hlo.iota, results=[counting], iota_dimension=axis)
     kind = "max" if direction == "GT" else "min"
     starts = [recorder.constant(identity(kind, array.type.dtype), array.type.dtype)]
     starts.append(recorder.constant(0, "i64"))
+    return extreme(recorder, array, places, starts, axis, direction)[1]
+
+
+def extreme(
+    recorder: Recorder,
+    array: Recorded,
+    places: Recorded,
+    starts: Sequence[Recorded],
+    axis: int,
+    direction: str,
+) -> list[Recorded]:
+    """The greatest (GT) or least (LT) along an axis, and its place: of equal elements the least."""
 
     def choose(a: Recorded, i: Recorded, b: Recorded, j: Recorded) -> list[Recorded]:
         def compared(left: Recorded, right: Recorded, how: str) -> Recorded:
@@ -71,7 +83,6 @@ def extreme(recorder: Recorder, array: Recorded, axis: int, direction: str) -> R
         return [recorder.one(hlo.select, taken, a, b), recorder.one(hlo.select, taken, i, j)]
 
     types: list[Any] = scalars([array, places]) * 2
-    found = recorder.op(
+    return recorder.op(
         hlo.reduce, array, places, *starts, regions=[applied(recorder, types, choose)], dimensions=(axis,)
     )
-    return found[1]

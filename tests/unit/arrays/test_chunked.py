@@ -137,6 +137,22 @@ def test_nothing_is_replaced_and_nothing_is_left(tmp_path: Path, target: str) ->
     assert [file.name for file in tmp_path.iterdir()] == [target]
 
 
+@pytest.mark.parametrize("target", ["out.zarr", "out.orbax"])
+def test_an_array_may_be_called_as_chunks_are(tmp_path: Path, target: str) -> None:
+    arrays = {"c": ARRAYS["w"], "n" if target == "out.orbax" else "n/c": ARRAYS["n"]}
+    layouts = layouts_of(arrays, FIRST, "a")
+    save(str(tmp_path / target), blocks_of(arrays, layouts), layouts)
+    check(str(tmp_path / target), arrays, layouts)
+
+
+def test_an_array_holds_no_other(tmp_path: Path) -> None:
+    arrays = {"n": ARRAYS["n"], "n/a/w": ARRAYS["w"]}
+    layouts = layouts_of(arrays, FIRST, "a")
+    with pytest.raises(ShardcError, match="no place for n/a/w inside of n, which is an array"):
+        save(str(tmp_path / "out.zarr"), blocks_of(arrays, layouts), layouts)
+    assert not [*tmp_path.iterdir()]
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_what_zarr_writes(tmp_path: Path, version: int) -> None:
     zarr = pytest.importorskip("zarr")

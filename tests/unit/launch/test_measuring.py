@@ -15,6 +15,7 @@ from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
 from shardc.launch import solving
+from shardc.launch.measure_jax import Names
 from shardc.launch.measuring import (
     COLLECTIVES,
     SIZES,
@@ -51,7 +52,16 @@ from shardc.planning.machines.links import Exchange
 from shardc.planning.machines.machine import Machine
 from shardc.report.times import estimate
 
-RATES = {"f32": 2e10, "f64": 1e10, "other": 5e9, "serial": 1e9, "argmax": 2e9, "sort": 1e8}
+RATES = {
+    "f32": 2e10,
+    "f64": 1e10,
+    "other": 5e9,
+    "serial": 1e9,
+    "argmax": 2e9,
+    "scatter": 4e8,
+    "convolution": 8e9,
+    "sort": 1e8,
+}
 DEVICE = Device(
     RATES, 1e10, 2e9, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"}
 )
@@ -262,25 +272,28 @@ def test_only_the_last_run_of_a_turn_is_waited_for(monkeypatch: pytest.MonkeyPat
     assert len(watch.runs) == 2 + 10 * 3
 
 
-def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("fuses", [True, False])
+def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch, fuses: bool):
     watch = Watch(monkeypatch)
 
     def product(one: Product) -> Callable[[], object]:
         m, k, n = one.sizes
         itemsize = 8 if one.dtype == "f64" else 4
         bytes = itemsize * (m * k + k * n + m * n)
-        across = itemsize * m * k / 2e9 if one.turned[0] else 0
+        across = itemsize * m * k / 2e9 if one.turned[0] and fuses else 0
         return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds + across)
 
     def function(f: Function, side: int) -> Callable[[], object]:
-        counted, across = (f.counted(side), 4 * f.moved * side**2), 4 * f.across * side**2 / 2e9
-        return watch.run((f, side), lambda turn: timed(*counted, RATES[f.rate]).seconds + across)
+        given = f.timed(side, 0.0, fuses)
+        seconds = timed(given.operations, given.bytes, RATES[f.rate]).seconds + given.across / 2e9
+        return watch.run((f, side), lambda turn: seconds)
 
-    found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own))
+    found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own), fuses=fuses)
     assert found.rates == pytest.approx(RATES)
-    assert [*found.rates] == ["f32", "f64", "serial", "argmax", "sort", "other"]
+    assert [*found.rates] == ["f32", "f64", "serial", "argmax", "sort", "scatter", "convolution", "other"]
     assert (found.bandwidth, found.turned) == (pytest.approx(1e10), pytest.approx(2e9))
-    assert found.shapes["f32"] == "1.8e+10 ((2048x256).T @ 2048x256) to 2e+10 (1024x512 @ 512x1024)"
+    assert found.shapes["f32"].endswith(" to 2e+10 (1024x512 @ 512x1024)")
+    assert found.shapes["f32"].startswith("1.8e+10 ((2048x256).T @ 2048x256)") == fuses
     assert max(found.errors.values()) < 1e-6
 
 
@@ -300,14 +313,18 @@ def test_rates_that_are_equal_are_each_counted(monkeypatch: pytest.MonkeyPatch):
     assert 5e8 < found.turned < 2e9
 
 
-@pytest.mark.parametrize("work", [*WORK, *ORDERED, *ACROSS])
-def test_functions_count_what_the_planner_counts(work: Function):
+@pytest.mark.parametrize(
+    ("work", "fuses"),
+    [(f, fuses) for f in (*WORK, *ORDERED, *ACROSS) for fuses in (True, False) if fuses or not f.fused],
+)
+def test_functions_count_what_the_planner_counts(work: Function, fuses: bool):
     """Operations and bytes of the function as it is lowered, by the report's own rule."""
-    side = 64
-    seconds = lowered(lambda jnp, x, y: work.run(jnp, x, y), ((side, side), (side, side)), work.rate)
+    side = 1024
+    seconds = lowered(work.run, ((side, side), (side, side)), work.rate, fuses)
+    timed = work.timed(side, 1.0, fuses)
     assert seconds(1.0, inf, inf) == pytest.approx(work.counted(side), rel=0.05)
-    assert seconds(inf, 1.0, inf) == pytest.approx(work.moved * 4 * side**2, rel=0.05)
-    assert seconds(inf, inf, 1.0) == work.across * 4 * side**2
+    assert seconds(inf, 1.0, inf) == pytest.approx(timed.bytes, rel=0.05)
+    assert seconds(inf, inf, 1.0) == timed.across
 
 
 @pytest.mark.parametrize("turned", TURNED)
@@ -319,21 +336,21 @@ def test_products_count_what_the_planner_counts(turned: tuple[bool, bool]):
 
 
 def lowered(
-    function: Callable[..., object], shapes: tuple[tuple[int, ...], ...], rate: str
+    function: Callable[..., object], shapes: tuple[tuple[int, ...], ...], rate: str, fuses: bool = True
 ) -> Callable[[float, float, float], float]:
     """The report's seconds of a function that JAX lowers, by operations/s of `rate`, bytes/s and turned
     bytes/s."""
     jax = pytest.importorskip("jax")
     given = [jax.ShapeDtypeStruct(shape, "float32") for shape in shapes]
-    called = jax.jit(lambda x, y: function(jax.numpy, x, y), keep_unused=True)
+    called = jax.jit(lambda x, y: function(Names(jax), x, y), keep_unused=True)
     with collecting():
         program = per_device.read(
             lower(read_program(called.lower(*given).as_text(), Options(file="work.mlir")), Options())
         )
 
     def seconds(operations: float, bandwidth: float, turned: float) -> float:
-        rates = {"other": inf, rate: operations}
-        machine = Machine("m", "", 1, bandwidth, rates, load("balanced").links, {}, turned)
+        rates = {"other": inf, "f32": inf, rate: operations}
+        machine = Machine("m", "", 1, bandwidth, rates, load("balanced").links, {}, turned, fuses)
         return estimate(machine, program, (), 0).work_ns / 1e9
 
     return seconds

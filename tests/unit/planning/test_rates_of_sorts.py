@@ -25,7 +25,7 @@ def rate(name: str, operands: int, result: TensorType, combiner: str | None = No
 @pytest.mark.parametrize(("dimension", "halvings"), [(1, 10), (0, 2)])
 def test_a_sort_compares_its_rows(dimension: int, halvings: int):
     op = Op("stablehlo.sort", (ROWS,), (ROWS,), {"dimension": dimension})
-    work = op_work(op, Traffic((0,), (0,)))
+    work = op_work(op, Traffic((0,), (0,)), load("laptop"))
     assert work is not None
     assert (work.operations, work.rate) == (4000 * halvings, Rate.SORT)
     machine = load("laptop")

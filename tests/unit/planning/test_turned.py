@@ -13,7 +13,7 @@ from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
 from shardc.options import Options
-from shardc.planning.machines import load, read
+from shardc.planning.machines import Machine, load, read
 from shardc.report.times import worked
 from tests.unit.planning.test_strided_collectives import MACHINE
 
@@ -23,14 +23,19 @@ FREE = replace(load("balanced"), bandwidth=inf, flops={"other": inf}, turned=1.0
 
 def turned(results: str, body: str, x: str = "f32[8, 64, 32]", y: str = "f32[8, 32, 16]") -> dict[str, float]:
     """Bytes of each kind of operation in a program of x and y."""
-    text = f"def f(x: {x}, y: {y}) -> {results}:\n    {body}\n"
+    return found(f"def f(x: {x}, y: {y}) -> {results}:\n    {body}\n", FREE)
+
+
+def found(text: str, machine: Machine) -> dict[str, float]:
+    """Seconds of each kind of operation in a program."""
     found: dict[str, float] = {}
     with collecting():
         program = per_device.read(lower(read_program(text, Options(file="f.shard")), Options()))
-    for run, work in worked(program):
-        seconds = work.seconds(FREE)
+    for run, work in worked(program, machine):
+        seconds = work.seconds(machine)
         if seconds:
-            found[run.node.name.partition(".")[2]] = seconds
+            name = run.node.name.partition(".")[2]
+            found[name] = found.get(name, 0) + seconds
     return found
 
 
@@ -49,8 +54,8 @@ X, Y = 4 * 8 * 64 * 32, 4 * 8 * 32 * 16
 def test_a_product_sums_neighbours_of_its_first_factor(subscripts: str, x: str, y: str, bytes: int):
     sizes = {"z": 8, "m": 64, "k": 32, "n": 16}
     shapes = [f"f32[{', '.join(str(sizes[letter]) for letter in letters)}]" for letters in (x, y)]
-    found = turned("f32[8, 64, 16]", f'return einsum("{subscripts}", x, y)', *shapes)
-    assert found == ({"dot_general": bytes} if bytes else {})
+    each = turned("f32[8, 64, 16]", f'return einsum("{subscripts}", x, y)', *shapes)
+    assert each == ({"dot_general": bytes} if bytes else {})
 
 
 def test_a_vector_may_lie_in_any_order():
@@ -96,7 +101,7 @@ def test_images_whose_features_are_no_neighbours_are_turned():
         text = jax.jit(function).lower(images, kernel).as_text()
         with collecting():
             program = per_device.read(lower(read_program(text, Options(file="f.mlir")), Options()))
-        for run, work in worked(program):
+        for run, work in worked(program, FREE):
             if run.node.name == "stablehlo.convolution":
                 yield work.seconds(FREE)
 
@@ -111,3 +116,51 @@ def test_machines_that_do_not_say_read_in_any_order():
     assert read(text, "m.toml").work(0, "other", 0, 1e9) == 0.5
     with pytest.raises(ShardcError, match=r"device\.turned is a positive number"):
         read(text.replace("2e9", "0"), "m.toml")
+
+
+EACH = replace(FREE, turned=inf, bandwidth=1.0, fuses=False)
+"""A second is a byte that is read or written; each operation reads and writes memory."""
+
+
+@pytest.mark.parametrize(
+    ("body", "bytes"),
+    [
+        ("tanh(x) + exp(x)", {"tanh": 2 * 4096, "exponential": 2 * 4096, "add": 3 * 4096}),
+        (
+            "broadcast_to(sum(x, axis=0), (32, 32)) + x",
+            {"reduce": 4096 + 128, "broadcast_in_dim": 128, "add": 2 * 4096},
+        ),
+        ("x @ x", {"dot_general": 2 * 4096}),
+        (
+            'einsum("abcd,aecd->acbe", reshape(x, (2, 4, 4, 32)), reshape(x, (2, 4, 4, 32)))',
+            {"dot_general": 5 * 4096 + 512},
+        ),
+        (
+            'einsum("abc,bcd->ad", reshape(x, (4, 8, 32)), reshape(x, (8, 32, 4)))',
+            {"dot_general": 2 * 4096 + 64},
+        ),
+    ],
+)
+def test_where_nothing_fuses_each_operation_reads_and_writes(body: str, bytes: dict[str, int]):
+    assert found(f"def f(x: f32[32, 32]):\n    return {body}\n", EACH) == bytes
+
+
+@pytest.mark.parametrize(
+    ("body", "bytes"),
+    [
+        ("argmax(x, axis=0)", 4096), ("argmax(x, axis=1)", 0), ("cumsum(x, axis=0)", 4096),
+        ("cumsum(x, axis=1)", 0), ("sort(x, axis=0)", 2 * 4096), ("sort(x, axis=1)", 0),
+        ("sum(x, axis=0)", 0),
+    ],
+)  # fmt: skip
+def test_where_nothing_fuses_columns_are_strided(body: str, bytes: int):
+    text = f"def f(x: f32[32, 32]):\n    return {body}\n"
+    assert sum(found(text, replace(FREE, fuses=False)).values()) == bytes
+    assert not found(text, FREE)
+
+
+def test_a_machine_says_whether_it_fuses():
+    text = MACHINE.format(title="all-gather", strided="").replace("[device.", "fuses = false\n[device.")
+    assert not read(text, "m.toml").fuses and load("laptop").fuses
+    with pytest.raises(ShardcError, match=r"device\.fuses is true or false, not 1"):
+        read(text.replace("false", "1"), "m.toml")

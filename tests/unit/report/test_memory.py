@@ -115,6 +115,8 @@ BODIES = {
     "an einsum that is no product of matrices": 'einsum("abc,abc->ba", reshape(x, (64, 32, 512)), '
     "reshape(x * 2.0, (64, 32, 512))) + 1.0",
     "logistic": "sigmoid(x) * x",
+    "an argmax over rows that are split": "argmax(x, axis=0)",
+    "an argmax over columns that are split": "argmax(transpose(x, (1, 0)), axis=1)",
 }
 
 

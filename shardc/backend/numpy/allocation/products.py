@@ -9,9 +9,10 @@ from typing import cast
 from shardc.backend.numpy.allocation.calls import BUFFER, Allocation, Evaluation, allocates, row_major
 from shardc.backend.numpy.allocation.storage import View, fresh, runs_evenly
 from shardc.backend.python import idiom
-from shardc.backend.python.products import is_einsum, is_product, subscripts
+from shardc.backend.python.products import is_einsum, is_product, subscripts, terms_of
 from shardc.graph import ConvDims, DotDims, is_narrow
 from shardc.ops import hlo
+from shardc.semantics.contraction import WINDOWS
 
 
 @allocates(hlo.dot_general, idiom.einsum)
@@ -40,8 +41,8 @@ def _matrices(it: Evaluation, view: View) -> Allocation:
     """NumPy multiplies the second operand by the first. Batch, rows and columns are fused to one dimension
     each, and an operand is copied where it cannot be seen so; the result has them in that order in memory."""
     lhs, rhs = it.operands
-    terms, _, out = subscripts(it.node, len(lhs.shape), len(rhs.shape)).partition("->")
-    first, second = terms.split(",")
+    first, second, out, turned = terms_of(it.node, [len(lhs.shape), len(rhs.shape)])
+    lhs, rhs = (rhs, lhs) if turned else (lhs, rhs)
     batch = [letter for letter in second if letter in first and letter in out]
     summed = [letter for letter in second if letter in first and letter not in out]
     rows = [letter for letter in second if letter not in first]
@@ -89,7 +90,7 @@ def _einsum_result(it: Evaluation, view: View) -> View:
 
 @allocates(hlo.convolution)
 def convolution(it: Evaluation) -> Allocation:
-    """The padded image, its windows as rows of a matrix, and the kernel as columns."""
+    """The padded image, some of its windows as a matrix, the kernel as columns, and what is multiplied."""
     dims = cast(ConvDims, it.node.attrs["dimension_numbers"])
     image, kernel = (it.graph.type(value) for value in it.node.operands)
     padding = cast("tuple[tuple[int, int], ...]", it.node.attrs.get("padding", ()))
@@ -98,8 +99,16 @@ def convolution(it: Evaluation) -> Allocation:
     spread = [(n - 1) * by + 1 for n, by in zip(spatial, dilation or (1,) * len(spatial), strict=True)]
     padded = [n + sum(ends) for n, ends in zip(spread, padding or ((0, 0),) * len(spatial), strict=True)]
     itemsize = max(4, image.numpy.itemsize)
+    groups = cast(int, it.node.attrs["feature_group_count"]) * cast(int, it.node.attrs["batch_group_count"])
     places = prod(it.shape[d] for d in (dims.output_batch, *dims.output_spatial))
     window = prod(kernel.shape[d] for d in (dims.kernel_input_feature, *dims.kernel_spatial))
     samples = image.shape[dims.input_batch] * image.shape[dims.input_feature]
-    elements = samples * prod(padded) + places * window + kernel.size
+    elements = samples * prod(padded) if padded != spatial else 0
+    elements += _part(groups * places * window, max(image.shape, default=1)) + 2 * kernel.size
     return Allocation(row_major(it).view, elements * itemsize)
+
+
+def _part(windows: int, size: int) -> int:
+    """Elements of the windows that are copied at a time, along a dimension of a size."""
+    step = max(1, WINDOWS * size // max(1, windows))
+    return min(windows, -(-windows * step // size))

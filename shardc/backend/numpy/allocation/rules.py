@@ -14,7 +14,6 @@ from typing import cast
 from shardc.analysis.collectives import axes_of
 from shardc.backend.numpy.allocation.calls import (
     BUFFER,
-    ELISION,
     Allocates,
     Allocation,
     Evaluation,
@@ -24,9 +23,12 @@ from shardc.backend.numpy.allocation.calls import (
     row_major,
 )
 from shardc.backend.numpy.allocation.storage import Buffer, View, fresh
+from shardc.backend.numpy.kernels import extreme_kernel
 from shardc.backend.python import group, idiom
+from shardc.graph import ScatterDims
 from shardc.layout import size_of
-from shardc.ops import hlo, spmd
+from shardc.ops import combiner, hlo, spmd
+from shardc.semantics.indexing import NARROW, whole_windows
 
 INDEX = 8
 """NumPy takes elements by 64-bit indices."""
@@ -87,17 +89,41 @@ def reduce(it: Evaluation) -> Allocation:
     """A combination without a name of its own goes through the elements in pairs, then pairs of pairs."""
     if len(it.node.results) == 1:
         return row_major(it)
+    if extreme_kernel(it.graph, it.node) is not None:
+        return _with_place(it)
     types = [it.graph.type(value) for value in it.node.operands[: len(it.node.results)]]
     halves = sum(type.nbytes for type in types) * 3 // 4
     return Allocation(row_major(it).view, halves + 3 * min(BUFFER, types[0].size) * types[0].numpy.itemsize)
 
 
+def _with_place(it: Evaluation) -> Allocation:
+    """The index of the greatest; then which are equal to it, unless places are the same in all lines; and for
+    each result some arrays more."""
+    values, places = (it.graph.type(value) for value in it.node.operands[:2])
+    (axis,) = it.ints("dimensions")
+    kept = values.size // max(1, values.shape[axis])
+    copy = _copied_for(it.operands[0], axis) * values.numpy.itemsize
+    each = values.numpy.itemsize + places.numpy.itemsize
+    steps = it.operands[1].strides
+    equal = values.size if any(step for dim, step in enumerate(steps) if dim != axis) else 0
+    return Allocation(row_major(it).view, INDEX * kept + max(copy, equal + each * kept))
+
+
 @allocates(idiom.argmax, idiom.argmin)
 def argmax(it: Evaluation) -> Allocation:
-    """NumPy finds i64, along the last dimension of a copy if it is another."""
-    rank, axis = len(it.operands[0].shape), cast(int, it.node.attrs["axis"])
-    copy = 0 if axis == rank - 1 else it.bytes_of(0)
-    return Allocation(row_major(it).view, INDEX * prod(it.shape) + copy)
+    """NumPy finds i64."""
+    copy = _copied_for(it.operands[0], cast(int, it.node.attrs["axis"]))
+    itemsize = it.graph.type(it.node.operands[0]).numpy.itemsize
+    return Allocation(row_major(it).view, INDEX * prod(it.shape) + copy * itemsize)
+
+
+def _copied_for(value: View, axis: int) -> int:
+    """Elements of a copy in which a dimension is the last, and all lie row after row; none if they do."""
+    others = [dim for dim in range(len(value.shape)) if dim != axis]
+    moved = value.transposed([*others, axis])
+    wanted = fresh(None, moved.shape).strides
+    rows = zip(moved.shape, moved.strides, wanted, strict=True)
+    return 0 if all(size == 1 or own == row for size, own, row in rows) else prod(value.shape)
 
 
 @allocates(idiom.take)
@@ -113,13 +139,22 @@ def gather(it: Evaluation) -> Allocation:
 
 @allocates(hlo.scatter)
 def scatter(it: Evaluation) -> Allocation:
-    """For every update its place, of which there are several while it is computed, and whether it is inside;
-    then those that are inside, and the result."""
-    updates = it.elements(-1)
-    places = 2 if INDEX * updates >= ELISION else 3
-    finding = (places * INDEX + 1) * updates + INDEX * min(BUFFER, updates) - it.nbytes
-    writing = (INDEX + 1) * updates + it.bytes_of(-1)
-    return Allocation(row_major(it).view, max(finding, writing))
+    """For every row of updates its place, of which there are several while it is computed; then, of the rows
+    that go to different places, what is there, what comes, and both combined."""
+    dims = cast(ScatterDims, it.node.attrs["scatter_dimension_numbers"])
+    updates, operand = (it.graph.type(it.node.operands[i]) for i in (-1, 0))
+    whole = whole_windows(operand.shape, updates.shape, dims)
+    width = prod(operand.shape[dim] for dim in whole)
+    rows = updates.size // max(1, width)
+    kind = combiner(it.node.regions[0], it.graph)
+    if kind == "set":
+        combining = 0
+    elif width < NARROW:
+        combining = INDEX * updates.size * (width > 1)
+    else:
+        together = updates.nbytes * width // max(1, operand.size) + 3 * min(updates.nbytes, operand.nbytes)
+        combining = INDEX * rows + together
+    return Allocation(row_major(it).view, max(5 * INDEX * rows - it.nbytes, 3 * INDEX * rows + combining))
 
 
 @allocates(spmd.reduce_scatter)
