@@ -2,14 +2,18 @@
 
 The planner prices collectives one by one; the pass combine-collectives makes one of several later. Sixteen
 sums of gradients look sixteen times as late as they are, and plans without them look better. What will become
-one depends on the plan. So the program is planned several times, as if all collectives of some kinds were
-four that become one over each axis, and for one ring without latency, where plans have few collectives. Of
-the plans that is taken with which the whole program is quickest, all combined.
+one depends on the plan. So the program is planned several times, and that plan is taken with which the whole
+program is quickest, all combined:
+
+* as propagation lays it out, without a search. What becomes one there is evidence: with it, and with what
+  may join it for nothing, the program is planned again in those layouts;
+* in any layouts, with the latency of each collective, and as if all sums of gradients became one, or all
+  gathers and scatters were four that become one over each axis.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -29,19 +33,22 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, RING, GRADIENTS = "own", "ring", "gradients"
-SUMS, MOVES = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+OWN, MOVES, GRADIENTS = "own", "moves", "gradients"
+PROPAGATED, LEARNT, JOINED = "propagated", "learnt", "joined"
+
+SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
-    "sums": {SUMS: 4},
-    "moves": {MOVES: 4},
-    "all": {SUMS: 4, MOVES: 4},
-    GRADIENTS: {SUMS: 16, MOVES: 4},
+    MOVES: {GATHERS: 4},
+    GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
 in a step of training, all."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
+
+MANY = 8
+"""Sums that become one in propagation's layouts, from which on those of a larger program are gradients'."""
 
 
 @dataclass(frozen=True)
@@ -61,28 +68,70 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name: OWN, those of SHARED, and RING; OWN alone where it has no two collectives, OWN and
-    GRADIENTS of a program of more than SMALL operations."""
+    """The plans, by name. OWN and PROPAGATED alone where the first has no two collectives; of a program of more
+    than SMALL operations one in any layouts, GRADIENTS where that has many sums, else OWN."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
         with collecting():
             run_to(make_context(), start, stage, options=options)
-    own = _tried(start.clone(), machine, options, stage)
-    yield OWN, own
-    if sum(each.before for each in own.found) < 2:
-        return
+
+    def tried(**said: object) -> Tried:
+        return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
+
+    propagated = tried(search="none")
+    yield PROPAGATED, propagated
+    learnt, names = learn(propagated.found), [OWN, *SHARED]
+    if size > SMALL:
+        names = [GRADIENTS if _has_gradients(learnt) else OWN]
+    if OWN in names:
+        own = tried()
+        yield OWN, own
+        if sum(each.before for each in own.found) < 2:
+            return
+    if any(each.part < 1 for each in learnt):
+        yield LEARNT, tried(search="layouts", shares=learnt)
+        joined = _joined(learnt)
+        if OWN in names and joined != learnt:
+            yield JOINED, tried(search="layouts", shares=joined)
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name in SHARED if size <= SMALL else (GRADIENTS,):
-        shares = tuple(
-            Combined(str(kind.title), (axis,), count, 1)
-            for kinds, count in SHARED[name].items()
-            for kind in kinds
-            for axis in axes
-        )
-        yield name, _tried(start.clone(), machine, saying(options, PLANS, shares=shares), stage)
-    if size <= SMALL:
-        yield RING, _tried(start, machine, saying(options, PLANS, ring=True), stage)
+    for name in names:
+        if name in SHARED:
+            shares = (
+                Combined(str(kind.title), (axis,), count, 1)
+                for kinds, count in SHARED[name].items()
+                for kind in kinds
+                for axis in axes
+            )
+            yield name, tried(shares=tuple(shares))
+
+
+def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
+    """What became one in a whole program, of what did in each of its regions."""
+    known: dict[tuple[str, tuple[str, ...]], Combined] = {}
+    for each in found:
+        key = each.title, each.axes
+        of = known.get(key, Combined(*key, 0, 0))
+        known[key] = Combined(*key, of.before + each.before, of.after + each.after)
+    return tuple(known.values())
+
+
+def _has_gradients(learnt: Iterable[Combined]) -> bool:
+    return any(
+        each.title == spmd.all_reduce.title and each.before >= MANY * each.after for each in learnt
+    )
+
+
+def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
+    """The same, but that over axes where half of some are spared more may join: sums, or gathers and scatters,
+    which are each other's derivatives."""
+    known = {(each.title, each.axes): each for each in learnt}
+    for each in learnt:
+        for kinds, count in SHARED[GRADIENTS].items():
+            titles = [str(kind.title) for kind in kinds]
+            if each.title in titles and 2 * each.after <= each.before:
+                known |= {(title, each.axes): Combined(title, each.axes, count, 1) for title in titles}
+    return tuple(known.values())
 
 
 def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:

@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
+from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
@@ -36,6 +38,11 @@ from shardc.planning.program.variables import Proof
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
+
+Search = Literal["machine", "ring", "layouts", "none"]
+"""How a plan is found: with what changes of layout take on the machine; with what they take on one ring of its
+outermost link, without latency; as on the machine, in the layouts that propagation found, or partial sums of
+them; or not at all: every operation runs as propagation lays its results out."""
 
 Use = tuple[Node, int]
 """An operation and the number of one of its operands."""
@@ -58,11 +65,11 @@ class PlannedCopy:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The choices made for one function. `problem` is the planning problem behind it; with `ring` it was
-    solved for one ring without latency, and is priced for the machine."""
+    """The choices made for one function. `problem` is the planning problem behind it, priced for the machine;
+    `search` says how they were found."""
 
     problem: Problem
-    ring: bool = False
+    search: Search = "machine"
 
     @property
     def graph(self) -> Graph:
@@ -157,23 +164,26 @@ def plan_program(
     machine: Machine | None = None,
     split_results: bool = False,
     shares: tuple[Combined, ...] = (),
-    ring: bool = False,
+    search: Search = "machine",
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
-    price. `shares` say which collectives are combined afterwards, and so share latency. With `ring` the
-    plan is the quickest on one ring of the outermost link, without latency. ShardcError if the program uses
-    two meshes.
+    price. `shares` say which collectives are combined afterwards, and so share latency. ShardcError if the
+    program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
     rates = Rates(machine, mesh, shares)
-    problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if ring else rates)
+    on_ring = search == "ring"
+    problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if on_ring else rates)
     if split_results:
         split_as_arguments(problem)
-    improved(problem, f"{function and function.name} {mesh} {split_results}")
-    if ring:
+    if search == "none":
+        follow(problem)
+    else:
+        improved(problem, f"{function and function.name} {mesh} {split_results}", anywhere=search != "layouts")
+    if on_ring:
         problem = replace(problem, rates=rates, proof=None, refused=None)
-    return Plan(problem, ring)
+    return Plan(problem, search)
