@@ -50,8 +50,8 @@ class InsertReshards(GraphPass):
     """Plan the main function for a machine (from Python; else plan_program's) and write the plan into it.
 
     `told` is given the plan. `split_results`: results that propagation leaves whole leave main split as an
-    argument is, even where that is not cheaper. `shares` and `search` count on collectives to be combined later
-    (report/combined.py).
+    argument is, even where that is not cheaper. `shares` and `search` count on collectives to be combined
+    later (report/combined.py).
     """
 
     name = "insert-reshards"
@@ -59,7 +59,7 @@ class InsertReshards(GraphPass):
     told: Callable[[Plan], None] | None = None
     split_results: bool = False
     shares: tuple[Combined, ...] = ()
-    search: Search = "machine"
+    search: Search = "all"
 
     def rewrite(self, shared: SharedGraph) -> bool:
         found = _planned(

@@ -24,11 +24,10 @@ from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
 
 FOUND: dict[Search, str] = {
-    "ring": "planned for one ring without latency",
     "layouts": "planned in propagation's own layouts, and partial sums of them",
     "none": "every operation leaves its results as propagation lays them out",
 }
-"""What is said of plans that were not looked for in all layouts with the machine's own prices."""
+"""What is said of plans that were not looked for in all layouts."""
 
 
 def explain_module(

@@ -5,15 +5,15 @@ sums of gradients look sixteen times as late as they are, and plans without them
 one depends on the plan. So the program is planned several times, and that plan is taken with which the whole
 program is quickest, all combined:
 
-* as propagation lays it out, without a search. What becomes one there is evidence: with it, and with what
-  may join it for nothing, the program is planned again in those layouts;
-* in any layouts, with the latency of each collective, and as if all sums of gradients became one, or all
-  gathers and scatters were four that become one over each axis.
+* as propagation lays it out, without a search;
+* as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
+* in any layouts, with the latency of each collective; as if all gathers and scatters were four that become
+  one over each axis, or all sums too; and as if all sums of gradients became one.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ModuleOp
@@ -33,12 +33,14 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, MOVES, GRADIENTS = "own", "moves", "gradients"
-PROPAGATED, LEARNT, JOINED = "propagated", "learnt", "joined"
+OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
+PROPAGATED, KEPT, JOINED, LEARNT = "propagated", "kept", "joined", "learnt"
 
 SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+SUM = spmd.all_reduce.title
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
     MOVES: {GATHERS: 4},
+    ALL: {SUMS: 4, GATHERS: 4},
     GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
@@ -68,8 +70,8 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name. OWN and PROPAGATED alone where the first has no two collectives; of a program of more
-    than SMALL operations one in any layouts, GRADIENTS where that has many sums, else OWN."""
+    """The plans, by name. OWN alone where it has no two collectives; of a program of more than SMALL
+    operations one in any layouts, GRADIENTS where PROPAGATED has many sums, else OWN."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -79,31 +81,42 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
     def tried(**said: object) -> Tried:
         return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
 
-    propagated = tried(search="none")
-    yield PROPAGATED, propagated
-    learnt, names = learn(propagated.found), [OWN, *SHARED]
-    if size > SMALL:
-        names = [GRADIENTS if _has_gradients(learnt) else OWN]
-    if OWN in names:
+    small = size <= SMALL
+    if small:
         own = tried()
         yield OWN, own
         if sum(each.before for each in own.found) < 2:
             return
-    if any(each.part < 1 for each in learnt):
-        yield LEARNT, tried(search="layouts", shares=learnt)
-        joined = _joined(learnt)
-        if OWN in names and joined != learnt:
-            yield JOINED, tried(search="layouts", shares=joined)
+    propagated = tried(search="none")
+    yield PROPAGATED, propagated
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name in names:
-        if name in SHARED:
-            shares = (
-                Combined(str(kind.title), (axis,), count, 1)
-                for kinds, count in SHARED[name].items()
-                for kind in kinds
-                for axis in axes
-            )
-            yield name, tried(shares=tuple(shares))
+    for name, said in _counting(learn(propagated.found), axes, small):
+        yield name, tried(**said)
+
+
+def _counting(
+    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """The plans that count on something, by name, with what is said to the pass that plans; OWN among them
+    where a program that is not small has few sums."""
+    many = any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
+    if not small and not many:
+        yield OWN, {}
+    if any(each.part < 1 for each in learnt):
+        yield KEPT, {"search": "layouts", "shares": learnt}
+        joined = _joined(learnt)
+        if joined != learnt and (small or not many):
+            yield JOINED, {"search": "layouts", "shares": joined}
+        if small:
+            yield LEARNT, {"shares": learnt}
+    for name in SHARED if small else (GRADIENTS,) if many else ():
+        shares = (
+            Combined(str(kind.title), (axis,), count, 1)
+            for kinds, count in SHARED[name].items()
+            for kind in kinds
+            for axis in axes
+        )
+        yield name, {"shares": tuple(shares)}
 
 
 def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
@@ -116,15 +129,9 @@ def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
     return tuple(known.values())
 
 
-def _has_gradients(learnt: Iterable[Combined]) -> bool:
-    return any(
-        each.title == spmd.all_reduce.title and each.before >= MANY * each.after for each in learnt
-    )
-
-
 def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
-    """The same, but that over axes where half of some are spared more may join: sums, or gathers and scatters,
-    which are each other's derivatives."""
+    """The same, but that over axes where half of some are spared more may join: sums, or gathers and
+    scatters, which are each other's derivatives."""
     known = {(each.title, each.axes): each for each in learnt}
     for each in learnt:
         for kinds, count in SHARED[GRADIENTS].items():

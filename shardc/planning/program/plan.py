@@ -12,7 +12,7 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from shardc.graph import Function, Graph, Node
@@ -39,10 +39,9 @@ from shardc.planning.program.variables import Proof
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
 
-Search = Literal["machine", "ring", "layouts", "none"]
-"""How a plan is found: with what changes of layout take on the machine; with what they take on one ring of its
-outermost link, without latency; as on the machine, in the layouts that propagation found, or partial sums of
-them; or not at all: every operation runs as propagation lays its results out."""
+Search = Literal["all", "layouts", "none"]
+"""Where a plan is looked for: in all layouts; in those that propagation found, or partial sums of them; or
+nowhere: every operation runs as propagation lays its results out."""
 
 Use = tuple[Node, int]
 """An operation and the number of one of its operands."""
@@ -65,11 +64,11 @@ class PlannedCopy:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The choices made for one function. `problem` is the planning problem behind it, priced for the machine;
-    `search` says how they were found."""
+    """The choices made for one function, which were looked for by `search`. `problem` is the planning problem
+    behind it."""
 
     problem: Problem
-    search: Search = "machine"
+    search: Search = "all"
 
     @property
     def graph(self) -> Graph:
@@ -164,7 +163,7 @@ def plan_program(
     machine: Machine | None = None,
     split_results: bool = False,
     shares: tuple[Combined, ...] = (),
-    search: Search = "machine",
+    search: Search = "all",
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
@@ -175,15 +174,12 @@ def plan_program(
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
-    rates = Rates(machine, mesh, shares)
-    on_ring = search == "ring"
-    problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if on_ring else rates)
+    problem = setup(graph, function or graph.main, Rates(machine, mesh, shares))
     if split_results:
         split_as_arguments(problem)
     if search == "none":
         follow(problem)
     else:
-        improved(problem, f"{function and function.name} {mesh} {split_results}", anywhere=search != "layouts")
-    if on_ring:
-        problem = replace(problem, rates=rates, proof=None, refused=None)
+        said = f"{function and function.name} {mesh} {split_results}"
+        improved(problem, said, anywhere=search == "all")
     return Plan(problem, search)
