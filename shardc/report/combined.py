@@ -14,7 +14,7 @@ program is quickest, all combined:
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -65,8 +65,9 @@ class Tried:
 
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and what
-    another plan counts on. `options` have the pass that combines."""
-    return min((plan for _, plan in plans(module, machine, options)), key=lambda plan: plan.took).options
+    another plan counts on. `options` have the pass that combines. Of equals one that was looked for."""
+    found = plans(module, machine, options)
+    return min(found, key=lambda named: (named[1].took, named[0] == PROPAGATED))[1].options
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
@@ -88,9 +89,10 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
         if sum(each.before for each in own.found) < 2:
             return
     propagated = tried(search="none")
-    yield PROPAGATED, propagated
+    learnt = learn(propagated.found)
+    yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name, said in _counting(learn(propagated.found), axes, small):
+    for name, said in _counting(learnt, axes, small):
         yield name, tried(**said)
 
 
