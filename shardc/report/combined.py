@@ -6,9 +6,10 @@ one depends on the plan. So the program is planned several times, and that plan 
 program is quickest, all combined:
 
 * as propagation lays it out, without a search;
+* with the latency of each collective;
 * as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
-* in any layouts, with the latency of each collective; as if all gathers and scatters were four that become
-  one over each axis, or all sums too; and as if all sums of gradients became one.
+* as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
+  Where gathers do, four of both kinds.
 """
 
 from __future__ import annotations
@@ -104,14 +105,16 @@ def _counting(
     many = any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
     if not small and not many:
         yield OWN, {}
-    if any(each.part < 1 for each in learnt):
+    spared = {each.title for each in learnt if each.part < 1}
+    if spared:
         yield KEPT, {"search": "layouts", "shares": learnt}
         joined = _joined(learnt)
         if joined != learnt and (small or not many):
             yield JOINED, {"search": "layouts", "shares": joined}
         if small:
             yield LEARNT, {"shares": learnt}
-    for name in SHARED if small else (GRADIENTS,) if many else ():
+    names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
+    for name in names if small else [GRADIENTS] if many else []:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()

@@ -41,7 +41,7 @@ WORTH = 50
 MUCH = 20_000
 """Entries of integer programs, a fifth of a second: a process remembers what took more, however small."""
 
-RECENT = 8
+RECENT = 7
 """Plans that a process keeps: as many as are weighed for one program, and one."""
 
 _RECENT: dict[tuple[str, ...], bytes] = {}
