@@ -73,7 +73,7 @@ def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
     """The plans, by name. OWN alone where it has no two collectives; of a program of more than SMALL
-    operations one in any layouts, GRADIENTS where PROPAGATED has many sums, else OWN."""
+    operations few in any layouts."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
@@ -100,21 +100,21 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
 def _counting(
     learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
 ) -> Iterator[tuple[str, dict[str, object]]]:
-    """The plans that count on something, by name, with what is said to the pass that plans; OWN among them
-    where a program that is not small has few sums."""
+    """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
+    is not small OWN is among them, unless it has so many sums that they are those of gradients."""
     many = any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
     if not small and not many:
         yield OWN, {}
     spared = {each.title for each in learnt if each.part < 1}
     if spared:
         yield KEPT, {"search": "layouts", "shares": learnt}
+    if spared and small:
         joined = _joined(learnt)
-        if joined != learnt and (small or not many):
+        if joined != learnt:
             yield JOINED, {"search": "layouts", "shares": joined}
-        if small:
-            yield LEARNT, {"shares": learnt}
+        yield LEARNT, {"shares": learnt}
     names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
-    for name in names if small else [GRADIENTS] if many else []:
+    for name in names if small else [GRADIENTS]:
         shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()
