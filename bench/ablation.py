@@ -6,8 +6,8 @@ plans every program of bench/, the examples, the corpus, and training steps of 2
 of those whose names begin with a prefix) as it is, and once without each move. A row has how many plans are
 slower without the move, by how much they are together, how many are quicker, and the CPU seconds that
 planning then takes, as a part of those with it. On `balanced` the time is of communication and repeated
-work; on a machine with latency (`--latency`) that of the whole program, of which three plans are made: one of
-these is left out.
+work; on a machine with latency (`--latency`) that of the whole program, of which several plans are made: one
+of these is left out.
 
 Figures are kept in a file, a line of JSON for each program, and those that are there are not measured again:
 a run stops after some CPU seconds, and the next one goes on. The table is of all programs in the file.
@@ -94,10 +94,13 @@ DELETED = {
 
 PLANS = {
     "each one's latency": "own",
-    "a quarter of all-reduces' latency": "sums",
+    "propagation's layouts as they are": "propagated",
+    "what becomes one there, in these layouts": "kept",
+    "more that becomes one": "joined",
+    "what becomes one there, in any layouts": "learnt",
     "a quarter of gathers' and scatters' latency": "moves",
     "a quarter of all latency": "all",
-    "one ring": "ring",
+    "a sixteenth of all-reduces' latency": "gradients",
 }
 """The plans for a machine with latency (report/combined.py), by name."""
 

@@ -24,7 +24,7 @@ from shardc.layout import Axis, Mesh
 from shardc.layout.groups import axes_of_rows
 from shardc.ops import hlo, spmd
 from shardc.options import Options
-from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, link_of, seconds
+from shardc.planning.machines import Exchange, Joint, Machine, Stages, Wanted, joined, link_of, seconds
 from shardc.report.executions import Executions
 from shardc.report.times import worked
 from shardc.rewrite.combining import Groups
@@ -68,7 +68,9 @@ def price(graph: Graph, mesh: Mesh, machine: Machine) -> Priced:
         for group in _combined(graph, region, mesh, machine):
             turns = times.get(group[0].id, 0)
             wanted = [_wanted(graph, region, node, mesh) for node in group]
-            total += turns * round(1e9 * _seconds(graph, group[0], wanted, stages))  # as the report does
+            sent, copied = _seconds(graph, group[0], wanted, stages)
+            total += turns * round(1e9 * sent)  # as the report does
+            work += turns * copied
             count += turns
     return Priced(round(1e9 * work) + total, count)
 
@@ -80,16 +82,17 @@ def _regions(region: Region) -> Iterator[Region]:
             yield from _regions(inner)
 
 
-def _seconds(graph: Graph, node: Node, wanted: list[Wanted | None], stages: Stages) -> float:
-    """Of one collective, or of several as one."""
+def _seconds(graph: Graph, node: Node, wanted: list[Wanted | None], stages: Stages) -> tuple[float, float]:
+    """Of one collective, or of several as one, and of the copies that several need."""
     found = [each for each in wanted if each is not None]
     if found:
-        return Joint(stages.mesh, stages.machine, MOST).seconds(found)
+        sent = stages.seconds(found[0] if len(found) == 1 else joined(found))
+        return sent, Joint(stages.mesh, stages.machine, MOST).seconds(found) - sent
     op, held, over = OTHERS[node.name], graph.type(node.operands[0]).nbytes, _over(node, stages.mesh)
     assert op.sends is not None and op.title is not None
     n = int(np.prod([axis.size for axis in over]))
     sent = Exchange(op.title, over, n, op.sends(held, n), held)
-    return seconds(stages.machine, link_of(stages.machine, stages.mesh, over), stages.mesh, sent)
+    return seconds(stages.machine, link_of(stages.machine, stages.mesh, over), stages.mesh, sent), 0.0
 
 
 def _over(node: Node, mesh: Mesh) -> tuple[Axis, ...]:
@@ -130,7 +133,7 @@ def _combined(graph: Graph, region: Region, mesh: Mesh, machine: Machine) -> lis
     places = [at for at, node in enumerate(region.nodes) if node.name in OPS or node.name in OTHERS]
     found = [region.nodes[at] for at in places]
     number = {node.id: at for at, node in enumerate(found)}
-    joined, joint = Groups(needed(makers(region.nodes), places)), Joint(mesh, machine, MOST)
+    known, joint = Groups(needed(makers(region.nodes), places)), Joint(mesh, machine, MOST)
     groups: list[list[Node]] = []
     for node in found:
         wanted = _wanted(graph, region, node, mesh)
@@ -143,7 +146,7 @@ def _combined(graph: Graph, region: Region, mesh: Mesh, machine: Machine) -> lis
             ):
                 continue
             both = [*cast("list[Wanted]", known_of), wanted]
-            if joint.seconds(both) < joint.seconds(both[:-1]) + joint.seconds(both[-1:]) and joined.join(
+            if joint.seconds(both) < joint.seconds(both[:-1]) + joint.seconds(both[-1:]) and known.join(
                 number[group[0].id], number[node.id]
             ):
                 group.append(node)

@@ -19,9 +19,15 @@ from shardc.passes.insert_reshards import planned
 from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES
 from shardc.passes.propagate import read_custom_rules
 from shardc.planning.machines import Machine
-from shardc.planning.program import Plan, seconds_text
+from shardc.planning.program import Plan, Search, seconds_text
 from shardc.propagation import Options, propagate
 from shardc.propagation.provenance import Provenance, Recorder
+
+FOUND: dict[Search, str] = {
+    "layouts": "planned in propagation's own layouts, and partial sums of them",
+    "none": "every operation leaves its results as propagation lays them out",
+}
+"""What is said of plans that were not looked for in all layouts."""
 
 
 def explain_module(
@@ -108,8 +114,8 @@ def _report(plan: Plan) -> PlanReport:
 def _left(plan: Plan) -> Iterator[str]:
     """What is said of results that the planner leaves split."""
     less, time = plan.less_divided(), plan.time
-    if plan.ring:
-        yield "planned for one ring without latency: with its collectives combined, that is the quickest"
+    if plan.search in FOUND:
+        yield f"{FOUND[plan.search]}: with its collectives combined, that is the quickest"
     for share in plan.shares:
         yield (
             f"{share.title}s over {' and '.join(share.axes)} are combined: of the latency of each "

@@ -2,15 +2,20 @@
 
 The planner prices collectives one by one; the pass combine-collectives makes one of several later. Sixteen
 sums of gradients look sixteen times as late as they are, and plans without them look better. What will become
-one depends on the plan. So the program is planned several times, as if all collectives of some kinds were
-four that become one over each axis, and for one ring without latency, where plans have few collectives. Of
-the plans that is taken with which the whole program is quickest, all combined.
+one depends on the plan. So the program is planned several times, and that plan is taken with which the whole
+program is quickest, all combined:
+
+* as propagation lays it out, without a search;
+* with the latency of each collective;
+* as if what becomes one there did so in other plans: in those layouts, where more may join too, and in any;
+* as if what does not become one there did: four gathers or scatters over each axis, all sums of gradients.
+  Where gathers do, four of both kinds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -29,19 +34,24 @@ from shardc.report.traffic import collectives
 
 PLANS, COMBINES = "insert-reshards", "combine-collectives"
 
-OWN, RING, GRADIENTS = "own", "ring", "gradients"
-SUMS, MOVES = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+OWN, MOVES, ALL, GRADIENTS = "own", "moves", "all", "gradients"
+PROPAGATED, KEPT, JOINED, LEARNT = "propagated", "kept", "joined", "learnt"
+
+SUMS, GATHERS = (spmd.all_reduce,), (spmd.all_gather, spmd.reduce_scatter)
+SUM = spmd.all_reduce.title
 SHARED: dict[str, dict[tuple[OpDef, ...], int]] = {
-    "sums": {SUMS: 4},
-    "moves": {MOVES: 4},
-    "all": {SUMS: 4, MOVES: 4},
-    GRADIENTS: {SUMS: 16, MOVES: 4},
+    MOVES: {GATHERS: 4},
+    ALL: {SUMS: 4, GATHERS: 4},
+    GRADIENTS: {SUMS: 16, GATHERS: 4},
 }
 """Which collectives share latency in a plan, and how many of them are taken for one: of the sums of gradients
 in a step of training, all."""
 
 SMALL = 200
 """Operations of a program that is planned in so little time that all plans are made."""
+
+MANY = 8
+"""Sums that become one in propagation's layouts, from which on those of a larger program are gradients'."""
 
 
 @dataclass(frozen=True)
@@ -56,33 +66,84 @@ class Tried:
 
 def with_shares(module: ModuleOp, machine: Machine, options: ByPass) -> ByPass:
     """The options of passes with which a module takes least on a machine: the given ones, or these and what
-    another plan counts on. `options` have the pass that combines."""
-    return min((plan for _, plan in plans(module, machine, options)), key=lambda plan: plan.took).options
+    another plan counts on. `options` have the pass that combines. Of equals one that was looked for."""
+    found = plans(module, machine, options)
+    return min(found, key=lambda named: (named[1].took, named[0] == PROPAGATED))[1].options
 
 
 def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple[str, Tried]]:
-    """The plans, by name: OWN, those of SHARED, and RING; OWN alone where it has no two collectives, OWN and
-    GRADIENTS of a program of more than SMALL operations."""
+    """The plans, by name. OWN alone where it has no two collectives; of a program of more than SMALL
+    operations few in any layouts."""
     start, stage, size = module.clone(), "ir", sum(1 for _ in module.walk())
     if size < WORTH:  # else equal layers are taken out, on the way from ir alone
         stage = "sharded"
         with collecting():
             run_to(make_context(), start, stage, options=options)
-    own = _tried(start.clone(), machine, options, stage)
-    yield OWN, own
-    if sum(each.before for each in own.found) < 2:
-        return
+
+    def tried(**said: object) -> Tried:
+        return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
+
+    small = size <= SMALL
+    if small:
+        own = tried()
+        yield OWN, own
+        if sum(each.before for each in own.found) < 2:
+            return
+    propagated = tried(search="none")
+    learnt = learn(propagated.found)
+    yield PROPAGATED, replace(propagated, options=saying(propagated.options, PLANS, shares=learnt))
     axes = sorted({axis for mesh in snapshot(module).graph.meshes.values() for axis in mesh.sizes})
-    for name in SHARED if size <= SMALL else (GRADIENTS,):
-        shares = tuple(
+    for name, said in _counting(learnt, axes, small):
+        yield name, tried(**said)
+
+
+def _counting(
+    learnt: tuple[Combined, ...], axes: Sequence[str], small: bool
+) -> Iterator[tuple[str, dict[str, object]]]:
+    """The plans that count on something, by name, with what is said to the pass that plans. Of a program that
+    is not small OWN is among them, unless it has so many sums that they are those of gradients."""
+    many = any(each.title == SUM and each.before >= MANY * each.after for each in learnt)
+    if not small and not many:
+        yield OWN, {}
+    spared = {each.title for each in learnt if each.part < 1}
+    if spared:
+        yield KEPT, {"search": "layouts", "shares": learnt}
+    if spared and small:
+        joined = _joined(learnt)
+        if joined != learnt:
+            yield JOINED, {"search": "layouts", "shares": joined}
+        yield LEARNT, {"shares": learnt}
+    names = [ALL if spared - {SUM} else MOVES, *([] if SUM in spared else [GRADIENTS])]
+    for name in names if small else [GRADIENTS]:
+        shares = (
             Combined(str(kind.title), (axis,), count, 1)
             for kinds, count in SHARED[name].items()
             for kind in kinds
             for axis in axes
         )
-        yield name, _tried(start.clone(), machine, saying(options, PLANS, shares=shares), stage)
-    if size <= SMALL:
-        yield RING, _tried(start, machine, saying(options, PLANS, ring=True), stage)
+        yield name, {"shares": tuple(shares)}
+
+
+def learn(found: Iterable[Combined]) -> tuple[Combined, ...]:
+    """What became one in a whole program, of what did in each of its regions."""
+    known: dict[tuple[str, tuple[str, ...]], Combined] = {}
+    for each in found:
+        key = each.title, each.axes
+        of = known.get(key, Combined(*key, 0, 0))
+        known[key] = Combined(*key, of.before + each.before, of.after + each.after)
+    return tuple(known.values())
+
+
+def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
+    """The same, but that over axes where half of some are spared more may join: sums, or gathers and
+    scatters, which are each other's derivatives."""
+    known = {(each.title, each.axes): each for each in learnt}
+    for each in learnt:
+        for kinds, count in SHARED[GRADIENTS].items():
+            titles = [str(kind.title) for kind in kinds]
+            if each.title in titles and 2 * each.after <= each.before:
+                known |= {(title, each.axes): Combined(title, each.axes, count, 1) for title in titles}
+    return tuple(known.values())
 
 
 def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:

@@ -93,13 +93,6 @@ class Machine:
         )
         return replace(self, links=tuple(links))
 
-    @property
-    def as_ring(self) -> Machine:
-        """The same devices on one ring of the outermost link, without latency: plans for it have few
-        collectives."""
-        outermost = replace(self.links[-1], kind="ring", latency=0.0, devices=None, wraparound=None, each=())
-        return replace(self, links=(outermost,), axes={})
-
     def work(self, operations: float, rate: str, bytes: float, turned: float = 0) -> float:
         """Seconds that a device takes for operations of a kind, and for reading and writing `bytes`, of which
         some are `turned`: read across the order in which they lie.

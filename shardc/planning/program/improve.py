@@ -9,7 +9,7 @@ mesh axis after the other (by_axis.py).
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from shardc.forms.choice import Choice
@@ -25,27 +25,34 @@ from shardc.planning.program.repeats import repeats_of
 from shardc.planning.program.variables import Variable
 
 
-def improve(problem: Problem) -> None:
-    """Change the problem's choices for cheaper ones."""
-    repeats = repeats_of(problem)
+def improve(problem: Problem, anywhere: bool = True) -> None:
+    """Change the problem's choices for cheaper ones: those of the best plan in any layouts, or in those of
+    propagation."""
+    repeats, find = repeats_of(problem), search if anywhere else stay
     if repeats is None:
-        _improve(problem)
+        _improve(problem, find)
     else:
-        _improve(repeats.problem)
+        _improve(repeats.problem, find)
         repeats.write_back()
         problem.refused = repeats.problem.refused
     follow(problem)
 
 
-def _improve(problem: Problem) -> None:
-    search(problem)
+def _improve(problem: Problem, find: Callable[[Problem], None]) -> None:
+    find(problem)
     layouts = argument_layouts(problem)
     if layouts:
         first = _SavedChoices(problem)
         split_results(problem, layouts)
-        search(problem)
+        find(problem)
         if not problem.worth(first.cost, problem.total()):
             first.restore()
+
+
+def stay(problem: Problem) -> None:
+    """The best plan in propagation's own layouts."""
+    with _frugal(problem):
+        _stay(problem, strict=problem.rates.free)
 
 
 def search(problem: Problem) -> None:
@@ -53,8 +60,7 @@ def search(problem: Problem) -> None:
 
     Where one found so has too many collectives for what it gains, single operations improve the first plan.
     """
-    with _frugal(problem):
-        _stay(problem, strict=problem.rates.free)
+    stay(problem)
     if problem.rates.free:
         settle(problem)
     if problem.rates.flat:

@@ -47,16 +47,17 @@ RECENT = 7
 _RECENT: dict[tuple[str, ...], bytes] = {}
 
 
-def improved(problem: Problem, *said: str) -> None:
-    """Change the problem's choices for cheaper ones. said: what the search is told beside the problem."""
+def improved(problem: Problem, *said: str, anywhere: bool = True) -> None:
+    """Change the problem's choices for cheaper ones. said: what the search is told beside the problem and
+    `anywhere`, which is as of improve."""
     rates, worth = problem.rates, len(problem.variables) >= WORTH
-    key = ("plan", *said, repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
+    key = ("plan", *said, str(anywhere), repr(rates.machine), repr(rates.combined), *lines_of(problem.graph))
     entry = _RECENT.pop(key, None)
     if entry is None and worth and not cache.ANEW.get():
         entry = cache.get(*key)
     if entry is None:
         with counting() as effort:
-            improve(problem)
+            improve(problem, anywhere)
         if not worth and effort.entries < MUCH:
             return
         entry = json.dumps(_written(problem, effort), separators=(",", ":")).encode()

@@ -12,12 +12,14 @@ choices that propagation suggests (improve.py).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import Literal
 
 from shardc.graph import Function, Graph, Node
 from shardc.layout import Mesh, Sharding
 from shardc.planning.machines import Combined, Machine, load
 from shardc.planning.meshes import mesh_of
+from shardc.planning.program.descent import follow
 from shardc.planning.program.gap import proof
 from shardc.planning.program.known import improved
 from shardc.planning.program.open_results import open_results, split_as_arguments, split_like_arguments
@@ -36,6 +38,10 @@ from shardc.planning.program.variables import Proof
 
 DEFAULT = "balanced"
 """The machine that programs are planned for where none is named."""
+
+Search = Literal["all", "layouts", "none"]
+"""Where a plan is looked for: in all layouts; in those that propagation found, or partial sums of them; or
+nowhere: every operation runs as propagation lays its results out."""
 
 Use = tuple[Node, int]
 """An operation and the number of one of its operands."""
@@ -58,11 +64,11 @@ class PlannedCopy:
 
 @dataclass(frozen=True, eq=False)
 class Plan:
-    """The choices made for one function. `problem` is the planning problem behind it; with `ring` it was
-    solved for one ring without latency, and is priced for the machine."""
+    """The choices made for one function, which were looked for by `search`. `problem` is the planning problem
+    behind it."""
 
     problem: Problem
-    ring: bool = False
+    search: Search = "all"
 
     @property
     def graph(self) -> Graph:
@@ -157,23 +163,23 @@ def plan_program(
     machine: Machine | None = None,
     split_results: bool = False,
     shares: tuple[Combined, ...] = (),
-    ring: bool = False,
+    search: Search = "all",
 ) -> Plan:
     """The plan of `function` (main), which has no calls, on `mesh` (the one that the program uses).
 
     It is the quickest on `machine` (DEFAULT) that was found. The graph's values have the shardings that
     propagation found. With `split_results` results that it left open are split as arguments are at any
-    price. `shares` say which collectives are combined afterwards, and so share latency. With `ring` the
-    plan is the quickest on one ring of the outermost link, without latency. ShardcError if the program uses
-    two meshes.
+    price. `shares` say which collectives are combined afterwards, and so share latency. ShardcError if the
+    program uses two meshes.
     """
     mesh = mesh or mesh_of(graph)
     machine = machine or load(DEFAULT)
-    rates = Rates(machine, mesh, shares)
-    problem = setup(graph, function or graph.main, Rates(machine.as_ring, mesh) if ring else rates)
+    problem = setup(graph, function or graph.main, Rates(machine, mesh, shares))
     if split_results:
         split_as_arguments(problem)
-    improved(problem, f"{function and function.name} {mesh} {split_results}")
-    if ring:
-        problem = replace(problem, rates=rates, proof=None, refused=None)
-    return Plan(problem, ring)
+    if search == "none":
+        follow(problem)
+    else:
+        said = f"{function and function.name} {mesh} {split_results}"
+        improved(problem, said, anywhere=search == "all")
+    return Plan(problem, search)

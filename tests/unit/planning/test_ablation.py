@@ -17,7 +17,7 @@ def main(x: f32[64@data, 32], w: f32[32, 32], v: f32[32, 32]) -> (f32[32, 32], f
 
 def test_plans_for_a_machine_with_latency_are_left_out_one_by_one() -> None:
     figures = combined(lambda: (STEP, "step.shard"), "h100-infiniband")
-    assert {WHOLE, "each one's latency", "one ring"} <= figures.keys()
+    assert {WHOLE, "each one's latency", "propagation's layouts as they are"} <= figures.keys()
     assert all(ticks >= figures[WHOLE][0] > 0 for ticks, _, _ in figures.values())
 
 

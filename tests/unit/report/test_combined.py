@@ -10,7 +10,7 @@ from shardc.diagnostics import collecting
 from shardc.frontend.read import read
 from shardc.options import Options
 from shardc.planning.machines import Combined, load
-from shardc.report.combined import plans
+from shardc.report.combined import Tried, learn, plans
 
 STEP = """
 mesh pod[data=8]
@@ -24,6 +24,36 @@ def main(
     e = (d @ u.T) * g
     f = (e @ w.T) * h
     return v - x.T @ f, w - h.T @ e, u - g.T @ d, b - sum(f, axis=0)
+"""
+MEANS = """
+mesh pod[data=8]
+
+def main(x: f32[1024@data, 16], c: f32[32, 16]):
+    d = sum(x * x, axis=1)[:, None] - 2 * x @ c.T + sum(c * c, axis=1)
+    a = where(argmin(d, axis=1)[:, None] == arange(32), 1.0, 0.0)
+    n = maximum(sum(a, axis=0), 1.0)
+    return (a.T @ x) / n[:, None], mean(min(d, axis=1))
+"""
+EXPERTS = """
+mesh pod[e=8]
+
+def main(
+    x: f32[256@e, 8, 8], v: f32[8@e, 8, 64], w: f32[8@e, 64, 8], u: f32[8, 8]
+) -> (f32[8@e, 8, 64], f32[8@e, 64, 8], f32[8, 8], f32[]):
+    h = relu(einsum("bec,ecf->bef", x @ u, v))
+    y = einsum("bef,efc->bec", h, w) - x
+    g = einsum("bec,efc->bef", y, w) * h
+    du = einsum("bef,ecf->bec", g, v)
+    dv = einsum("bec,bef->ecf", x @ u, g)
+    dw = einsum("bef,bec->efc", h, y)
+    return v - dv, w - dw, u - einsum("bec,bed->cd", x, du), mean(y * y)
+"""
+LAYERS = """
+mesh pod[x=4]
+
+def main(x: f32[64, 32], v: f32[32, 64@x], w: f32[64@x, 32]) -> f32[64, 32]:
+    y = tanh(relu(x @ v) @ w)
+    return relu(y @ v) @ w
 """
 ALONE = """
 mesh pod[x=4]
@@ -75,16 +105,68 @@ def test_nothing_is_counted_on_that_does_not_happen(text: str, named) -> None:
     assert shares_of(text, **named) == ()
 
 
-@pytest.mark.parametrize(("small", "names"), [(200, 6), (1, 2)])
-def test_that_plan_is_taken_with_which_the_program_is_quickest(
-    small: int, names: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def tried(text: str, monkeypatch: pytest.MonkeyPatch, small: int = 200) -> dict[str, Tried]:
     monkeypatch.setattr("shardc.report.combined.SMALL", small)
     options = Options(file="prog.shard", machine="h100-infiniband")
     with collecting():
-        module = read(STEP, options)
-        tried = dict(plans(module, load("h100-infiniband"), by_pass(options)))
-    assert len(tried) == names
+        module = read(text, options)
+        return dict(plans(module, load("h100-infiniband"), by_pass(options)))
+
+
+def test_that_plan_is_taken_with_which_the_program_is_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = tried(STEP, monkeypatch)
+    assert list(found) == ["own", "propagated", "kept", "joined", "learnt", "moves"]
     cost = shardc.cost(STEP, machine="h100-infiniband", tries=0)
-    assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in tried.values())
-    assert tried["gradients"].took < tried["own"].took
+    assert cost.time is not None and cost.time.total_ns == min(plan.took for plan in found.values())
+    assert found["learnt"].took < found["own"].took
+
+
+def test_what_did_not_become_one_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two sums of which one needs the other become two; weights that are gathered as one become one."""
+    assert list(tried(LAYERS, monkeypatch)) == ["own", "propagated", "moves", "gradients"]
+    assert list(tried(EXPERTS, monkeypatch))[-2:] == ["learnt", "all"]
+
+
+@pytest.mark.parametrize(
+    ("many", "names"),
+    [
+        (4, ["propagated", "kept", "gradients"]),
+        (5, ["propagated", "own", "kept", "gradients"]),
+    ],
+)
+def test_a_large_program_has_few_plans_in_any_layouts(
+    many: int, names: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Propagation's layouts show whether its sums are those of gradients: here four become one."""
+    monkeypatch.setattr("shardc.report.combined.MANY", many)
+    assert list(tried(STEP, monkeypatch, 1)) == names
+
+
+def test_what_propagation_finds_may_be_the_quickest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A step of k-means: three sums that become one, of which each alone is better gathered."""
+    found = tried(MEANS, monkeypatch)
+    assert found["propagated"].took < min(plan.took for name, plan in found.items() if name != "propagated")
+    explained = shardc.explain(MEANS, machine="h100-infiniband")
+    assert explained.plan is not None
+    said = "every operation leaves its results as propagation lays them out: with its collectives combined, "
+    assert said + "that is the quickest" in explained.plan.left
+    assert [(each.op, each.times) for each in shardc.cost(MEANS, machine="h100-infiniband").collectives] == [
+        ("all-reduce", 1)
+    ]
+
+
+def test_more_joins_what_became_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Experts' weights are gathered as one, so their gradients may be scattered as one."""
+    found = tried(EXPERTS, monkeypatch)
+    assert found["joined"].took < found["kept"].took < found["propagated"].took
+    assert {(each.title, each.before, each.after) for each in found["joined"].found} == {
+        ("all-gather", 2, 1),
+        ("reduce-scatter", 2, 1),
+        ("all-reduce", 2, 1),
+    }
+
+
+def test_what_becomes_one_is_counted_over_regions() -> None:
+    sums, gathers = (("all-reduce", ("x",)), ("all-gather", ("x",)))
+    found = (Combined(*sums, 3, 1), Combined(*gathers, 2, 2), Combined(*sums, 2, 2))
+    assert learn(found) == (Combined(*sums, 5, 3), Combined(*gathers, 2, 2))

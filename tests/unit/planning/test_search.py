@@ -1,0 +1,46 @@
+"""Where a plan is looked for: in all layouts, in propagation's, or nowhere."""
+
+from __future__ import annotations
+
+import pytest
+
+from bench.ablation import propagated
+from shardc.planning.machines import load
+from shardc.planning.program import Search, plan_program
+
+COLUMNS = """
+mesh m[x=4]
+
+def main(a: f32[64@x, 64]) -> f32[64@x, 64]:
+    b = softmax(a, axis=0)
+    c = softmax(b, axis=0)
+    return softmax(c, axis=0)
+"""
+SUM = """
+mesh pod[model=4]
+
+def main(
+    x: f32[8, 64@model], a: f32[64@model, 32], y: f32[8, 64@model], b: f32[64@model, 32]
+) -> f32[8, 32]:
+    return x @ a + y @ b
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "collectives"),
+    [
+        (COLUMNS, {"all": 1, "layouts": 6, "none": 6}),
+        (SUM, {"all": 1, "layouts": 1, "none": 2}),
+    ],
+)
+def test_fewer_layouts_have_more_collectives(text: str, collectives: dict[Search, int]) -> None:
+    graph = propagated(text, "prog.shard")
+    found = {search: plan_program(graph, machine=load("tpu-v5e"), search=search) for search in collectives}
+    assert {search: plan.collectives for search, plan in found.items()} == collectives
+    assert {search: plan.search for search, plan in found.items()} == {search: search for search in found}
+
+
+def test_without_a_search_layouts_are_those_of_propagation() -> None:
+    graph = propagated(SUM, "prog.shard")
+    layouts = plan_program(graph, search="none").layouts
+    assert all(layouts[v] == s.layout() for v in layouts if (s := graph.values[v].sharding) is not None)
