@@ -7,7 +7,7 @@ around the definition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -145,13 +145,15 @@ class Problem:
             return self.arguments[value][1]
         return self.made.get(value) or self.producer[value][0].trips
 
-    def admits(self, variable: Variable, choice: Choice) -> bool:
+    def admits(self, variable: Variable) -> Callable[[Choice], bool]:
         """Whether an operation may run so: as divided as it must be, and if asked as people expect it."""
-        if choice.parts < variable.least_parts:
-            return False
-        return not self.expected or all(
-            kept(self.layout(value), found, self.strict)
-            for value, found in zip(variable.node.results, choice.results, strict=True)
+        least, strict = variable.least_parts, self.strict
+        if not self.expected:
+            return lambda choice: choice.parts >= least
+        layouts = tuple(map(self.layout, variable.node.results))
+        return lambda choice: (
+            choice.parts >= least
+            and all([kept(layout, found, strict) for layout, found in zip(layouts, choice.results, strict=True)])
         )
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
