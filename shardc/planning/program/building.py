@@ -14,6 +14,7 @@ from math import inf
 from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
@@ -23,9 +24,11 @@ from shardc.planning.program.network import Arc, Columns, Network, Produced
 from shardc.planning.program.prices import Arcs, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
+from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of a price: what rounding may add
 PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
+TOGETHER = 1 << 16  # ways over a place that are compared in one go
 ONE = 0
 """The column that is always 1."""
 
@@ -168,8 +171,6 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
     the first `middle` places.
 
-    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
-    another that is left out for it.
     """
     known = net.prices.direct.setdefault((made.type, made.manual), {})
     key = (middle, made.fused, *places)
@@ -177,23 +178,35 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
         size = len(places)
         net.priced(size)
         ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
-        rank = np.empty(size * size, dtype=np.int64)
-        rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
-        rank = rank.reshape(size, size)
-        direct = np.zeros((size, size), dtype=np.bool_)
-        for start in range(size):
-            # by middle and end: whether the way over the middle costs no more, in parts that rank lower
-            over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
-            over &= (count[start, :, None] + count <= count[start]) & (rank < rank[start])
-            over &= rank[start, :, None] < rank[start]
-            over[start] = over[middle:] = False
-            np.fill_diagonal(over, False)
-            direct[start] = ~over.any(axis=0)
-        np.fill_diagonal(direct, False)
+        direct = ~_in_two(ticks, count, middle)
+        direct[np.arange(size), np.arange(size)] = False
         sources, targets = np.divmod(np.flatnonzero(direct), size)
         known[key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
     arcs = known[key]
     return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
+
+
+def _in_two(ticks: Matrix, count: Matrix, middle: int) -> NDArray[np.bool_]:
+    """Which copies two others do as well in turn, over one of the first `middle` places.
+
+    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
+    another that is left out for it.
+    """
+    size = len(ticks)
+    rank = np.empty(size * size, dtype=np.int64)
+    rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
+    rank = rank.reshape(size, size)
+    np.fill_diagonal(rank, size * size)  # what stays where it is makes no way shorter
+    found = np.zeros((size, size), dtype=np.bool_)
+    step = max(1, TOGETHER // (size * middle))
+    for first in range(0, size, step):
+        here = slice(first, first + step)
+        # by start, middle and end: whether the way over the middle costs no more, in parts that rank lower
+        over = (ticks[here, :middle, None] + ticks[:middle]) * (1 - NEAR) <= ticks[here, None]
+        over &= count[here, :middle, None] + count[:middle] <= count[here, None]
+        over &= np.maximum(rank[here, :middle, None], rank[:middle]) < rank[here, None]
+        over.any(axis=1, out=found[here])
+    return found
 
 
 def _conserve(

@@ -119,7 +119,8 @@ class Prices:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
         key = type, fused, *places
         if key not in self.tables:
-            self.tables[key] = *self._least(type, places, places), self._cuts(type, places if fused else ())
+            cuts = self.rates.cuts(type, places) if fused else np.zeros(())
+            self.tables[key] = *self._least(type, places, places), cuts
         least, steps, cut = self.tables[key]
         ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}
@@ -128,11 +129,6 @@ class Prices:
                 where = at[source], at[target]
                 ticks[where], count[where] = self.known[type, source, target, manual]
         return ticks + np.where(count > 0, cut, 0), count
-
-    def _cuts(self, type: TensorType, places: Sequence[Sharding]) -> Matrix:
-        """What cutting a chain adds from each of some layouts to each; one 0 of none."""
-        cuts = [[self.rates.cut(type, source, target) for target in places] for source in places]
-        return np.array(cuts or 0, dtype=np.float64)
 
     def may_spare(
         self, least: float, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES

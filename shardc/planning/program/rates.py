@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
 
+import numpy as np
+
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
@@ -27,6 +29,7 @@ from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.steps import FREE
+from shardc.planning.solvers import Matrix
 
 FEMTO = 10**15
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
@@ -141,6 +144,11 @@ class Rates:
             bytes = block_bytes(type, source) + block_bytes(type, target)
             self._cuts[key] = round(self.tick * bytes / self.machine.bandwidth)
         return self._cuts[key]
+
+    def cuts(self, type: TensorType, layouts: Sequence[Sharding]) -> Matrix:
+        """The same from each of some layouts to each."""
+        blocks = np.array([block_bytes(type, layout) for layout in layouts], dtype=np.float64)
+        return np.rint(self.tick * (blocks[:, None] + blocks) / self.machine.bandwidth)
 
     def form(self, choice: Choice) -> int:
         """Ticks of what a local form itself sends."""
