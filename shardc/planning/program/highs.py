@@ -65,14 +65,25 @@ class Solved:
     bound: float
     reduced: Vector
     whole: bool = True
+    below: Callable[[Vector, float], float | None] = lambda sum, limit: None
+    """Of a linear program the objective where one sum more is at most so much, which is asked once."""
 
     @property
     def whole_bound(self) -> int:
         """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
-        slack = 1e-6 * self.value + 1e-3
-        least = self.value if self.value - self.bound <= slack else self.bound - slack
-        near = abs(least - round(least)) <= 1e-9 * self.value + 1e-3
-        return max(0, round(least) if near else ceil(least))
+        return _whole(self.value, self.bound)
+
+    def least_below(self, sum: Vector, limit: float) -> int | None:
+        """The bound of the linear program where one sum more is at most so much; None if it is not known."""
+        value = self.below(sum, limit)
+        return None if value is None else _whole(value, value)
+
+
+def _whole(value: float, bound: float) -> int:
+    slack = 1e-6 * value + 1e-3
+    least = value if value - bound <= slack else bound - slack
+    near = abs(least - round(least)) <= 1e-9 * value + 1e-3
+    return max(0, round(least) if near else ceil(least))
 
 
 def minimum(
@@ -99,11 +110,17 @@ def minimum(
         return None
     value = float(costs @ result.columns)
     reduced = result.reduced * (scale / 1000)
-    relaxed = Solved(result.columns, value, value, reduced, not any(integral))
+    back, further = scale / 1000, result.below
+
+    def below(sum: Vector, limit: float) -> float | None:
+        found = further(sum, limit)
+        return None if found is None else found * back
+
+    relaxed = Solved(result.columns, value, value, reduced, not any(integral), below)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value, reduced)
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, below=below)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
     if len(costs) > most or (unsure is not None and unsure(relaxed)):
@@ -111,7 +128,7 @@ def minimum(
     result = solve(scaled, sums, integral)
     if result is None:
         return None
-    return Solved(result.columns, float(costs @ result.columns), result.bound * scale / 1000, reduced)
+    return Solved(result.columns, float(costs @ result.columns), result.bound * back, reduced, below=below)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:
