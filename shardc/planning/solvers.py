@@ -26,20 +26,23 @@ class Edges:
         return Edges(self.sources[kept], self.targets[kept], self.lengths[kept])
 
 
-def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64]) -> Matrix:
+def shortest_paths(
+    size: int, edges: Edges, starts: NDArray[np.int64], known: Matrix | None = None
+) -> Matrix:
     """Shortest paths from each of `starts` (rows) to each of `size` nodes; else infinite.
 
     Edges are gone on along from all nodes to which a path has become shorter, until there is none: of graphs
-    in which few edges lead everywhere, that takes few turns (Bellman and Ford).
+    in which few edges lead everywhere, that takes few turns (Bellman and Ford). Paths that are `known`, over
+    some of the edges, are where it begins.
     """
-    found = np.full((len(starts), size), np.inf)
+    found = np.full((len(starts), size), np.inf) if known is None else known.copy()
     found[np.arange(len(starts)), starts] = 0.0
     order = np.argsort(edges.targets, kind="stable")
     sources, targets, lengths = edges.sources[order], edges.targets[order], edges.lengths[order]
     rows = max(1, TOGETHER // max(1, len(order)))
     for start in range(0, len(starts), rows):
         part = found[start : start + rows]  # a view
-        shorter = starts[start : start + rows]
+        shorter = starts[start : start + rows] if known is None else np.arange(size)
         while len(shorter):
             due = np.zeros(size, dtype=np.bool_)
             due[shorter] = True

@@ -104,11 +104,18 @@ class Problem:
 
     def needs(self, value: int) -> list[Sharding]:
         """The distinct layouts its consumers need, in program order, without the given one."""
-        given, consumers = self.given(value), self.consumers.get(value, [])
+        return self._needs(value, self.given(value))
+
+    def _needs(self, value: int, given: Sharding) -> list[Sharding]:
+        consumers = self.consumers.get(value, ())
         if len(consumers) >= MANY:
             return [need for need in self._wanted(value).layouts() if need != given]
-        wanted = [variable.choice.operands[index] for variable, index in consumers]
-        return [need for need in dict.fromkeys(wanted) if need != given]
+        found: list[Sharding] = []
+        for variable, index in consumers:
+            need = variable.choice.operands[index]
+            if need is not given and need != given and need not in found:
+                found.append(need)
+        return found
 
     def _wanted(self, value: int) -> Wanted:
         """The layouts that many consumers need."""
@@ -151,10 +158,12 @@ class Problem:
         if not self.expected:
             return lambda choice: choice.parts >= least
         layouts = tuple(map(self.layout, variable.node.results))
-        return lambda choice: (
-            choice.parts >= least
-            and all([kept(layout, found, strict) for layout, found in zip(layouts, choice.results, strict=True)])
-        )
+
+        def admits(choice: Choice) -> bool:
+            pairs = zip(layouts, choice.results, strict=True)
+            return choice.parts >= least and all([kept(stated, found, strict) for stated, found in pairs])
+
+        return admits
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
@@ -185,11 +194,12 @@ class Problem:
 
     def value_cost(self, value: int) -> tuple[int, int, int]:
         """Ticks, collectives and steps of all reshards of one value."""
-        needs = self.needs(value)
+        given = self.given(value)
+        needs = self._needs(value, given)
         if not needs:
             # what is made from constants counts on one device alone where it is added to partial sums
-            return (0, 0, self.trips(value) if value in self.free and self.given(value).unreduced else 0)
-        given, manual = self.given(value), self.manual.get(value, NO_AXES)
+            return (0, 0, self.trips(value) if value in self.free and given.unreduced else 0)
+        manual = self.manual.get(value, NO_AXES)
         type, fused = self.graph.type(value), value in self.fused
         ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual, fused)
         trips = self.trips(value)

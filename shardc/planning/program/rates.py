@@ -22,7 +22,7 @@ from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
-from shardc.ops.definition import Work, as_written
+from shardc.ops.definition import Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.program.exchanges import Exchanges
 from shardc.planning.program.fusion import Traffic, moved
@@ -61,12 +61,18 @@ class OpWork:
 
     def seconds_of(self, machine: Machine, choice: Choice) -> float:
         """Of one device's part, on its blocks."""
+        operations = self.operations / float(choice.parts)
+        if self.work.moved is None and self.work.turned is in_order:
+            own, (takes, gives) = self.op, (choice.operands, choice.results)
+            read = [block_bytes(own.operands[i], takes[i]) for i in (*self.traffic.reads, *self.traffic.made)]
+            written = [block_bytes(own.results[i], gives[i]) for i in self.traffic.writes]
+            return machine.work(operations, self.rate, sum(read) + sum(written))
         op = replace(
             self.op,
             operands=tuple(map(_block, self.op.operands, choice.operands)),
             results=tuple(map(_block, self.op.results, choice.results)),
         )
-        return self._seconds(machine, op, self.operations / float(choice.parts))
+        return self._seconds(machine, op, operations)
 
     def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
         read, written = moved(op)

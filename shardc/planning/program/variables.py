@@ -82,7 +82,7 @@ def work_of(variable: Variable, choice: Choice) -> int:
 def kept(layout: Sharding, found: Sharding, strict: bool) -> bool:
     """Whether a tensor is split as `layout` has it; if not `strict`, but for axes over which it is a partial
     sum."""
-    if found.dims == layout.dims:
+    if found.dims is layout.dims or found.dims == layout.dims:
         return True
     if strict or not found.unreduced:
         return False

@@ -205,7 +205,7 @@ class Ways:
         """
         count, unreduces = len(self.found), self.collectives.unreduces
         whole = shortest_paths(count, edges.only(kept & ~unreduces), starts)
-        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts), whole)
+        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts, whole), whole)
 
 
 def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:
