@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -88,7 +87,8 @@ def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
     """The column that is 1, and those of the operations."""
     net.row([net.column()], [], 1, 1)
     for variable, choices in options.items():
-        columns = [net.column(True, *net.problem.own_cost(variable, choice)) for choice in choices]
+        own = [net.problem.own_cost(variable, choice) for choice in choices]
+        columns = net.columns(True, [ticks for ticks, _ in own], [count for _, count in own])
         net.chosen[variable] = columns
         net.row(columns, [], 1, 1)
 
@@ -104,13 +104,17 @@ def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
 def _value(net: Network, value: int) -> None:
     problem = net.problem
     given = _given(net, value)
-    uses: dict[tuple[tuple[Sharding, tuple[int, ...]], ...], Columns] = {}
+    uses: dict[int, list[list[tuple[Sharding, list[int]]]]] = {}
+    needs: list[Columns] = []
     for variable, index in problem.consumers.get(value, []):
         if not problem.free.issuperset(variable.node.results) or not variable.node.results:
             need = _options(net, variable, index, operand=True)
-            if need.keys() | given.keys() != given.keys() or len(given) > 1:
-                uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
-    needs = list(uses.values())
+            if len(given) > 1 or not need.keys() <= given.keys():
+                columns = list(need.items())
+                same = uses.setdefault(columns[0][1][0], [])
+                if columns not in same:
+                    same.append(columns)
+                    needs.append(need)
     manual, fused = problem.manual.get(value, NO_AXES), value in problem.fused
     made = Produced(problem.graph.type(value), problem.trips(value), manual, fused)
     if len(needs) == 1:
@@ -135,10 +139,9 @@ def _options(net: Network, variable: Variable, index: int, operand: bool) -> Col
     if variable not in net.options:
         choices = net.outside.get(variable, [variable.choice])
         return _any(net, [_layouts(choice, operand)[index] for choice in choices])
-    found: Columns = {}
-    for column, choice in zip(net.chosen[variable], net.options[variable], strict=True):
-        found.setdefault(_layouts(choice, operand)[index], []).append(column)
-    return found
+    first = net.chosen[variable][0]
+    groups = net.prices.groups(net.options[variable], index, operand)
+    return {layout: [first + place for place in places] for layout, places in groups.items()}
 
 
 def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
@@ -212,7 +215,7 @@ def _in_two(ticks: Matrix, count: Matrix, middle: int) -> NDArray[np.bool_]:
 def _conserve(
     net: Network,
     arcs: Arcs,
-    flow: Sequence[int],
+    flow: range,
     places: list[Sharding],
     given: Columns,
     need: Columns,
@@ -224,8 +227,8 @@ def _conserve(
         net.rows.put([at[place]] * len(columns), columns, 1)
     for place, columns in need.items():
         net.rows.put([at[place]] * len(columns), columns, -1)
-    net.rows.put((first + arcs.sources).tolist(), flow, -1)
-    net.rows.put((first + arcs.targets).tolist(), flow, 1)
+    net.rows.put_range(first + arcs.sources, flow, -1)
+    net.rows.put_range(first + arcs.targets, flow, 1)
 
 
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
@@ -241,20 +244,23 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     arcs = _direct(net, made, places, len(wanted))
     arcs = arcs.only(arcs.targets < len(wanted))
     copies = net.copies(made, places, arcs, integral=True)
-    into = [list[int]() for _ in places]
-    out = [list[int]() for _ in places]
-    sources, targets = (cast("list[int]", each.tolist()) for each in (arcs.sources, arcs.targets))
-    for source, target, column in zip(sources, targets, copies, strict=True):
-        into[target].append(column)
-        out[source].append(column)
-    for target, coming, going in zip(wanted, into, out, strict=False):
-        users = [column for need in needs for column in need.get(target, [])]
-        net.row(coming, [*users, *going], -inf, 0)
-        net.row([*coming, *given.get(target, [])], [], -inf, 1)
+    # of each wanted layout two rows: a copy of it is for somebody, and there is one of it at most
+    first = net.rows.open(0, 0, 0)
+    for target in wanted:
+        at = net.rows.open(1, -inf, 0)
+        for need in needs:
+            net.rows.put([at] * len(need.get(target, ())), need.get(target, ()), -1)
+        at = net.rows.open(1, -inf, 1)
+        net.rows.put([at] * len(given.get(target, ())), given.get(target, ()), 1)
+    for add in (0, 1):
+        net.rows.put_range(first + 2 * arcs.targets + add, copies, 1)
+    going = arcs.sources < len(wanted)
+    net.rows.put_range(first + 2 * arcs.sources[going], np.arange(copies.start, copies.stop)[going], -1)
     count = len(copies)
     for need in needs:
         flows = net.free_columns(count)
         first = net.rows.open(count, -inf, 0)
-        net.rows.put(range(first, first + count), flows, 1)
-        net.rows.put(range(first, first + count), copies, -1)
+        each = np.arange(first, first + count)
+        net.rows.put_range(each, flows, 1)
+        net.rows.put_range(each, copies, -1)
         _conserve(net, arcs, flows, places, given, need)

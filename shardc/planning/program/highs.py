@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
 from shardc.planning.program.solver import Sums, solve
 from shardc.planning.solvers import Vector
+
+Numbers = NDArray[np.int64]
 
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
@@ -25,6 +28,8 @@ class Rows:
     factors: list[float] = field(default_factory=list[float])
     low: list[float] = field(default_factory=list[float])
     high: list[float] = field(default_factory=list[float])
+    ranges: list[tuple[Numbers, Numbers, float]] = field(default_factory=list["tuple[Numbers, Numbers, float]"])
+    """More of them: rows, as many columns, and one factor."""
 
     def open(self, count: int, low: float, high: float) -> int:
         """New rows with nothing in them yet; the number of the first."""
@@ -38,9 +43,27 @@ class Rows:
         self.columns += columns
         self.factors += [factor] * len(columns)
 
+    def put_range(self, at: Numbers, columns: range | Numbers, factor: float) -> None:
+        """One factor in as many places as there are columns."""
+        if isinstance(columns, range):
+            columns = np.arange(columns.start, columns.stop)
+        self.ranges.append((at, columns, factor))
+
+    def sums(self, width: int) -> Sums:
+        """The sums of `width` columns."""
+        at, columns, factors = (
+            np.concatenate([np.array(own, kind), *more])
+            for own, kind, more in (
+                (self.at, np.int64, [at for at, _, _ in self.ranges]),
+                (self.columns, np.int64, [columns for _, columns, _ in self.ranges]),
+                (self.factors, np.float64, [np.full(len(at), factor) for at, _, factor in self.ranges]),
+            )
+        )
+        return Sums.of(at, columns, factors, np.array(self.low), np.array(self.high), width)
+
     def and_also(self, *more: Row) -> Rows:
         """These rows and others."""
-        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high])
+        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high], [*self.ranges])
         for terms, low, high in more:
             at = both.open(1, low, high)
             for column, factor in terms:
@@ -101,7 +124,7 @@ def minimum(
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
     """
-    sums = Sums.of(rows.at, rows.columns, rows.factors, np.array(rows.low), np.array(rows.high), len(costs))
+    sums = rows.sums(len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute

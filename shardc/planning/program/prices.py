@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
@@ -69,8 +70,23 @@ class Prices:
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
+        self._groups: dict[tuple[int, int, bool], tuple[list[Choice], dict[Sharding, list[int]]]] = {}
         self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
         """Lower bounds between all of some layouts, and what is added where something is sent."""
+
+    def groups(
+        self, choices: list[Choice], index: int, operand: bool
+    ) -> dict[Sharding, list[int]]:
+        """For each layout that some choices of an operation give one of its operands or results, which of the
+        choices; the same object for the same list."""
+        key = (id(choices), index, operand)
+        if key not in self._groups:
+            found: dict[Sharding, list[int]] = {}
+            for place, choice in enumerate(choices):
+                layout = (choice.operands if operand else choice.results)[index]
+                found.setdefault(layout, []).append(place)
+            self._groups[key] = choices, found
+        return self._groups[key][1]
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES

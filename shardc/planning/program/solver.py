@@ -38,19 +38,19 @@ class Sums:
 
     @staticmethod
     def of(
-        at: Sequence[int],
-        columns: Sequence[int],
-        factors: Sequence[float],
+        at: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        factors: Vector,
         low: Vector,
         high: Vector,
         width: int,
     ) -> Sums:
         """Of factors in any order; those of one row and column are added."""
-        places = np.array(at, np.int64) * width + np.array(columns, np.int64)
+        places = at * width + columns
         order = np.argsort(places, kind="stable")  # they come nearly sorted
         places = places[order]
         first = np.flatnonzero(np.diff(places, prepend=-1))
-        places, added = places[first], np.array(factors, np.float64)[order]
+        places, added = places[first], factors[order]
         if len(first) < len(added):
             added = np.add.reduceat(added, first)
         rows, where = (part.astype(np.int32) for part in np.divmod(places, width))
