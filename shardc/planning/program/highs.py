@@ -28,7 +28,9 @@ class Rows:
     factors: list[float] = field(default_factory=list[float])
     low: list[float] = field(default_factory=list[float])
     high: list[float] = field(default_factory=list[float])
-    ranges: list[tuple[Numbers, Numbers, float]] = field(default_factory=list["tuple[Numbers, Numbers, float]"])
+    ranges: list[tuple[Numbers, Numbers, float]] = field(
+        default_factory=list["tuple[Numbers, Numbers, float]"]
+    )
     """More of them: rows, as many columns, and one factor."""
 
     def open(self, count: int, low: float, high: float) -> int:

@@ -41,9 +41,11 @@ class Problem:
     weighed: dict[object, tuple[Choice, list[Choice]]] = field(
         default_factory=dict["object", "tuple[Choice, list[Choice]]"]
     )
-    own: dict[tuple[Variable, int], tuple[Choice, int, int]] = field(
-        default_factory=dict["tuple[Variable, int]", "tuple[Choice, int, int]"], init=False
+    own: dict[tuple[int, int], tuple[Choice, int, int]] = field(
+        default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"], init=False
     )
+    kinds: dict[object, int] = field(default_factory=dict[object, int], init=False)
+    kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int], init=False)
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
     priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices], init=False)
@@ -170,8 +172,12 @@ class Problem:
         return variable.trips * self._own(variable, choice)[1], variable.trips * choice.collectives
 
     def _own(self, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
-        """The choice, the ticks of one run, and how many of them are no work done twice."""
-        known = self.own.get((variable, id(choice)))
+        """The choice, the ticks of one run, and how many of them are no work done twice; once for all
+        operations of a kind."""
+        kind = self.kind_of.get(variable)
+        if kind is None:
+            kind = self.kind_of[variable] = self._kind(variable)
+        known = self.own.get((kind, id(choice)))
         if known is None or known[0] is not choice:
             ticks, apart = self.rates.form(choice), 0
             if not self.rates.free:
@@ -179,8 +185,14 @@ class Problem:
             if variable.work is not None:
                 ticks += self.rates.repeated(variable.work, choice)
                 apart = self.rates.apart(variable.work, choice)
-            known = self.own[variable, id(choice)] = choice, ticks, apart
+            known = self.own[kind, id(choice)] = choice, ticks, apart
         return known
+
+    def _kind(self, variable: Variable) -> int:
+        """The number of equal operations of equal work, whose operands are alike made for them alone."""
+        made = tuple([value in self.free for value in variable.node.operands])
+        alike = (variable.signature, variable.work, made) if variable.signature >= 0 else variable
+        return self.kinds.setdefault(alike, len(self.kinds))
 
     def sent(self) -> int:
         """Bytes that a device sends."""

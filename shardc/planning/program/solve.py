@@ -132,27 +132,31 @@ def _apply(net: Network, columns: Vector, kept: Chosen) -> Total:
         changed = [
             variable
             for variable, options in net.options.items()
-            if _settle(problem, variable, [kept.choices[variable], *options])
+            if _settle(net, variable, kept.choices[variable], options)
         ]
         if not changed:
             break
     return problem.cost(net.scope)
 
 
-def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool:
+def _settle(net: Network, variable: Variable, kept: Choice, options: list[Choice]) -> bool:
     """Give an operation its best choice with no more bytes and no more collectives; whether that changed it.
 
     Only choices are tried for which no copy need be made that is not there.
     """
-    node, now = variable.node, variable.choice
-    had = [{*problem.needs(v), problem.given(v)} for v in node.operands]
-    made = [{*problem.needs(v), problem.given(v)} for v in node.results]
-    there = [
-        choice
-        for choice in options
-        if choice is not now
-        and all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results]))
-    ]
+    problem, now, first = net.problem, variable.choice, kept is not variable.choice
+    places: set[int] | None = None
+    for value, index, operand in _ends(variable):
+        have = [*problem.needs(value), problem.given(value)]
+        first = first and (kept.operands if operand else kept.results)[index] in have
+        if places is None or places:
+            groups = net.prices.groups(options, index, operand)
+            here = {place for layout in have for place in groups.get(layout, ())}
+            places = here if places is None else places & here
+        if not first and not places:
+            return False
+    chosen = [options[place] for place in sorted(places or ())]
+    there = [*([kept] if first else []), *(choice for choice in chosen if choice is not now)]
     if not there:
         return False
     best, least = now, problem.cost([variable])
@@ -164,3 +168,9 @@ def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool
             best, least = choice, cost
     variable.choice = best
     return best is not now
+
+
+def _ends(variable: Variable) -> list[tuple[int, int, bool]]:
+    """The values that an operation uses and makes, as the operand (True) or result of which number."""
+    operands, results = (list(enumerate(each)) for each in (variable.node.operands, variable.node.results))
+    return [*((value, i, True) for i, value in operands), *((value, i, False) for i, value in results)]

@@ -71,10 +71,12 @@ def least_bytes(space: Space) -> int:
 def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
     """The cheapest way from start to goal with no more than `limit` bytes at once.
 
-    Where all atoms divide all dimensions, bytes are a fixed part of the tensor's, so the way is that of the
-    smallest such tensor. After trying `effort` moves it answers with the best it has. In haste every atom out of place counts as
+    After trying `effort` moves it answers with the best it has. In haste every atom out of place counts as
     `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest. With
     `below`, only ways of fewer bytes than that are looked at.
+
+    Where all atoms divide all dimensions, bytes are a fixed part of the tensor's, so the way is that of the
+    smallest such tensor.
     """
     whole = space.itemsize * prod(space.shape)
     if limit is not None or haste or not space.shape or not space.even or not whole:
