@@ -26,9 +26,7 @@ class Edges:
         return Edges(self.sources[kept], self.targets[kept], self.lengths[kept])
 
 
-def shortest_paths(
-    size: int, edges: Edges, starts: NDArray[np.int64], known: Matrix | None = None
-) -> Matrix:
+def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64], known: Matrix | None = None) -> Matrix:
     """Shortest paths from each of `starts` (rows) to each of `size` nodes; else infinite.
 
     Edges are gone on along from all nodes to which a path has become shorter, until there is none: of graphs

@@ -74,9 +74,7 @@ class Prices:
         self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
         """Lower bounds between all of some layouts, and what is added where something is sent."""
 
-    def groups(
-        self, choices: list[Choice], index: int, operand: bool
-    ) -> dict[Sharding, list[int]]:
+    def groups(self, choices: list[Choice], index: int, operand: bool) -> dict[Sharding, list[int]]:
         """For each layout that some choices of an operation give one of its operands or results, which of the
         choices; the same object for the same list."""
         key = (id(choices), index, operand)

@@ -44,6 +44,9 @@ class Problem:
     own: dict[tuple[int, int], tuple[Choice, int, int]] = field(
         default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"], init=False
     )
+    valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = field(
+        default_factory=dict["int", "tuple[Sharding, list[Sharding], tuple[int, int, int]]"], init=False
+    )
     kinds: dict[object, int] = field(default_factory=dict[object, int], init=False)
     kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int], init=False)
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
@@ -211,11 +214,16 @@ class Problem:
         if not needs:
             # what is made from constants counts on one device alone where it is added to partial sums
             return (0, 0, self.trips(value) if value in self.free and given.unreduced else 0)
+        known = self.valued.get(value)
+        if known is not None and known[0] is given and known[1] == needs:
+            return known[2]
         manual = self.manual.get(value, NO_AXES)
         type, fused = self.graph.type(value), value in self.fused
         ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual, fused)
         trips = self.trips(value)
-        return (trips * ticks, trips * collectives, trips * steps)
+        cost = (trips * ticks, trips * collectives, trips * steps)
+        self.valued[value] = given, needs, cost
+        return cost
 
     def ends(self, variable: Variable) -> list[End]:
         """The values that an operation's choice may change the cost of, with where it makes or uses each."""
@@ -248,13 +256,11 @@ class Problem:
         values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
         costs += [inner_cost(self, variable) for variable in variables]
-        work = sum(variable.trips * work_of(variable, variable.choice) for variable in variables)
-        late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
-        ticks, collectives, steps = (
-            (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
-        )
+        work = sum([variable.trips * work_of(variable, variable.choice) for variable in variables])
+        late = sum([len(result.unreduced) for v in variables for result in v.choice.results])
+        ticks, collectives, steps = map(sum, zip(*costs, strict=True)) if costs else (0, 0, 0)
         ticks += self.toll * collectives
-        apart = sum(v.trips * self._own(v, v.choice)[2] for v in variables)
+        apart = sum([v.trips * self._own(v, v.choice)[2] for v in variables])
         return (ticks, collectives, steps, work, -late, apart)
 
     def total(self) -> Total:
