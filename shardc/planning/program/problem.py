@@ -129,15 +129,6 @@ class Problem:
             known = self.wanted[value] = Wanted(consumers)
         return known
 
-    def users(self, value: int, need: Sharding) -> list[Variable]:
-        """The consumers that need the value in one layout, in program order."""
-        pairs = self.consumers.get(value, [])
-        return list(dict.fromkeys(variable for variable, i in pairs if variable.choice.operands[i] == need))
-
-    def uses(self, variable: Variable) -> list[tuple[Variable, int]]:
-        """Who uses what an operation makes, as which operand."""
-        return [use for value in variable.node.results for use in self.consumers.get(value, [])]
-
     def around(self, variable: Variable) -> Iterator[Variable]:
         """Those that make or use a value whose cost an operation's choice may change, with itself."""
         for value in variable.touched:
