@@ -14,7 +14,8 @@ from shardc.forms.table import After, Form, forms_of
 from shardc.graph import Op
 from shardc.layout import Axis, Mesh, Sharding, replicated, shared, size_of
 from shardc.ops.rule import FactorRule
-from shardc.rules.assign import Assignment, legal, operand_shardings, result_shardings
+from shardc.rules.assign import Assignment, operand_shardings, result_shardings
+from shardc.rules.legal import always_legal, legal
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +47,81 @@ class Carried:
     kind: str
 
 
+class Ways:
+    """How one operation may run on a mesh, by assignment. What was asked before is remembered: equal
+    questions get the same object."""
+
+    def __init__(self, op: Op, rule: FactorRule, mesh: Mesh) -> None:
+        self.op, self.rule, self.mesh = op, rule, mesh
+        self.forms = tuple((form, form.splits(op, rule)) for form in forms_of(op.name))
+        self.splits = frozenset(index for index, factor in enumerate(rule.factors) if factor.is_plain)
+        """The factors that some form may split."""
+        self.splits = self.splits.union(*(splits for _, splits in self.forms))
+        self._easy = always_legal(rule, op)
+        self._known: dict[tuple[Assignment, Carried | None, str | None], Choice | None] = {}
+        self._laid_out: dict[tuple[Assignment, Carried | None, str], Choice | None] = {}
+
+    def choose(
+        self, assignment: Assignment, carried: Carried | None = None, special: str | None = None
+    ) -> Choice | None:
+        """As `choose` below."""
+        key = (assignment, carried, special)
+        if key not in self._known:
+            form = self._first(assignment, special)
+            self._known[key] = None if form is None else self._choice(assignment, carried, *form)
+        return self._known[key]
+
+    def every(self, assignment: Assignment, carried: Carried | None = None) -> list[Choice]:
+        """The choices of all forms that can run where the plain one cannot; else the plain one's."""
+        used, found = _used(assignment), list[Choice]()
+        for form, splits in self.forms:
+            if self._runs(form, splits, assignment, used):
+                choice = self._choice(assignment, carried, form, splits)
+                if choice is not None:
+                    found.append(choice)
+                if form.name == "plain":
+                    break
+        return found
+
+    def _first(self, assignment: Assignment, special: str | None) -> tuple[Form, frozenset[int]] | None:
+        """The first form that can run."""
+        used = _used(assignment)
+        for form, splits in self.forms:
+            if special and form.name not in ("plain", special):
+                continue
+            if self._runs(form, splits, assignment, used):
+                return form, splits
+        return None
+
+    def _runs(self, form: Form, splits: frozenset[int], assignment: Assignment, used: list[int]) -> bool:
+        """Whether a form can run, and another than the plain one splits what only it may."""
+        if form.name != "plain" and splits.isdisjoint(used):
+            return False
+        if all([self._easy[factor] for factor in used]):
+            names = [axis.name for factor in used for axis in assignment[factor]]
+            if len(set(names)) == len(names):
+                return True
+        return legal(self.rule, self.op, assignment, allow=splits) is None
+
+    def _choice(
+        self, assignment: Assignment, carried: Carried | None, form: Form, splits: frozenset[int]
+    ) -> Choice | None:
+        key = (assignment, carried, form.name)
+        if key not in self._laid_out:
+            self._laid_out[key] = _layouts(self.op, self.rule, assignment, self.mesh, form, splits, carried)
+        return self._laid_out[key]
+
+    @property
+    def size(self) -> int:
+        """How many questions are answered."""
+        return len(self._laid_out)
+
+
+def _used(assignment: Assignment) -> list[int]:
+    """The factors that are split."""
+    return [factor for factor, axes in enumerate(assignment) if axes]
+
+
 def choose(
     op: Op,
     rule: FactorRule,
@@ -56,40 +132,27 @@ def choose(
 ) -> Choice | None:
     """The first form of `op` that can run under `assignment`, with its layouts; None if none can.
 
-    With `special`, only the plain form and the one of that name are tried. The same question gets the same
-    object: a program is planned again and again where changes of it are tried.
+    With `special`, only the plain form and the one of that name are tried.
     """
-    key = (op.key(), assignment, mesh, carried, special)
-    known = _known.get(key)
-    if known is None or known[0] is not rule:
-        if len(_known) >= KEPT:
-            _known.clear()
-        known = _known[key] = rule, _first(op, rule, assignment, mesh, carried, special)
-    return known[1]
+    return ways_of(op, rule, mesh).choose(assignment, carried, special)
+
+
+def ways_of(op: Op, rule: FactorRule, mesh: Mesh) -> Ways:
+    """How `op` may run; the same object for equal operations: a program is planned again and again where
+    changes of it are tried."""
+    key = (op.key(), mesh)
+    known = _ways.get(key)
+    if known is None or known.rule is not rule:
+        if sum(ways.size for ways in _ways.values()) >= KEPT:
+            _ways.clear()
+        known = _ways[key] = Ways(op, rule, mesh)
+    return known
 
 
 KEPT = 20_000
 """Questions whose answers are kept; beyond, all are forgotten."""
 
-_known: dict[tuple[object, ...], tuple[FactorRule, Choice | None]] = {}
-
-
-def _first(
-    op: Op,
-    rule: FactorRule,
-    assignment: Assignment,
-    mesh: Mesh,
-    carried: Carried | None,
-    special: str | None,
-) -> Choice | None:
-    for form in forms_of(op.name):
-        if special and form.name not in ("plain", special):
-            continue
-        splits = form.splits(op, rule)
-        wanted = form.name == "plain" or any(assignment[f] for f in splits)
-        if wanted and legal(rule, op, assignment, allow=splits) is None:
-            return _layouts(op, rule, assignment, mesh, form, splits, carried)
-    return None
+_ways: dict[tuple[object, ...], Ways] = {}
 
 
 def replicated_choice(op: Op, mesh: Mesh) -> Choice:
@@ -107,8 +170,9 @@ def _layouts(
     special: frozenset[int],
     carried: Carried | None,
 ) -> Choice | None:
-    ended = special if form.after is not After.SPLIT else frozenset[int]()
-    kept = tuple(() if f in ended else axes for f, axes in enumerate(assignment))
+    kept = assignment
+    if special and form.after is not After.SPLIT:
+        kept = tuple(() if f in special else axes for f, axes in enumerate(assignment))
     flow = (carried.axes, carried.group, carried.kind) if carried else ((), None, "sum")
     try:
         operands = operand_shardings(rule, assignment, mesh, *flow)
@@ -130,6 +194,8 @@ def _parts(rule: FactorRule, assignment: Assignment) -> int | Fraction:
     """Into how many the work is divided: 6 heads over 4 devices, two on the busiest, are 3 parts."""
     parts: int | Fraction = 1
     for factor, axes in zip(rule.factors, assignment, strict=True):
+        if not axes:
+            continue
         devices = size_of(axes)
         if factor.size % devices == 0:
             parts *= devices

@@ -1,6 +1,6 @@
 """The plain form: the operation itself on blocks.
 
-Right wherever the assignment is legal (rules/assign.py). Two things may still differ from the global
+Right wherever the assignment is legal (rules/legal.py). Two things may still differ from the global
 operation: attributes that hold sizes, and padding that must not be seen by a reduction.
 """
 

@@ -7,7 +7,7 @@ sub-axis, written "x":(pre)size in sdy. A full axis has pre 1 and the mesh's siz
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -17,6 +17,13 @@ class Axis:
     name: str
     size: int
     pre: int = 1
+    _hash: int = field(default=0, init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash((self.name, self.size, self.pre)))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     @property
     def end(self) -> int:
@@ -66,6 +73,9 @@ def cut(axis: Axis, others: Iterable[Axis]) -> Axis | None:
 
 def merge(axes: Iterable[Axis]) -> tuple[Axis, ...]:
     """The same list with consecutive parts of one axis joined: x:(1)2, x:(2)2 -> x:(1)4."""
+    axes = tuple(axes)
+    if len(axes) < 2:
+        return axes
     merged: list[Axis] = []
     for axis in axes:
         if merged and merged[-1].name == axis.name and merged[-1].end == axis.pre:

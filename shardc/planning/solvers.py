@@ -26,24 +26,33 @@ class Edges:
         return Edges(self.sources[kept], self.targets[kept], self.lengths[kept])
 
 
-def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64]) -> Matrix:
+def shortest_paths(size: int, edges: Edges, starts: NDArray[np.int64], known: Matrix | None = None) -> Matrix:
     """Shortest paths from each of `starts` (rows) to each of `size` nodes; else infinite.
 
-    All edges are gone on along from all nodes that have been reached, until no path is shorter for it: of
-    graphs in which few edges lead everywhere, that takes few turns (Bellman and Ford).
+    Edges are gone on along from all nodes to which a path has become shorter, until there is none: of graphs
+    in which few edges lead everywhere, that takes few turns (Bellman and Ford). Paths that are `known`, over
+    some of the edges, are where it begins.
     """
-    found = np.full((len(starts), size), np.inf)
+    found = np.full((len(starts), size), np.inf) if known is None else known.copy()
     found[np.arange(len(starts)), starts] = 0.0
     order = np.argsort(edges.targets, kind="stable")
-    sources, lengths = edges.sources[order], edges.lengths[order]
-    reached, first = np.unique(edges.targets[order], return_index=True)
+    sources, targets, lengths = edges.sources[order], edges.targets[order], edges.lengths[order]
     rows = max(1, TOGETHER // max(1, len(order)))
-    for start in range(0, len(starts) if len(order) else 0, rows):
+    for start in range(0, len(starts), rows):
         part = found[start : start + rows]  # a view
-        while True:
-            before = part[:, reached]
-            least = np.minimum(before, np.minimum.reduceat(part[:, sources] + lengths, first, axis=1))
-            if np.array_equal(least, before):
+        shorter = starts[start : start + rows] if known is None else np.arange(size)
+        while len(shorter):
+            due = np.zeros(size, dtype=np.bool_)
+            due[shorter] = True
+            taken = np.flatnonzero(due[sources])
+            if not len(taken):
                 break
+            ends = targets[taken]
+            first = np.flatnonzero(np.diff(ends, prepend=-1))
+            reached = ends[first]
+            before = part[:, reached]
+            ways = part[:, sources[taken]] + lengths[taken]
+            least = np.minimum(before, np.minimum.reduceat(ways, first, axis=1))
             part[:, reached] = least
+            shorter = reached[(least < before).any(axis=0)]
     return found

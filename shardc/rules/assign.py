@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import chain, combinations
+from functools import lru_cache
+from itertools import chain
 from math import gcd
 
-from shardc.graph.program import Op
-from shardc.layout import Axis, Dim, Mesh, Sharding, merge, size_of
-from shardc.ops.rule import Dims, FactorRule, Kind, name
+from shardc.layout import Axis, Dim, Mesh, Sharding, merge, shared, size_of
+from shardc.ops.rule import Dims, FactorRule, Kind
 
 Assignment = tuple[tuple[Axis, ...], ...]
 """For each factor the axes that split it."""
@@ -62,38 +62,6 @@ def result_shardings(
         raise ValueError(f"a result cannot be partial by {rule.reduction} and by {held_as}")
     unreduced = reduced + tuple(partial)
     return tuple(_sharding(dims, assignment, mesh, unreduced, held_as) for dims in rule.results)
-
-
-def legal(
-    rule: FactorRule, op: Op, assignment: Assignment, allow: frozenset[int] = frozenset()
-) -> str | None:
-    """None if running `op` itself on every device's blocks is right under `assignment`, else why not.
-
-    Factors in `allow` may be split whatever their kind and into any number of parts, where they are alone in
-    splitting their dimensions: a local form takes care of them.
-
-    Sharding a REDUCTION factor unevenly is legal, but the padding must then hold zeros, or what the reduction
-    ignores: `masked` says where.
-    """
-    return (
-        _used_twice(assignment)
-        or next(
-            filter(
-                None, (_unfit(rule, f, axes) for f, axes in enumerate(assignment) if axes and f not in allow)
-            ),
-            None,
-        )
-        or next(
-            filter(
-                None,
-                (
-                    _crowded(rule, f, assignment) if f in allow else _misplaced(rule, op, f, assignment)
-                    for f in range(len(assignment))
-                ),
-            ),
-            None,
-        )
-    )
 
 
 def masked(rule: FactorRule, assignment: Assignment) -> tuple[tuple[int, int], ...]:
@@ -156,7 +124,7 @@ def assignment_of(rule: FactorRule, shardings: Sequence[Sharding | None]) -> Ass
     """The assignment that all the shardings (operands, then results) come from; None if they don't agree.
 
     They disagree if two give a factor different axes or if axes of one fit no factor. Factors that no tensor
-    with a sharding has are not split. Agreement does not make it `legal`.
+    with a sharding has are not split. Agreement does not make it legal (legal.py).
     """
     if any(p is not None and p.overflow for p in _projections(rule, shardings)):
         return None
@@ -192,18 +160,31 @@ def _take(rest: list[Axis], size: int) -> tuple[list[Axis], int]:
 def _sharding(
     dims: Dims, assignment: Assignment, mesh: Mesh, unreduced: tuple[Axis, ...], kind: str
 ) -> Sharding:
-    split = tuple(
-        Dim(merge(chain.from_iterable(assignment[factor] for factor in factors))) for factors in dims
-    )
-    return Sharding(mesh, split, unreduced=merge(sorted(unreduced, key=mesh.order)), kind=kind)
+    split = [
+        merge(assignment[factors[0]] if len(factors) == 1 else chain.from_iterable(map(at, factors)))
+        for at in (assignment.__getitem__,)
+        for factors in dims
+    ]
+    return _split_over(mesh, tuple(split), unreduced, kind if unreduced else "sum")
+
+
+@lru_cache(maxsize=65536)
+def _split_over(
+    mesh: Mesh, axes: tuple[tuple[Axis, ...], ...], unreduced: tuple[Axis, ...], kind: str
+) -> Sharding:
+    """The layout with these axes in each dimension; the same object for equal ones."""
+    unreduced = merge(sorted(unreduced, key=mesh.order))
+    return shared(Sharding(mesh, tuple(map(Dim, axes)), unreduced=unreduced, kind=kind))
 
 
 def _reduced(rule: FactorRule, assignment: Assignment) -> tuple[Axis, ...]:
     return tuple(
-        axis
-        for factor, axes in zip(rule.factors, assignment, strict=True)
-        if factor.kind is Kind.REDUCTION
-        for axis in axes
+        [
+            axis
+            for factor, axes in zip(rule.factors, assignment, strict=True)
+            if axes and factor.kind is Kind.REDUCTION
+            for axis in axes
+        ]
     )
 
 
@@ -213,69 +194,3 @@ def _flow(rule: FactorRule, group: frozenset[int] | None, kind: str) -> str:
         if candidate == group:
             return result
     raise ValueError(f"operands {sorted(group or ())} let no partial {kind} through")
-
-
-def _used_twice(assignment: Assignment) -> str | None:
-    used = [(factor, axis) for factor, axes in enumerate(assignment) for axis in axes]
-    for (first, axis), (second, other) in combinations(used, 2):
-        if axis.overlaps(other):
-            if first == second:
-                return f"axis {axis.name} splits factor {name(first)} twice"
-            return f"axis {axis.name} splits factors {name(first)} and {name(second)}"
-    return None
-
-
-def _unfit(rule: FactorRule, index: int, axes: tuple[Axis, ...]) -> str | None:
-    """Why sharding this factor at all is wrong."""
-    factor = rule.factors[index]
-    what = f"factor {name(index)} is split over {', '.join(map(str, axes))}"
-    if factor.kind is Kind.REDUCTION and rule.reduction is None:
-        return f"{what}, but its partial results have no combination that an all-reduce knows"
-    if not factor.is_plain:
-        need = {
-            Kind.PASS: "needs indices or edges adjusted on every device",
-            Kind.REDUCTION: "needs indices or windows adjusted on every device",
-            Kind.REPLICATE: "must be whole on every device",
-            Kind.PERMUTATION: "needs data of other devices",
-        }
-        return f"{what}, but {need[factor.kind]}"
-    has = [any(index in dim for dim in dims) for dims in rule.results]
-    if factor.kind is Kind.PASS and _in_any(rule.operands, index) and not all(has):
-        return f"{what}, but is not in every result"
-    return None
-
-
-def _misplaced(rule: FactorRule, op: Op, index: int, assignment: Assignment) -> str | None:
-    """Why sharding this factor is wrong in some dimension that it shares, or that it doesn't divide."""
-    if not assignment[index]:
-        return None
-    size, parts = rule.factors[index].size, size_of(assignment[index])
-    for dims, type in zip(rule.tensors, op.operands + op.results, strict=True):
-        for factors, length in zip(dims, type.shape, strict=True):
-            if index not in factors:
-                continue
-            if size % parts and (factors != (index,) or length != size):
-                return f"factor {name(index)} of size {size} is split into {parts} and shares a dimension"
-            for major in factors[: factors.index(index)]:
-                if size_of(assignment[major]) != rule.factors[major].size:
-                    return (
-                        f"factor {name(index)} is split, but {name(major)}, major to it, is not fully split"
-                    )
-    return None
-
-
-def _crowded(rule: FactorRule, index: int, assignment: Assignment) -> str | None:
-    """Why sharding this factor is wrong although a local form takes care of it."""
-    if not assignment[index]:
-        return None
-    for dims in rule.tensors:
-        for factors in dims:
-            if index in factors and (
-                factors[0] != index or any(assignment[f] for f in factors if f != index)
-            ):
-                return f"factor {name(index)} is split and shares a dimension"
-    return None
-
-
-def _in_any(tensors: Sequence[Dims], index: int) -> bool:
-    return any(index in dim for dims in tensors for dim in dims)

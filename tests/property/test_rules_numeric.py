@@ -19,7 +19,8 @@ from shardc.layout import Axis, Mesh
 from shardc.layout.slices import blocks, slices
 from shardc.ops import meaning, rule_of
 from shardc.ops.rule import Kind
-from shardc.rules.assign import assignment_of, legal, masked, operand_shardings, result_shardings
+from shardc.rules.assign import assignment_of, masked, operand_shardings, result_shardings
+from shardc.rules.legal import legal
 from tests.tolerance import assert_sums
 
 COMBINE = {"sum": np.add, "max": np.maximum, "min": np.minimum}

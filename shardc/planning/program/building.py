@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from math import inf
-from typing import cast
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES
 from shardc.forms.choice import Choice
@@ -23,9 +23,11 @@ from shardc.planning.program.network import Arc, Columns, Network, Produced
 from shardc.planning.program.prices import Arcs, Prices
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Variable
+from shardc.planning.solvers import Matrix
 
 NEAR = 1e-9  # of a price: what rounding may add
 PAIRS = 5  # for each column, of layouts on meshes of many axes: priced in about as long as a column is solved
+TOGETHER = 1 << 16  # ways over a place that are compared in one go
 ONE = 0
 """The column that is always 1."""
 
@@ -85,7 +87,8 @@ def _operations(net: Network, options: dict[Variable, list[Choice]]) -> None:
     """The column that is 1, and those of the operations."""
     net.row([net.column()], [], 1, 1)
     for variable, choices in options.items():
-        columns = [net.column(True, *net.problem.own_cost(variable, choice)) for choice in choices]
+        own = [net.problem.own_cost(variable, choice) for choice in choices]
+        columns = net.columns(True, [ticks for ticks, _ in own], [count for _, count in own])
         net.chosen[variable] = columns
         net.row(columns, [], 1, 1)
 
@@ -101,13 +104,17 @@ def _slot(net: Network, slot: Slot, layouts: list[Sharding]) -> None:
 def _value(net: Network, value: int) -> None:
     problem = net.problem
     given = _given(net, value)
-    uses: dict[tuple[tuple[Sharding, tuple[int, ...]], ...], Columns] = {}
+    uses: dict[int, list[list[tuple[Sharding, list[int]]]]] = {}
+    needs: list[Columns] = []
     for variable, index in problem.consumers.get(value, []):
         if not problem.free.issuperset(variable.node.results) or not variable.node.results:
             need = _options(net, variable, index, operand=True)
-            if need.keys() | given.keys() != given.keys() or len(given) > 1:
-                uses.setdefault(tuple((layout, tuple(cols)) for layout, cols in need.items()), need)
-    needs = list(uses.values())
+            if len(given) > 1 or not need.keys() <= given.keys():
+                columns = list(need.items())
+                same = uses.setdefault(columns[0][1][0], [])
+                if columns not in same:
+                    same.append(columns)
+                    needs.append(need)
     manual, fused = problem.manual.get(value, NO_AXES), value in problem.fused
     made = Produced(problem.graph.type(value), problem.trips(value), manual, fused)
     if len(needs) == 1:
@@ -132,10 +139,9 @@ def _options(net: Network, variable: Variable, index: int, operand: bool) -> Col
     if variable not in net.options:
         choices = net.outside.get(variable, [variable.choice])
         return _any(net, [_layouts(choice, operand)[index] for choice in choices])
-    found: Columns = {}
-    for column, choice in zip(net.chosen[variable], net.options[variable], strict=True):
-        found.setdefault(_layouts(choice, operand)[index], []).append(column)
-    return found
+    first = net.chosen[variable][0]
+    groups = net.prices.groups(net.options[variable], index, operand)
+    return {layout: [first + place for place in places] for layout, places in groups.items()}
 
 
 def _layouts(choice: Choice, operand: bool) -> tuple[Sharding, ...]:
@@ -168,8 +174,6 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
     the first `middle` places.
 
-    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
-    another that is left out for it.
     """
     known = net.prices.direct.setdefault((made.type, made.manual), {})
     key = (middle, made.fused, *places)
@@ -177,29 +181,41 @@ def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -
         size = len(places)
         net.priced(size)
         ticks, count = net.prices.table(made.type, places, made.manual, made.fused)
-        rank = np.empty(size * size, dtype=np.int64)
-        rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
-        rank = rank.reshape(size, size)
-        direct = np.zeros((size, size), dtype=np.bool_)
-        for start in range(size):
-            # by middle and end: whether the way over the middle costs no more, in parts that rank lower
-            over = (ticks[start, :, None] + ticks) * (1 - NEAR) <= ticks[start]
-            over &= (count[start, :, None] + count <= count[start]) & (rank < rank[start])
-            over &= rank[start, :, None] < rank[start]
-            over[start] = over[middle:] = False
-            np.fill_diagonal(over, False)
-            direct[start] = ~over.any(axis=0)
-        np.fill_diagonal(direct, False)
+        direct = ~_in_two(ticks, count, middle)
+        direct[np.arange(size), np.arange(size)] = False
         sources, targets = np.divmod(np.flatnonzero(direct), size)
         known[key] = Arcs(sources, targets, ticks[direct], count[direct].astype(np.int64))
     arcs = known[key]
     return arcs if net.limit == inf else arcs.only(made.trips * arcs.ticks <= net.limit)
 
 
+def _in_two(ticks: Matrix, count: Matrix, middle: int) -> NDArray[np.bool_]:
+    """Which copies two others do as well in turn, over one of the first `middle` places.
+
+    These are looked for among what is cheaper, or stands later in a list, so that none is left out for
+    another that is left out for it.
+    """
+    size = len(ticks)
+    rank = np.empty(size * size, dtype=np.int64)
+    rank[np.lexsort((count.ravel(), ticks.ravel()))] = np.arange(size * size)
+    rank = rank.reshape(size, size)
+    np.fill_diagonal(rank, size * size)  # what stays where it is makes no way shorter
+    found = np.zeros((size, size), dtype=np.bool_)
+    step = max(1, TOGETHER // (size * middle))
+    for first in range(0, size, step):
+        here = slice(first, first + step)
+        # by start, middle and end: whether the way over the middle costs no more, in parts that rank lower
+        over = (ticks[here, :middle, None] + ticks[:middle]) * (1 - NEAR) <= ticks[here, None]
+        over &= count[here, :middle, None] + count[:middle] <= count[here, None]
+        over &= np.maximum(rank[here, :middle, None], rank[:middle]) < rank[here, None]
+        over.any(axis=1, out=found[here])
+    return found
+
+
 def _conserve(
     net: Network,
     arcs: Arcs,
-    flow: Sequence[int],
+    flow: range,
     places: list[Sharding],
     given: Columns,
     need: Columns,
@@ -211,8 +227,8 @@ def _conserve(
         net.rows.put([at[place]] * len(columns), columns, 1)
     for place, columns in need.items():
         net.rows.put([at[place]] * len(columns), columns, -1)
-    net.rows.put((first + arcs.sources).tolist(), flow, -1)
-    net.rows.put((first + arcs.targets).tolist(), flow, 1)
+    net.rows.put_range(first + arcs.sources, flow, -1)
+    net.rows.put_range(first + arcs.targets, flow, 1)
 
 
 def _pay(net: Network, arc: Arc, columns: Sequence[int]) -> None:
@@ -228,20 +244,23 @@ def _shared(net: Network, made: Produced, given: Columns, needs: list[Columns]) 
     arcs = _direct(net, made, places, len(wanted))
     arcs = arcs.only(arcs.targets < len(wanted))
     copies = net.copies(made, places, arcs, integral=True)
-    into = [list[int]() for _ in places]
-    out = [list[int]() for _ in places]
-    sources, targets = (cast("list[int]", each.tolist()) for each in (arcs.sources, arcs.targets))
-    for source, target, column in zip(sources, targets, copies, strict=True):
-        into[target].append(column)
-        out[source].append(column)
-    for target, coming, going in zip(wanted, into, out, strict=False):
-        users = [column for need in needs for column in need.get(target, [])]
-        net.row(coming, [*users, *going], -inf, 0)
-        net.row([*coming, *given.get(target, [])], [], -inf, 1)
+    # of each wanted layout two rows: a copy of it is for somebody, and there is one of it at most
+    first = net.rows.open(0, 0, 0)
+    for target in wanted:
+        at = net.rows.open(1, -inf, 0)
+        for need in needs:
+            net.rows.put([at] * len(need.get(target, ())), need.get(target, ()), -1)
+        at = net.rows.open(1, -inf, 1)
+        net.rows.put([at] * len(given.get(target, ())), given.get(target, ()), 1)
+    for add in (0, 1):
+        net.rows.put_range(first + 2 * arcs.targets + add, copies, 1)
+    going = arcs.sources < len(wanted)
+    net.rows.put_range(first + 2 * arcs.sources[going], np.arange(copies.start, copies.stop)[going], -1)
     count = len(copies)
     for need in needs:
         flows = net.free_columns(count)
         first = net.rows.open(count, -inf, 0)
-        net.rows.put(range(first, first + count), flows, 1)
-        net.rows.put(range(first, first + count), copies, -1)
+        each = np.arange(first, first + count)
+        net.rows.put_range(each, flows, 1)
+        net.rows.put_range(each, copies, -1)
         _conserve(net, arcs, flows, places, given, need)

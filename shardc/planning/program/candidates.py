@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice, product
 from typing import NamedTuple
 
-from shardc.forms.choice import Carried, Choice, choose
+from shardc.forms.choice import Carried, Choice
 from shardc.forms.table import forms_of
-from shardc.layout import Axis, Mesh, Sharding, cut, size_of
+from shardc.layout import Axis, Sharding, cut, size_of
 from shardc.ops import Trait, has
 from shardc.planning.program.menu import Wish
 from shardc.planning.program.problem import Problem
@@ -53,7 +53,7 @@ def build(
     """
     key = (variable.signature, pairs, carried, special)
     if key not in problem.menu.built:
-        problem.menu.built[key] = _build(variable, pairs, problem.mesh, carried, special)
+        problem.menu.built[key] = _build(variable, pairs, carried, special)
     return problem.menu.built[key]
 
 
@@ -63,19 +63,19 @@ def made(layout: Sharding) -> Choice:
 
 
 def _build(
-    variable: Variable, pairs: tuple[Wish, ...], mesh: Mesh, carried: Carried | None, special: str | None
+    variable: Variable, pairs: tuple[Wish, ...], carried: Carried | None, special: str | None
 ) -> Choice | None:
-    rule = variable.rule
-    assert rule is not None
+    ways = variable.ways
+    assert ways is not None
     taken = list(carried.axes) if carried else []
-    assignment: Assignment = ((),) * len(rule.factors)
-    best = choose(variable.op, rule, assignment, mesh, carried, special)
+    assignment: Assignment = ((),) * len(ways.rule.factors)
+    best = ways.choose(assignment, carried, special)
     for factor, wanted in pairs:
         axis = cut(wanted, taken)
         if axis is None:
             continue
         tried = tuple((*axes, axis) if f == factor else axes for f, axes in enumerate(assignment))
-        choice = choose(variable.op, rule, tried, mesh, carried, special)
+        choice = ways.choose(tried, carried, special)
         if choice is not None:
             best, assignment = choice, tried
             taken.append(axis)
@@ -131,8 +131,8 @@ def _distinct(choices: Iterable[Choice | None]) -> list[Choice]:
 
 def _others(problem: Problem, variable: Variable, choices: Iterable[Choice]) -> list[Choice]:
     """The choices that may be taken, without the current one."""
-    now = variable.choice
-    return [choice for choice in choices if choice is not now and problem.admits(variable, choice)]
+    now, admits = variable.choice, problem.admits(variable)
+    return [choice for choice in choices if choice is not now and admits(choice)]
 
 
 def forced_candidates(problem: Problem, variable: Variable) -> list[Choice]:

@@ -75,6 +75,7 @@ def _found(
 ) -> dict[Variable, list[Choice]]:
     """The choices of operations; `waiting` has those of arguments and gets those of results."""
     found: dict[Variable, list[Choice]] = {}
+    known: dict[tuple[int, int], frozenset[tuple[Axis, str]]] = {}
     listed = 0
     for variable in problem.variables:
         options = [variable.choice]
@@ -84,7 +85,12 @@ def _found(
             if listed > most:
                 raise TooMany
         for index, value in enumerate(variable.node.results):
-            made = _waiting([choice.results[index] for choice in options], atoms)
+            key = id(options), index
+            made = known.get(key)
+            if made is None:
+                made = _waiting([choice.results[index] for choice in options], atoms)
+                if variable in found:  # whose list stays
+                    known[key] = made
             waiting[value] = waiting.get(value, frozenset()) | made
     return found
 
@@ -164,12 +170,13 @@ def _all(
 
 def _distinct(problem: Problem, variable: Variable, choices: list[Choice], name: str | None) -> list[Choice]:
     best: dict[tuple[tuple[Sharding, ...], tuple[Sharding, ...]], Choice] = {}
+    admits = problem.admits(variable)
 
     def rank(choice: Choice) -> tuple[int, int, float]:
         return (*problem.own_cost(variable, choice), -float(choice.parts))
 
     for choice in (variable.choice, *choices):
-        if choice != variable.choice and not problem.admits(variable, choice):
+        if not admits(choice) and choice != variable.choice:
             continue
         if name is not None and not _alike(choice, variable.choice, name):
             continue

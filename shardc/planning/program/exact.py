@@ -49,9 +49,10 @@ def perfect(problem: Problem) -> bool:
     if not problem.takes(after):
         problem.refuse(after)
         kept.take(problem)
-        columns = len(solved.net.integral)
+        columns, few = len(solved.net.integral), (problem.modest or before)[1]
         rounds = ROUNDS if columns <= SMALL else 1
-        take_cheapest(solved.net, (problem.modest or before)[1], rounds * columns)
+        if not solved.none_below(before[0], few):
+            take_cheapest(solved.net, few, rounds * columns)
     elif after < before:
         settle(problem)
     return solved.whole or solved.ticks >= before[0]

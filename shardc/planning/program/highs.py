@@ -7,10 +7,13 @@ from dataclasses import dataclass, field
 from math import ceil, inf
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
 from shardc.planning.program.solver import Sums, solve
 from shardc.planning.solvers import Vector
+
+Numbers = NDArray[np.int64]
 
 Row = tuple[Sequence[tuple[int, float]], float, float]
 """(column, factor) pairs, and the bounds of their sum."""
@@ -25,6 +28,10 @@ class Rows:
     factors: list[float] = field(default_factory=list[float])
     low: list[float] = field(default_factory=list[float])
     high: list[float] = field(default_factory=list[float])
+    ranges: list[tuple[Numbers, Numbers, float]] = field(
+        default_factory=list["tuple[Numbers, Numbers, float]"]
+    )
+    """More of them: rows, as many columns, and one factor."""
 
     def open(self, count: int, low: float, high: float) -> int:
         """New rows with nothing in them yet; the number of the first."""
@@ -38,9 +45,27 @@ class Rows:
         self.columns += columns
         self.factors += [factor] * len(columns)
 
+    def put_range(self, at: Numbers, columns: range | Numbers, factor: float) -> None:
+        """One factor in as many places as there are columns."""
+        if isinstance(columns, range):
+            columns = np.arange(columns.start, columns.stop)
+        self.ranges.append((at, columns, factor))
+
+    def sums(self, width: int) -> Sums:
+        """The sums of `width` columns."""
+        at, columns, factors = (
+            np.concatenate([np.array(own, kind), *more])
+            for own, kind, more in (
+                (self.at, np.int64, [at for at, _, _ in self.ranges]),
+                (self.columns, np.int64, [columns for _, columns, _ in self.ranges]),
+                (self.factors, np.float64, [np.full(len(at), factor) for at, _, factor in self.ranges]),
+            )
+        )
+        return Sums.of(at, columns, factors, np.array(self.low), np.array(self.high), width)
+
     def and_also(self, *more: Row) -> Rows:
         """These rows and others."""
-        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high])
+        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high], [*self.ranges])
         for terms, low, high in more:
             at = both.open(1, low, high)
             for column, factor in terms:
@@ -65,14 +90,25 @@ class Solved:
     bound: float
     reduced: Vector
     whole: bool = True
+    below: Callable[[Vector, float], float | None] = lambda sum, limit: None
+    """Of a linear program the objective where one sum more is at most so much, which is asked once."""
 
     @property
     def whole_bound(self) -> int:
         """The bound in whole numbers; where it meets the value within the solver's tolerances, the value."""
-        slack = 1e-6 * self.value + 1e-3
-        least = self.value if self.value - self.bound <= slack else self.bound - slack
-        near = abs(least - round(least)) <= 1e-9 * self.value + 1e-3
-        return max(0, round(least) if near else ceil(least))
+        return _whole(self.value, self.bound)
+
+    def least_below(self, sum: Vector, limit: float) -> int | None:
+        """The bound of the linear program where one sum more is at most so much; None if it is not known."""
+        value = self.below(sum, limit)
+        return None if value is None else _whole(value, value)
+
+
+def _whole(value: float, bound: float) -> int:
+    slack = 1e-6 * value + 1e-3
+    least = value if value - bound <= slack else bound - slack
+    near = abs(least - round(least)) <= 1e-9 * value + 1e-3
+    return max(0, round(least) if near else ceil(least))
 
 
 def minimum(
@@ -90,7 +126,7 @@ def minimum(
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
     """
-    sums = Sums.of(rows.at, rows.columns, rows.factors, np.array(rows.low), np.array(rows.high), len(costs))
+    sums = rows.sums(len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
@@ -99,11 +135,17 @@ def minimum(
         return None
     value = float(costs @ result.columns)
     reduced = result.reduced * (scale / 1000)
-    relaxed = Solved(result.columns, value, value, reduced, not any(integral))
+    back, further = scale / 1000, result.below
+
+    def below(sum: Vector, limit: float) -> float | None:
+        found = further(sum, limit)
+        return None if found is None else found * back
+
+    relaxed = Solved(result.columns, value, value, reduced, not any(integral), below)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value, reduced)
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, below=below)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
     if len(costs) > most or (unsure is not None and unsure(relaxed)):
@@ -111,7 +153,7 @@ def minimum(
     result = solve(scaled, sums, integral)
     if result is None:
         return None
-    return Solved(result.columns, float(costs @ result.columns), result.bound * scale / 1000, reduced)
+    return Solved(result.columns, float(costs @ result.columns), result.bound * back, reduced, below=below)
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

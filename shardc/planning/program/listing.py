@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from itertools import permutations, product
 from math import prod
 
-from shardc.forms.choice import Carried, Choice, choose
-from shardc.forms.table import forms_of
+from shardc.forms.choice import Carried, Choice
 from shardc.layout import Axis, Sharding, merge, size_of
 from shardc.ops.rule import FactorRule
 from shardc.planning.program.candidates import wishes
@@ -67,13 +66,12 @@ def listed(
     held: Held | None,
     most: int,
 ) -> Iterator[Choice]:
-    rule = variable.rule
-    assert rule is not None
+    rule, ways = variable.rule, variable.ways
+    assert rule is not None and ways is not None
     uneven = laid_out(problem, variable)
     usable = [_factors(variable, atom, uneven) for atom in atoms]
     if results is not None:
         usable = [_keeping(rule, results, atom, factors) for atom, factors in zip(atoms, usable, strict=True)]
-    ways = [form.name for form in forms_of(variable.node.name)]
     seen: dict[tuple[Assignment, Carried | None], None] = {}
     for kind, group, through in [("sum", frozenset[int](), (False,) * len(atoms)), *flows]:
         places = [
@@ -95,21 +93,7 @@ def listed(
                 if len(seen) > most:
                     raise TooMany
     for assignment, carried in seen:
-        for way in ways:
-            choice = _chosen(problem, variable, assignment, carried, way)
-            if choice is not None:
-                yield choice
-
-
-def _chosen(
-    problem: Problem, variable: Variable, assignment: Assignment, carried: Carried | None, way: str
-) -> Choice | None:
-    """The choice under an assignment; equal questions get the same object."""
-    assert variable.rule is not None
-    key = (variable.signature, assignment, carried, way)
-    if key not in problem.menu.built:
-        problem.menu.built[key] = choose(variable.op, variable.rule, assignment, problem.mesh, carried, way)
-    return problem.menu.built[key]
+        yield from ways.every(assignment, carried)
 
 
 def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
@@ -123,15 +107,13 @@ def laid_out(problem: Problem, variable: Variable) -> frozenset[Wish]:
 
 def _factors(variable: Variable, atom: Axis, uneven: frozenset[Wish]) -> list[int]:
     """The factors that an atom may split."""
-    rule, special = variable.rule, set[int]()
-    assert rule is not None
-    for form in forms_of(variable.node.name):
-        special |= form.splits(variable.op, rule)
+    ways = variable.ways
+    assert ways is not None
     known = {factor for factor, axis in uneven if axis.overlaps(atom)}
     return [
         index
-        for index, factor in enumerate(rule.factors)
-        if (factor.is_plain or index in special) and (factor.size % atom.size == 0 or index in known)
+        for index, factor in enumerate(ways.rule.factors)
+        if index in ways.splits and (factor.size % atom.size == 0 or index in known)
     ]
 
 
@@ -151,13 +133,23 @@ def _keeping(rule: FactorRule, results: tuple[Sharding, ...], atom: Axis, factor
 def _uneven(rule: FactorRule, assignment: Assignment, known: frozenset[Wish]) -> bool:
     """Whether an assignment splits a factor unevenly that is not split by the same axes already."""
     return any(
-        factor.size % size_of(axes) and not all((index, axis) in known for axis in axes)
-        for index, (factor, axes) in enumerate(zip(rule.factors, assignment, strict=True))
+        [
+            rule.factors[index].size % size_of(axes) and not all((index, axis) in known for axis in axes)
+            for index, axes in enumerate(assignment)
+            if axes
+        ]
     )
 
 
 def _orders(count: int, atoms: tuple[Axis, ...], placed: tuple[AtomPlace, ...]) -> Iterator[Assignment]:
     """The assignments that put atoms where `placed` says, in every order within a factor."""
-    per = [[atom for atom, place in zip(atoms, placed, strict=True) if place == f] for f in range(count)]
-    for orders in product(*map(permutations, per)):
-        yield tuple(merge(axes) for axes in orders)
+    per: dict[int, list[Axis]] = {}
+    for atom, place in zip(atoms, placed, strict=True):
+        if isinstance(place, int):
+            per.setdefault(place, []).append(atom)
+    factors = sorted(per)
+    for orders in product(*[permutations(per[factor]) for factor in factors]):
+        assignment: list[tuple[Axis, ...]] = [()] * count
+        for factor, axes in zip(factors, orders, strict=True):
+            assignment[factor] = merge(axes)
+        yield tuple(assignment)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from shardc.forms.choice import Choice
+from shardc.forms.choice import Choice, Ways, ways_of
 from shardc.graph import Op
 from shardc.layout import Axis, Mesh
 from shardc.ops.rule import FactorRule
@@ -26,20 +26,25 @@ class Menu:
     """Answers, by question: operations are numbered, and equal ones, with equal rules, have equal numbers."""
 
     signatures: dict[object, int] = field(default_factory=dict[object, int])
+    ways: dict[int, Ways] = field(default_factory=dict[int, Ways])
     wishes: dict[object, tuple[Wish, ...]] = field(default_factory=dict[object, tuple[Wish, ...]])
     built: dict[object, Choice | None] = field(default_factory=dict["object", "Choice | None"])
     listed: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
     splits: dict[object, frozenset[Wish]] = field(default_factory=dict["object", "frozenset[Wish]"])
     asked: dict[object, list[Choice]] = field(default_factory=dict["object", "list[Choice]"])
 
-    def signature(self, op: Op, rule: FactorRule) -> int:
+    def signature(self, op: Op, rule: FactorRule, mesh: Mesh) -> int:
         """The number of an operation."""
-        return self.signatures.setdefault((op.key(), rule), len(self.signatures))
+        number = self.signatures.setdefault((op.key(), rule), len(self.signatures))
+        if number not in self.ways:
+            self.ways[number] = ways_of(op, rule, mesh)
+        return number
 
     @property
     def size(self) -> int:
         """How much is known."""
-        return len(self.wishes) + len(self.built) + sum(map(len, self.listed.values()))
+        lists = sum(map(len, self.listed.values()))
+        return len(self.wishes) + len(self.built) + lists + sum(ways.size for ways in self.ways.values())
 
 
 _MENUS: dict[Mesh, Menu] = {}

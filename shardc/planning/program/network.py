@@ -77,7 +77,7 @@ class Network:
     limit: float = inf
     scope: list[Variable] = field(default_factory=list[Variable])
     outside: dict[Variable, list[Choice]] = field(default_factory=dict[Variable, list[Choice]])
-    chosen: dict[Variable, list[int]] = field(default_factory=dict[Variable, list[int]])
+    chosen: dict[Variable, range] = field(default_factory=dict[Variable, range])
     carried: dict[int, Columns] = field(default_factory=dict[int, Columns])
     tied: dict[tuple[Variable, int], Columns] = field(default_factory=dict["tuple[Variable, int]", Columns])
     integral: list[bool] = field(default_factory=list[bool])
@@ -106,6 +106,14 @@ class Network:
         self.count.append(count)
         return len(self.integral) - 1
 
+    def columns(self, integral: bool, ticks: Sequence[float], count: Sequence[int]) -> range:
+        """New columns, with their costs."""
+        start = len(self.integral)
+        self.integral += [integral] * len(ticks)
+        self.ticks += ticks
+        self.count += count
+        return range(start, len(self.integral))
+
     def row(self, columns: Sequence[int], less: Sequence[int], low: float, high: float) -> None:
         """The sum of some columns, less that of others, is between two bounds."""
         at = self.rows.open(1, low, high)
@@ -114,10 +122,7 @@ class Network:
 
     def free_columns(self, count: int) -> range:
         """New columns that cost nothing."""
-        start = len(self.integral)
-        for column, value in ((self.integral, False), (self.ticks, 0.0), (self.count, 0)):
-            column += [value] * count
-        return range(start, start + count)
+        return self.columns(False, [0.0] * count, [0] * count)
 
     def price(self, arc: Arc) -> Price:
         """What a copy takes, as far as is known."""
@@ -137,12 +142,10 @@ class Network:
 
     def copies(self, made: Produced, places: Sequence[Sharding], arcs: Arcs, integral: bool = False) -> range:
         """Columns for copies of a value between some layouts."""
-        start = len(self.integral)
-        self.integral += [integral] * len(arcs.sources)
-        self.ticks += (made.trips * arcs.ticks).tolist()
-        self.count += (made.trips * arcs.count).tolist()
-        self.moves.append(Copies(start, made, places, arcs.sources, arcs.targets))
-        return range(start, len(self.integral))
+        ticks, count = (made.trips * arcs.ticks).tolist(), (made.trips * arcs.count).tolist()
+        columns = self.columns(integral, ticks, count)
+        self.moves.append(Copies(columns.start, made, places, arcs.sources, arcs.targets))
+        return columns
 
     def costs(self) -> tuple[Vector, Vector]:
         """Ticks and collectives of every column, as prices were when it was made."""
@@ -154,7 +157,8 @@ class Network:
         work on a device, as one number."""
         work = np.zeros(len(self.integral))
         for variable, places in self.chosen.items():
-            work[places] = [variable.trips * work_of(variable, choice) for choice in self.options[variable]]
+            here = slice(places.start, places.stop)
+            work[here] = [variable.trips * work_of(variable, choice) for choice in self.options[variable]]
         steps, count = np.zeros(len(self.integral)), self.costs()[1]
         for move in self.moves:
             here = slice(move.first, move.end)
@@ -172,7 +176,7 @@ class Network:
     def choices(self, columns: Vector) -> dict[Variable, Choice]:
         """What a solution says of each operation."""
         return {
-            variable: self.options[variable][int(np.argmax(columns[places]))]
+            variable: self.options[variable][int(np.argmax(columns[places.start : places.stop]))]
             for variable, places in self.chosen.items()
         }
 

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.analysis.manual import NO_AXES, AxisNames
+from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Axis, Sharding
 from shardc.layout.difference import subtract
@@ -69,8 +70,21 @@ class Prices:
         self.settled: dict[tuple[TensorType, AxisNames], list[Key]] = {}
         self.direct: dict[tuple[TensorType, AxisNames], dict[object, Arcs]] = {}
         """Copies that are not made in two steps as well (building.py), while prices stay."""
+        self._groups: dict[tuple[int, int, bool], tuple[list[Choice], dict[Sharding, list[int]]]] = {}
         self.tables: dict[tuple[object, ...], tuple[Matrix, Matrix, Matrix]] = {}
         """Lower bounds between all of some layouts, and what is added where something is sent."""
+
+    def groups(self, choices: list[Choice], index: int, operand: bool) -> dict[Sharding, list[int]]:
+        """For each layout that some choices of an operation give one of its operands or results, which of the
+        choices; the same object for the same list."""
+        key = (id(choices), index, operand)
+        if key not in self._groups:
+            found: dict[Sharding, list[int]] = {}
+            for place, choice in enumerate(choices):
+                layout = (choice.operands if operand else choice.results)[index]
+                found.setdefault(layout, []).append(place)
+            self._groups[key] = choices, found
+        return self._groups[key][1]
 
     def __call__(
         self, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES
@@ -119,7 +133,8 @@ class Prices:
         """The same from each of some layouts to each; of a value that is `fused` with Rates.cut."""
         key = type, fused, *places
         if key not in self.tables:
-            self.tables[key] = *self._least(type, places, places), self._cuts(type, places if fused else ())
+            cuts = self.rates.cuts(type, places) if fused else np.zeros(())
+            self.tables[key] = *self._least(type, places, places), cuts
         least, steps, cut = self.tables[key]
         ticks, count = least.copy(), steps.copy()
         at = {place: number for number, place in enumerate(places)}
@@ -128,11 +143,6 @@ class Prices:
                 where = at[source], at[target]
                 ticks[where], count[where] = self.known[type, source, target, manual]
         return ticks + np.where(count > 0, cut, 0), count
-
-    def _cuts(self, type: TensorType, places: Sequence[Sharding]) -> Matrix:
-        """What cutting a chain adds from each of some layouts to each; one 0 of none."""
-        cuts = [[self.rates.cut(type, source, target) for target in places] for source in places]
-        return np.array(cuts or 0, dtype=np.float64)
 
     def may_spare(
         self, least: float, type: TensorType, source: Sharding, target: Sharding, manual: AxisNames = NO_AXES

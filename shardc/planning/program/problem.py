@@ -7,7 +7,7 @@ around the definition.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -41,9 +41,14 @@ class Problem:
     weighed: dict[object, tuple[Choice, list[Choice]]] = field(
         default_factory=dict["object", "tuple[Choice, list[Choice]]"]
     )
-    own: dict[tuple[Variable, int], tuple[Choice, int, int]] = field(
-        default_factory=dict["tuple[Variable, int]", "tuple[Choice, int, int]"], init=False
+    own: dict[tuple[int, int], tuple[Choice, int, int]] = field(
+        default_factory=dict["tuple[int, int]", "tuple[Choice, int, int]"], init=False
     )
+    valued: dict[int, tuple[Sharding, list[Sharding], tuple[int, int, int]]] = field(
+        default_factory=dict["int", "tuple[Sharding, list[Sharding], tuple[int, int, int]]"], init=False
+    )
+    kinds: dict[object, int] = field(default_factory=dict[object, int], init=False)
+    kind_of: dict[Variable, int] = field(default_factory=dict["Variable", int], init=False)
     ends_of: dict[Variable, list[End]] = field(default_factory=dict["Variable", "list[End]"])
     wanted: dict[int, Wanted] = field(default_factory=dict[int, Wanted], init=False)
     priced: dict[AxisAtoms, Prices] = field(default_factory=dict[AxisAtoms, Prices], init=False)
@@ -104,11 +109,18 @@ class Problem:
 
     def needs(self, value: int) -> list[Sharding]:
         """The distinct layouts its consumers need, in program order, without the given one."""
-        given, consumers = self.given(value), self.consumers.get(value, [])
+        return self._needs(value, self.given(value))
+
+    def _needs(self, value: int, given: Sharding) -> list[Sharding]:
+        consumers = self.consumers.get(value, ())
         if len(consumers) >= MANY:
             return [need for need in self._wanted(value).layouts() if need != given]
-        wanted = [variable.choice.operands[index] for variable, index in consumers]
-        return [need for need in dict.fromkeys(wanted) if need != given]
+        found: list[Sharding] = []
+        for variable, index in consumers:
+            need = variable.choice.operands[index]
+            if need is not given and need != given and need not in found:
+                found.append(need)
+        return found
 
     def _wanted(self, value: int) -> Wanted:
         """The layouts that many consumers need."""
@@ -116,15 +128,6 @@ class Problem:
         if known is None or known.count != len(consumers):
             known = self.wanted[value] = Wanted(consumers)
         return known
-
-    def users(self, value: int, need: Sharding) -> list[Variable]:
-        """The consumers that need the value in one layout, in program order."""
-        pairs = self.consumers.get(value, [])
-        return list(dict.fromkeys(variable for variable, i in pairs if variable.choice.operands[i] == need))
-
-    def uses(self, variable: Variable) -> list[tuple[Variable, int]]:
-        """Who uses what an operation makes, as which operand."""
-        return [use for value in variable.node.results for use in self.consumers.get(value, [])]
 
     def around(self, variable: Variable) -> Iterator[Variable]:
         """Those that make or use a value whose cost an operation's choice may change, with itself."""
@@ -145,22 +148,30 @@ class Problem:
             return self.arguments[value][1]
         return self.made.get(value) or self.producer[value][0].trips
 
-    def admits(self, variable: Variable, choice: Choice) -> bool:
+    def admits(self, variable: Variable) -> Callable[[Choice], bool]:
         """Whether an operation may run so: as divided as it must be, and if asked as people expect it."""
-        if choice.parts < variable.least_parts:
-            return False
-        return not self.expected or all(
-            kept(self.layout(value), found, self.strict)
-            for value, found in zip(variable.node.results, choice.results, strict=True)
-        )
+        least, strict = variable.least_parts, self.strict
+        if not self.expected:
+            return lambda choice: choice.parts >= least
+        layouts = tuple(map(self.layout, variable.node.results))
+
+        def admits(choice: Choice) -> bool:
+            pairs = zip(layouts, choice.results, strict=True)
+            return choice.parts >= least and all([kept(stated, found, strict) for stated, found in pairs])
+
+        return admits
 
     def own_cost(self, variable: Variable, choice: Choice) -> tuple[int, int]:
         """Ticks and collectives of an operation itself: its repeated work, and what its form sends."""
         return variable.trips * self._own(variable, choice)[1], variable.trips * choice.collectives
 
     def _own(self, variable: Variable, choice: Choice) -> tuple[Choice, int, int]:
-        """The choice, the ticks of one run, and how many of them are no work done twice."""
-        known = self.own.get((variable, id(choice)))
+        """The choice, the ticks of one run, and how many of them are no work done twice; once for all
+        operations of a kind."""
+        kind = self.kind_of.get(variable)
+        if kind is None:
+            kind = self.kind_of[variable] = self._kind(variable)
+        known = self.own.get((kind, id(choice)))
         if known is None or known[0] is not choice:
             ticks, apart = self.rates.form(choice), 0
             if not self.rates.free:
@@ -168,8 +179,14 @@ class Problem:
             if variable.work is not None:
                 ticks += self.rates.repeated(variable.work, choice)
                 apart = self.rates.apart(variable.work, choice)
-            known = self.own[variable, id(choice)] = choice, ticks, apart
+            known = self.own[kind, id(choice)] = choice, ticks, apart
         return known
+
+    def _kind(self, variable: Variable) -> int:
+        """The number of equal operations of equal work, whose operands are alike made for them alone."""
+        made = tuple([value in self.free for value in variable.node.operands])
+        alike = (variable.signature, variable.work, made) if variable.signature >= 0 else variable
+        return self.kinds.setdefault(alike, len(self.kinds))
 
     def sent(self) -> int:
         """Bytes that a device sends."""
@@ -183,15 +200,21 @@ class Problem:
 
     def value_cost(self, value: int) -> tuple[int, int, int]:
         """Ticks, collectives and steps of all reshards of one value."""
-        needs = self.needs(value)
+        given = self.given(value)
+        needs = self._needs(value, given)
         if not needs:
             # what is made from constants counts on one device alone where it is added to partial sums
-            return (0, 0, self.trips(value) if value in self.free and self.given(value).unreduced else 0)
-        given, manual = self.given(value), self.manual.get(value, NO_AXES)
+            return (0, 0, self.trips(value) if value in self.free and given.unreduced else 0)
+        known = self.valued.get(value)
+        if known is not None and known[0] is given and known[1] == needs:
+            return known[2]
+        manual = self.manual.get(value, NO_AXES)
         type, fused = self.graph.type(value), value in self.fused
         ticks, collectives, steps = self.rates.copies(type, given, tuple(needs), manual, fused)
         trips = self.trips(value)
-        return (trips * ticks, trips * collectives, trips * steps)
+        cost = (trips * ticks, trips * collectives, trips * steps)
+        self.valued[value] = given, needs, cost
+        return cost
 
     def ends(self, variable: Variable) -> list[End]:
         """The values that an operation's choice may change the cost of, with where it makes or uses each."""
@@ -224,13 +247,11 @@ class Problem:
         values = dict.fromkeys(v for variable in variables for v in variable.touched)
         costs = [self.value_cost(value) for value in values]
         costs += [inner_cost(self, variable) for variable in variables]
-        work = sum(variable.trips * work_of(variable, variable.choice) for variable in variables)
-        late = sum(len(result.unreduced) for variable in variables for result in variable.choice.results)
-        ticks, collectives, steps = (
-            (sum(column) for column in zip(*costs, strict=True)) if costs else (0, 0, 0)
-        )
+        work = sum([variable.trips * work_of(variable, variable.choice) for variable in variables])
+        late = sum([len(result.unreduced) for v in variables for result in v.choice.results])
+        ticks, collectives, steps = map(sum, zip(*costs, strict=True)) if costs else (0, 0, 0)
         ticks += self.toll * collectives
-        apart = sum(v.trips * self._own(v, v.choice)[2] for v in variables)
+        apart = sum([v.trips * self._own(v, v.choice)[2] for v in variables])
         return (ticks, collectives, steps, work, -late, apart)
 
     def total(self) -> Total:

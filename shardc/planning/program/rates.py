@@ -15,18 +15,21 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import inf, prod
 
+import numpy as np
+
 from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import Op, TensorType
 from shardc.layout import Axis, Mesh, Sharding, size_of
 from shardc.ops import Trait, find, has
-from shardc.ops.definition import Rate, Work, as_written
+from shardc.ops.definition import Rate, Work, as_written, in_order
 from shardc.planning.machines import Combined, Machine
 from shardc.planning.program.exchanges import Exchanges
 from shardc.planning.program.fusion import Traffic, moved
 from shardc.planning.reshard import ReshardStep
 from shardc.planning.reshard.copies import MadeCopy, copies, price
 from shardc.planning.reshard.steps import FREE
+from shardc.planning.solvers import Matrix
 
 FEMTO = 10**15
 START = 10**3  # femtoseconds to start a collective: of equally quick plans, that with fewer is the quickest
@@ -58,12 +61,18 @@ class OpWork:
 
     def seconds_of(self, machine: Machine, choice: Choice) -> float:
         """Of one device's part, on its blocks."""
+        operations = self.operations / float(choice.parts)
+        if machine.fuses and self.work.moved is None and self.work.turned is in_order:
+            own, (takes, gives) = self.op, (choice.operands, choice.results)
+            read = [block_bytes(own.operands[i], takes[i]) for i in (*self.traffic.reads, *self.traffic.made)]
+            written = [block_bytes(own.results[i], gives[i]) for i in self.traffic.writes]
+            return machine.work(operations, self.rate, sum(read) + sum(written))
         op = replace(
             self.op,
             operands=tuple(map(_block, self.op.operands, choice.operands)),
             results=tuple(map(_block, self.op.results, choice.results)),
         )
-        return self._seconds(machine, op, self.operations / float(choice.parts))
+        return self._seconds(machine, op, operations)
 
     def _seconds(self, machine: Machine, op: Op, operations: float) -> float:
         read, written = moved(op, machine.fuses)
@@ -153,6 +162,11 @@ class Rates:
             bytes = block_bytes(type, source) + block_bytes(type, target)
             self._cuts[key] = round(self.tick * bytes / self.machine.bandwidth)
         return self._cuts[key]
+
+    def cuts(self, type: TensorType, layouts: Sequence[Sharding]) -> Matrix:
+        """The same from each of some layouts to each."""
+        blocks = np.array([block_bytes(type, layout) for layout in layouts], dtype=np.float64)
+        return np.rint(self.tick * (blocks[:, None] + blocks) / self.machine.bandwidth)
 
     def form(self, choice: Choice) -> int:
         """Ticks of what a local form itself sends."""

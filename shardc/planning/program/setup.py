@@ -231,7 +231,8 @@ def _variable(
     op, rule = free or (op_of(problem.graph, node), None)
     variable = Variable(node, op, rule, choice, free is None, trips, region)
     if variable.rule is not None:
-        variable.signature = problem.menu.signature(op, variable.rule)
+        variable.signature = problem.menu.signature(op, variable.rule, problem.mesh)
+        variable.ways = problem.menu.ways[variable.signature]
         variable.flows = tuple((kind, group) for kind in KINDS for group, _ in variable.rule.flows(kind))
     variable.size = sum(type.size for type in op.operands + op.results)
     variable.touched = tuple(dict.fromkeys((*node.operands, *node.results)))

@@ -15,7 +15,7 @@ import numpy as np
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
 from shardc.planning.program.building import again
-from shardc.planning.program.highs import COLUMNS, Row, Vector, minimum
+from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, minimum
 from shardc.planning.program.network import Network
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.variables import Slot, Total, Variable
@@ -45,13 +45,22 @@ class Chosen:
 class Optimum:
     """Ticks that no plan of a program is below, and whether the program was solved and not only bounded.
 
-    `solved` are the columns of all the linear programs that this took together.
+    `solved` are the columns of all the linear programs that this took together, `last` the one of `net`, if
+    that was solved.
     """
 
     ticks: int
     net: Network
     whole: bool
     solved: int
+    last: Solved | None
+
+    def none_below(self, ticks: int, few: int) -> bool:
+        """Whether it is seen soon that no plan of at most `few` collectives takes fewer ticks; asked once."""
+        if self.last is None or len(self.net.integral) <= TIES:  # of these the least effort is looked for
+            return False
+        least = self.last.least_below(self.net.costs()[1], few)
+        return least is not None and least >= ticks
 
 
 def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: bool = True) -> Optimum | None:
@@ -65,6 +74,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     problem, kept = net.problem, taken(net)
     before = best = problem.cost(net.scope)
     plan, bound, whole, solved = kept, 0, False, 0
+    last: Solved | None = None
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
@@ -73,6 +83,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
         least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure)
+        last = least
         if least is None:
             break
         bound, whole = max(bound, least.whole_bound), least.whole
@@ -94,9 +105,9 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         net.settle(columns, least.reduced)
         if net.prices.changes == changes:
             break
-        net = again(net)
+        net, last = again(net), None
     plan.take(problem)
-    return Optimum(bound, net, whole, solved) if bound or whole else None
+    return Optimum(bound, net, whole, solved, last) if bound or whole else None
 
 
 def taken(net: Network) -> Chosen:
@@ -121,27 +132,31 @@ def _apply(net: Network, columns: Vector, kept: Chosen) -> Total:
         changed = [
             variable
             for variable, options in net.options.items()
-            if _settle(problem, variable, [kept.choices[variable], *options])
+            if _settle(net, variable, kept.choices[variable], options)
         ]
         if not changed:
             break
     return problem.cost(net.scope)
 
 
-def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool:
+def _settle(net: Network, variable: Variable, kept: Choice, options: list[Choice]) -> bool:
     """Give an operation its best choice with no more bytes and no more collectives; whether that changed it.
 
     Only choices are tried for which no copy need be made that is not there.
     """
-    node, now = variable.node, variable.choice
-    had = [{*problem.needs(v), problem.given(v)} for v in node.operands]
-    made = [{*problem.needs(v), problem.given(v)} for v in node.results]
-    there = [
-        choice
-        for choice in options
-        if choice is not now
-        and all(map(set[Sharding].__contains__, [*had, *made], [*choice.operands, *choice.results]))
-    ]
+    problem, now, first = net.problem, variable.choice, kept is not variable.choice
+    places: set[int] | None = None
+    for value, index, operand in _ends(variable):
+        have = [*problem.needs(value), problem.given(value)]
+        first = first and (kept.operands if operand else kept.results)[index] in have
+        if places is None or places:
+            groups = net.prices.groups(options, index, operand)
+            here = {place for layout in have for place in groups.get(layout, ())}
+            places = here if places is None else places & here
+        if not first and not places:
+            return False
+    chosen = [options[place] for place in sorted(places or ())]
+    there = [*([kept] if first else []), *(choice for choice in chosen if choice is not now)]
     if not there:
         return False
     best, least = now, problem.cost([variable])
@@ -153,3 +168,9 @@ def _settle(problem: Problem, variable: Variable, options: list[Choice]) -> bool
             best, least = choice, cost
     variable.choice = best
     return best is not now
+
+
+def _ends(variable: Variable) -> list[tuple[int, int, bool]]:
+    """The values that an operation uses and makes, as the operand (True) or result of which number."""
+    operands, results = (list(enumerate(each)) for each in (variable.node.operands, variable.node.results))
+    return [*((value, i, True) for i, value in operands), *((value, i, False) for i, value in results)]

@@ -7,7 +7,7 @@ for dependent equations, and on a busy machine another of equally good solutions
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,17 +38,21 @@ class Sums:
 
     @staticmethod
     def of(
-        at: Sequence[int],
-        columns: Sequence[int],
-        factors: Sequence[float],
+        at: NDArray[np.int64],
+        columns: NDArray[np.int64],
+        factors: Vector,
         low: Vector,
         high: Vector,
         width: int,
     ) -> Sums:
         """Of factors in any order; those of one row and column are added."""
-        places = np.array(at, np.int64) * width + np.array(columns, np.int64)
-        places, inverse = np.unique(places, return_inverse=True)
-        added = np.asarray(np.bincount(inverse, np.array(factors, np.float64), len(places)), np.float64)
+        places = at * width + columns
+        order = np.argsort(places, kind="stable")  # they come nearly sorted
+        places = places[order]
+        first = np.flatnonzero(np.diff(places, prepend=-1))
+        places, added = places[first], factors[order]
+        if len(first) < len(added):
+            added = np.add.reduceat(added, first)
         rows, where = (part.astype(np.int32) for part in np.divmod(places, width))
         starts = np.searchsorted(rows, np.arange(len(low) + 1)).astype(np.int32)
         return Sums(rows, where, added, starts, low, high)
@@ -62,11 +66,13 @@ class Sums:
 @dataclass(frozen=True)
 class Found:
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used."""
+    much less each column would have to cost to be used, and what the objective is `below` a limit on one sum
+    more, looked for from this solution on; None if there is no solution."""
 
     columns: Vector
     bound: float
     reduced: Vector
+    below: Callable[[Vector, float], float | None]
 
 
 def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found | None:
@@ -91,7 +97,15 @@ def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found |
     solution = highs.getSolution()
     columns, reduced = (np.array(each, np.float64) for each in (solution.col_value, solution.col_dual))
     bound = info.objective_function_value if integral is None else info.mip_dual_bound
-    return Found(columns, float(bound), reduced)
+
+    def below(sum: Vector, limit: float) -> float | None:
+        places = np.flatnonzero(sum).astype(np.int32)
+        highs.addRow(-highspy.kHighsInf, limit, len(places), places, sum[places])
+        highs.run()
+        optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
+        return float(highs.getInfo().objective_function_value) if optimal else None
+
+    return Found(columns, float(bound), reduced, below)
 
 
 _OPTIONS = {

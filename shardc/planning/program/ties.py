@@ -7,6 +7,7 @@ a nanosecond of work or communication, so each decides only where the model says
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from shardc.forms.choice import Choice
 from shardc.graph import Graph
@@ -23,12 +24,12 @@ it runs."""
 def idle_splits(graph: Graph, free: set[int], variable: Variable, choice: Choice) -> int:
     """Results of which a dimension is split over more devices than it has elements."""
     results = zip(variable.node.results, choice.results, strict=True)
-    return sum(_has_idle(graph.type(value).shape, layout) for value, layout in results)
+    return sum([_has_idle(graph.type(value).shape, layout) for value, layout in results])
 
 
 def counted_alone(graph: Graph, free: set[int], variable: Variable, choice: Choice) -> int:
     """Operands made from constants that count on one device alone, where they are added to partial sums."""
-    if not has(variable.node.name, Trait.ELEMENTWISE):
+    if free.isdisjoint(variable.node.operands) or not has(variable.node.name, Trait.ELEMENTWISE):
         return 0
     operands = zip(variable.node.operands, choice.operands, strict=True)
     return sum(value in free and bool(layout.unreduced) for value, layout in operands)
@@ -39,8 +40,9 @@ TIES: tuple[Tie, ...] = (idle_splits, counted_alone)
 
 def ties(graph: Graph, free: set[int], variable: Variable, choice: Choice) -> int:
     """Ticks of all of them together."""
-    return ONCE * sum(tie(graph, free, variable, choice) for tie in TIES)
+    return ONCE * sum([tie(graph, free, variable, choice) for tie in TIES])
 
 
+@lru_cache(maxsize=65536)
 def _has_idle(shape: tuple[int, ...], layout: Sharding) -> bool:
     return any(size < dim.parts for size, dim in zip(shape, layout.dims, strict=True))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import cast
 
-from shardc.forms.choice import Choice
+from shardc.forms.choice import Choice, Ways
 from shardc.graph import Node, Op, Region
 from shardc.layout import Sharding
 from shardc.ops.rule import FactorRule
@@ -38,6 +38,7 @@ class Variable:
     least_parts: int | Fraction = 1  # a product that annotations divide stays divided
     stated: Choice | None = None  # as annotations divide it, which is how it starts
     signature: int = -1  # the same for equal operations
+    ways: Ways | None = None  # the same object for them
     flows: tuple[tuple[str, frozenset[int]], ...] = ()  # kinds of partial results, and the operands they pass
     size: int = 0  # elements of its operands and results
     work: OpWork | None = None  # what it takes, where that is counted
@@ -81,7 +82,7 @@ def work_of(variable: Variable, choice: Choice) -> int:
 def kept(layout: Sharding, found: Sharding, strict: bool) -> bool:
     """Whether a tensor is split as `layout` has it; if not `strict`, but for axes over which it is a partial
     sum."""
-    if found.dims == layout.dims:
+    if found.dims is layout.dims or found.dims == layout.dims:
         return True
     if strict or not found.unreduced:
         return False

@@ -37,12 +37,14 @@ def orders(layouts: Sequence[AtomLayout], rank: int, sizes: Sequence[int]) -> Nu
 
 def _places(layouts: Sequence[AtomLayout], rank: int, count: int) -> Numbers:
     """Where atoms are, of every layout: 0 for copies, 1 for partial results, then the dimensions' places."""
-    places = np.zeros((len(layouts), count), dtype=np.int64)
-    for number, layout in enumerate(layouts):
-        places[number, list(layout.partial)] = 1
+    places = [[0] * count for _ in layouts]
+    for row, layout in zip(places, layouts, strict=True):
+        for atom in layout.partial:
+            row[atom] = 1
         for dim, atoms in enumerate(layout.dims):
-            places[number, list(atoms)] = range(2 + dim * count, 2 + dim * count + len(atoms))
-    return places
+            for place, atom in enumerate(atoms, 2 + dim * count):
+                row[atom] = place
+    return np.array(places, dtype=np.int64).reshape(len(layouts), count)
 
 
 def _turns(rank: int, count: int) -> Iterator[Numbers]:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from heapq import heappop, heappush
+from math import prod
 
 from shardc.planning.reshard.cost import ReshardCost
 from shardc.planning.reshard.estimate import Estimate, Left
@@ -43,6 +44,12 @@ class Way:
     path: tuple[Taken, ...]
     cost: ReshardCost
 
+    def of(self, whole: int, part: int) -> Way:
+        """The way of a tensor of `whole` bytes, where this is that of one of `part`."""
+        path = tuple([Taken(move.kind, move.layout, move.bytes * whole // part) for move in self.path])
+        bytes, steps, peak = self.cost
+        return Way(path, ReshardCost(bytes * whole // part, steps, peak * whole // part))
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
@@ -61,14 +68,29 @@ def least_bytes(space: Space) -> int:
     return Estimate(space).left(SearchState(space.start)).bytes
 
 
-@lru_cache(maxsize=65536)
 def search(space: Space, limit: int | None, effort: int, haste: float = 0, below: int | None = None) -> Found:
     """The cheapest way from start to goal with no more than `limit` bytes at once.
 
     After trying `effort` moves it answers with the best it has. In haste every atom out of place counts as
     `haste` blocks more: the answer comes the sooner the more that is, and may not be the cheapest. With
     `below`, only ways of fewer bytes than that are looked at.
+
+    Where all atoms divide all dimensions, bytes are a fixed part of the tensor's, so the way is that of the
+    smallest such tensor.
     """
+    whole = space.itemsize * prod(space.shape)
+    if limit is not None or haste or not space.shape or not space.even or not whole:
+        return _search(space, limit, effort, haste, below)
+    model = space.smallest
+    part = model.itemsize * prod(model.shape)
+    less = None if below is None else -(-below * part // whole)
+    found = _search(model, None, effort, 0, less)
+    bound = below or 0 if found.bound == (less or 0) else found.bound * whole // part
+    return Found(found.way and found.way.of(whole, part), bound, found.exact)
+
+
+@lru_cache(maxsize=65536)
+def _search(space: Space, limit: int | None, effort: int, haste: float, below: int | None) -> Found:
     if below is not None and least_bytes(space) >= below:
         return Found(None, below, not haste)
     frontier = _Frontier(space, limit, haste, below)

@@ -104,6 +104,12 @@ class Space:
         """Whether every dimension can be split over all atoms."""
         return all(size % prod(self.sizes) == 0 for size in self.shape)
 
+    @property
+    def smallest(self) -> Space:
+        """The smallest tensor of this rank that all atoms divide everywhere, an element of one byte, with the
+        same layouts."""
+        return Space((prod(self.sizes),) * len(self.shape), 1, self.sizes, self.start, self.goal)
+
     @cached_property
     def kinds(self) -> tuple[tuple[int, int, bool], ...]:
         """Per atom what tells it from others: the size, and what the goal does with it."""

@@ -26,10 +26,10 @@ STEP = 1 / 1024  # what a collective counts, in parts of the model tensor: it de
 
 
 class Paths:
-    """The shortest paths that have been asked for, between layouts in all orders that leave them as long.
+    """The shortest paths between layouts, in all orders that leave them as long, as far as they are known.
 
     `images` as orders.py has them; `search` finds the paths from some layouts to all. Of layouts that are
-    images of each other the first stands for all.
+    images of each other the first stands for all. Where few do, all are looked for at once.
     """
 
     def __init__(self, images: Numbers, search: Callable[[Numbers], Matrix]) -> None:
@@ -38,12 +38,15 @@ class Paths:
         self.order = images.argmin(axis=0)
         """Of each layout the order that makes the one of it which stands for it."""
         self.rows: dict[int, Vector] = {}
+        every = distinct(self.first)
+        self._together = every if len(every) <= ALL else []
 
     def between(self, sources: Numbers, targets: Numbers) -> Matrix:
         """The lengths of the shortest paths from each of some layouts to each of others."""
         starts = self.first[sources]
         new = np.array([start for start in dict.fromkeys(starts.tolist()) if start not in self.rows], int)
         if len(new):
+            new = np.array(self._together, int) if self._together else new
             self.rows.update(zip(new.tolist(), self.search(new), strict=True))
         ends = self.images[self.order[sources][:, None], targets]
         return np.array([self.rows[start][at] for start, at in zip(starts.tolist(), ends, strict=True)])
@@ -82,6 +85,7 @@ class Collectives:
 
 
 KINDS = tuple(ATTRIBUTES)
+ALL = 32  # layouts from which all paths are looked for once one is: little more than one takes
 TIMED = 16  # lengths of collectives for which paths are remembered: those of several plans on two machines
 COPY, PARTIAL = -2, -1  # where atoms are that are in no dimension
 
@@ -119,7 +123,9 @@ class Ways:
                     np.tile([KINDS.index(kind) for _, kind in bytes], len(sources)),
                 )
             )
-        sources, targets, each, kinds = map(np.concatenate, zip(*parts, strict=True))
+        columns = [np.concatenate(each) for each in zip(*parts, strict=True)]
+        order = np.argsort(columns[1], kind="stable")  # as shortest_paths has them
+        sources, targets, each, kinds = (column[order] for column in columns)
         return Collectives(Edges(sources, targets, each), kinds)
 
     def _from(
@@ -199,7 +205,7 @@ class Ways:
         """
         count, unreduces = len(self.found), self.collectives.unreduces
         whole = shortest_paths(count, edges.only(kept & ~unreduces), starts)
-        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts), whole)
+        return np.where(self.partial, shortest_paths(count, edges.only(kept), starts, whole), whole)
 
 
 def _ends(space: Space, state: SearchState) -> dict[AtomLayout, int]:

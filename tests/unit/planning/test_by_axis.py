@@ -5,6 +5,7 @@ import pytest
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.forms.choice import Ways
 from shardc.frontend.text import read
 from shardc.layout import Axis, Dim, Mesh, Sharding
 from shardc.passes.pipeline import PASSES, run_to
@@ -88,6 +89,9 @@ def test_far_too_many_choices_are_seen_before_one_is_made():
     problem = planned(STEP)
     for known in (problem.menu.built, problem.menu.listed, problem.weighed):
         known.clear()
+    anew = [Ways(v.ways.op, v.ways.rule, v.ways.mesh) for v in problem.variables if v.ways is not None]
+    for variable, ways in zip([v for v in problem.variables if v.ways is not None], anew, strict=True):
+        variable.ways = ways
     with pytest.raises(TooMany):
         every(problem, exact.atoms_of_program(problem)[0], 20)
-    assert not problem.menu.built
+    assert not problem.menu.built and not any(ways.size for ways in anew)

@@ -8,13 +8,14 @@ import pytest
 from shardc.diagnostics import collecting
 from shardc.dialects.context import make_context
 from shardc.dialects.snapshot import snapshot
+from shardc.forms.choice import Ways
 from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.layout import Mesh
 from shardc.options import Options
 from shardc.passes.pipeline import run_to
 from shardc.planning.machines import Combined, load
-from shardc.planning.program import choices, known, listing, menu, plan_program
+from shardc.planning.program import choices, known, menu, plan_program
 from shardc.planning.program.prices import Prices
 from shardc.planning.program.rates import Rates
 from shardc.planning.reshard.distances import atoms_for, distances
@@ -49,7 +50,7 @@ def test_the_next_plan_lists_no_choices(graph: Graph, monkeypatch: pytest.Monkey
         raise AssertionError("choices were listed again")
 
     monkeypatch.setattr(choices, "listed", fail)
-    monkeypatch.setattr(listing, "choose", fail)
+    monkeypatch.setattr(Ways, "every", fail)
     found = plan_program(graph, machine=h100, shares=SHARED).problem
     assert found.total() == anew.total()
     assert [each.choice for each in found.variables] == [each.choice for each in anew.variables]

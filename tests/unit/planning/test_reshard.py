@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from math import prod
 
 import pytest
 
@@ -12,6 +13,7 @@ from shardc.planning.reshard import plan, planner
 from shardc.planning.reshard.atoms import atoms_of
 from shardc.planning.reshard.moves import SearchState, moves
 from shardc.planning.reshard.next_moves import next_moves
+from shardc.planning.reshard.search import _search, search
 from shardc.planning.reshard.space import AtomLayout, Space
 
 MESH = Mesh("m", (("x", 4), ("y", 2)))
@@ -233,6 +235,24 @@ def test_an_axis_is_not_cut_for_a_gain_of_less_than_a_64th():
     found = plan(type, on(mesh, "z", "", partial="xy"), on(mesh, "xy", ""))
     assert all(axis.size == mesh.sizes[axis.name] for step in found.steps for axis in step.result.axes())
     assert found.bound <= found.cost.bytes <= 64 * found.bound / 63
+
+
+@pytest.mark.parametrize("below", [None, 0.3, 0.5, 0.7, 1.0])
+@pytest.mark.parametrize(("shape", "itemsize"), [((16, 48), 4), ((32, 16, 16), 2)])
+def test_ways_of_even_tensors_are_those_of_the_smallest(shape, itemsize, below):
+    """Also where ways of fewer bytes alone are asked for: then as a part of the tensor."""
+    none = ((),) * (len(shape) - 2)
+    layouts = [
+        AtomLayout(((0, 1), (), *none)),
+        AtomLayout(((1,), (0,), *none)),
+        AtomLayout(((), (1,), *none), (0, 2)),
+        AtomLayout(((2,), (), *none), (0,)),
+        AtomLayout(((), (), *none)),
+    ]
+    for start, goal in product(layouts, repeat=2):
+        space = Space(shape, itemsize, (2, 4, 2), start, goal)
+        less = None if below is None else int(below * itemsize * prod(shape))
+        assert search(space, None, 10_000, below=less) == _search(space, None, 10_000, 0, less)
 
 
 def test_moves_are_those_of_the_space():

@@ -19,7 +19,16 @@ ROOT = Path(__file__).parents[3]
 def knapsack() -> Sums:
     """2 a + 3 b + 4 c >= 5, with a factor of a in two parts and in any order."""
     low, high = np.array([5.0]), np.array([np.inf])
-    return Sums.of([0, 0, 0, 0], [2, 0, 1, 0], [4.0, 1.5, 3.0, 0.5], low, high, 3)
+    at, columns = np.array([0, 0, 0, 0]), np.array([2, 0, 1, 0])
+    return Sums.of(at, columns, np.array([4.0, 1.5, 3.0, 0.5]), low, high, 3)
+
+
+def test_factors_of_ranges() -> None:
+    rows = Rows([1], [0], [2.0], [0.0, 0.0], [1.0, 1.0])
+    rows.put_range(np.array([1, 0]), range(1, 3), -1)
+    sums = rows.and_also(([(1, 3.0)], 0, 4)).sums(3)
+    assert sums.at.tolist() == [0, 1, 1, 2] and sums.columns.tolist() == [2, 0, 1, 1]
+    assert sums.factors.tolist() == [-1.0, 2.0, -1.0, 3.0] and sums.high.tolist() == [1, 1, 4]
 
 
 def test_factors_of_one_place_are_added() -> None:
@@ -56,8 +65,18 @@ def test_no_integer_program_where_the_linear_one_is_unsure() -> None:
     assert sure is not None and sure.whole and sure.columns.tolist() == [1, 0]
 
 
+def test_the_least_below_a_limit_on_one_sum_more() -> None:
+    costs, rows = np.array([2.0, 2.0, 2.5]), Rows([0, 0, 0], [0, 1, 2], [2.0, 3.0, 4.0], [5.0], [np.inf])
+    first = minimum(costs, rows, [False] * 3)
+    anew = minimum(costs, rows.and_also(([(2, 1.0)], -np.inf, 0.5)), [False] * 3)
+    assert first is not None and anew is not None and anew.value > first.value
+    assert first.least_below(np.array([0.0, 0.0, 1.0]), 0.5) == anew.whole_bound
+    never = minimum(costs, rows, [False] * 3)
+    assert never is not None and never.least_below(np.array([1.0, 1.0, 1.0]), 0.5) is None
+
+
 def test_nothing_holds() -> None:
-    sums = Sums.of([0], [0], [1.0], np.array([2.0]), np.array([3.0]), 1)
+    sums = Sums.of(np.array([0]), np.array([0]), np.array([1.0]), np.array([2.0]), np.array([3.0]), 1)
     assert solve(np.array([1.0]), sums, None) is None
     assert solve(np.array([1.0]), sums, [True]) is None
 

@@ -48,6 +48,17 @@ def test_paths_are_the_shortest(lengths: dict[tuple[int, int], float], starts: l
     assert found.tolist() == [dijkstra(lengths, start) for start in starts]
 
 
+@given(EDGES, EDGES, st.lists(st.integers(0, NODES - 1), min_size=1))
+def test_from_what_is_known(
+    some: dict[tuple[int, int], float], more: dict[tuple[int, int], float], starts: list[int]
+) -> None:
+    every, at = {**more, **some}, np.array(starts, np.int64)
+    known = shortest_paths(NODES, edges(some), at)
+    assert np.array_equal(
+        shortest_paths(NODES, edges(every), at, known), shortest_paths(NODES, edges(every), at)
+    )
+
+
 def test_from_some_nodes() -> None:
     lengths = {(0, 2): 1.0, (2, 1): 2.0, (1, 0): 4.0}
     assert shortest_paths(3, edges(lengths), np.array([1])).tolist() == [[4, 0, 5]]

@@ -1,5 +1,7 @@
 """Assignments: what they make of tensors, what makes them illegal, and how to read them off shardings."""
 
+from itertools import product
+
 import pytest
 
 from shardc.graph import DotDims, Op, TensorType
@@ -8,12 +10,12 @@ from shardc.ops import rule_of
 from shardc.rules.assign import (
     assignment_of,
     factor_axes,
-    legal,
     masked,
     operand_shardings,
     project,
     result_shardings,
 )
+from shardc.rules.legal import always_legal, legal
 
 MESH = Mesh("mesh", (("x", 2), ("y", 8), ("z", 3)))
 X, Y, Z = Axis("x", 2), Axis("y", 8), Axis("z", 3)
@@ -111,6 +113,24 @@ def test_legal(case, assignment, reason):
     op, rule = case
     found = legal(rule, op, assignment)
     assert (found is None) if reason is None else (found is not None and reason in found)
+
+
+@pytest.mark.parametrize(
+    ("case", "easy"),
+    [
+        (matmul(m=7), (True, True, True)),
+        (reshape((4, 3), (12,)), (False, False)),
+        (reduce_sum(8, 4, kind="prod"), (True, False)),
+    ],
+)
+def test_what_is_always_legal_is_legal(case, easy):
+    op, rule = case
+    assert always_legal(rule, op) == easy
+    for assignment in product([(), (X,), (Axis("y", 4),), (Z, Axis("y", 2, 4))], repeat=len(easy)):
+        used = [axis for axes in assignment for axis in axes]
+        if len({axis.name for axis in used}) == len(used):
+            if all(easy[factor] for factor, axes in enumerate(assignment) if axes):
+                assert legal(rule, op, assignment) is None
 
 
 def test_need_of_other_devices_data_is_named():

@@ -1,0 +1,72 @@
+"""Networks: which copies are made in two steps as well, and programs that are not solved again."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardc.planning.machines import load
+from shardc.planning.program import building, exact, known, plan_program, solve
+from shardc.planning.program.building import NEAR
+from shardc.planning.program.network import Network
+from shardc.planning.program.solve import RELAXED, Optimum
+from tests.unit.planning.test_known import propagated
+
+SIZE = 5
+TABLES = st.lists(
+    st.tuples(st.sampled_from([1.0, 2.0, 3.0, 4.0, 1e3]), st.integers(0, 2)),
+    min_size=SIZE * SIZE,
+    max_size=SIZE * SIZE,
+)
+
+FEW = Path(__file__).parents[3] / "examples/layers/layers.shard"
+"""A program whose quickest plan has more collectives than its gain is worth."""
+
+
+@given(TABLES, st.integers(1, SIZE), st.sampled_from([1, 1 << 16]))
+def test_copies_in_two_steps(table: list[tuple[float, int]], middle: int, together: int) -> None:
+    ticks, count = (np.array(each, np.float64).reshape(SIZE, SIZE) for each in zip(*table, strict=True))
+    order = sorted(product(range(SIZE), repeat=2), key=lambda pair: (ticks[pair], count[pair]))
+    rank = {pair: place for place, pair in enumerate(order)}
+
+    def in_two(start: int, end: int) -> bool:
+        return any(
+            (ticks[start, over] + ticks[over, end]) * (1 - NEAR) <= ticks[start, end]
+            and count[start, over] + count[over, end] <= count[start, end]
+            and max(rank[start, over], rank[over, end]) < rank[start, end]
+            for over in range(middle)
+            if over not in (start, end)
+        )
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(building, "TOGETHER", together)
+        found = building._in_two(ticks, count, middle)
+    for start, end in product(range(SIZE), repeat=2):
+        assert start == end or found[start, end] == in_two(start, end)
+
+
+def test_few_collectives_are_looked_for_only_where_they_may_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The plan at hand takes as long as the least that the linear program shows."""
+    monkeypatch.setattr(known, "_RECENT", {})
+    asked: list[float] = []
+    take = solve.take_cheapest
+
+    def taking(net: Network, few: float = np.inf, work: int = RELAXED) -> Optimum | None:
+        asked.append(few)
+        return take(net, few, work)
+
+    monkeypatch.setattr(exact, "take_cheapest", taking)
+    with monkeypatch.context() as patch:
+        patch.setattr(Optimum, "none_below", lambda optimum, ticks, few: False)
+        anew = plan_program(propagated(FEW.read_text()), machine=load("balanced")).problem
+    assert min(asked) < np.inf
+    asked.clear()
+    monkeypatch.setattr(known, "_RECENT", {})
+    problem = plan_program(propagated(FEW.read_text()), machine=load("balanced")).problem
+    assert min(asked) == np.inf
+    assert problem.total() == anew.total() and problem.refused == anew.refused
