@@ -146,6 +146,9 @@ def approx_top_k(op: Op) -> FactorRule:
 RAGGED_ALL_TO_ALL = "ragged_all_to_all"
 """The target that lax.ragged_all_to_all has in StableHLO, with its groups in `backend_config`."""
 
+INSPECTS = "InspectSharding"
+"""The target of jax.debug.inspect_array_sharding, which gives its operand."""
+
 HOST_CALL = "shardc_host"
 """The target of a call of a function on the host, which knows whole arrays; `backend_config` says which."""
 
@@ -167,7 +170,7 @@ TARGETS: dict[str, Callable[[Op], FactorRule | None]] = {
     "Cholesky": on_matrices,
     "CompactWyHelper": on_matrices,
     "Eigh": eigh,
-    "InspectSharding": identity,
+    INSPECTS: identity,
     "InvertDiagBlocksLowerTriangular": on_matrices,
     "InvertDiagBlocksUpperTriangular": on_matrices,
     "LayoutConstraint": identity,

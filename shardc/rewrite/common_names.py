@@ -4,6 +4,8 @@
     params['layers'][0]['w'], params['layers'][1]['w']              ->  w
     w1, w2                                                          ->  w
     gate, gate                                                      ->  gate
+
+Names that end alike in nothing but digits are called by what stands before these.
 """
 
 from __future__ import annotations

@@ -120,8 +120,8 @@ class Functions:
     ) -> FuncOp:
         """A function of copies of some operations."""
         body = Block(arg_types=[value.type for value in operands])
-        for arg, value, name in zip(body.args, operands, names or [None] * len(operands), strict=True):
-            arg.name_hint = name or value.name_hint
+        for arg, value, hint in zip(body.args, operands, names or [None] * len(operands), strict=True):
+            arg.name_hint = hint or value.name_hint
         mapping: dict[SSAValue, SSAValue] = dict(zip(operands, body.args, strict=True))
         for op in ops:
             clone = op.clone(mapping)
