@@ -152,7 +152,7 @@ def _hashed(states: Residues, residues: Residues) -> Residues:
 
 
 def _quotient(draw: Draw, op: Op, states: Residues, arrays: Sequence[Array]) -> Array:
-    """What triangular matrices make of others: each column for itself, or row where they stand on the right."""
+    """What triangular matrices divide: each column for itself, or each row where they stand on the right."""
     on_left = lapack.options_of(op.attrs).get("side") == ord("L")
     divided = arrays[1]["residue"]
     each = np.swapaxes(divided, -1, -2) if on_left else divided
