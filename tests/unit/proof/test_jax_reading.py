@@ -125,7 +125,8 @@ sdy.mesh @mesh = <["x"=4]>
 func.func @main(%a: tensor<6x6xf32>, %b: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
     -> tensor<6x8xf32> {
   %0 = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8,
-    side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}} : (tensor<6x6xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+    side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}}
+    : (tensor<6x6xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
   return %0 : tensor<6x8xf32>
 }
 """
