@@ -14,9 +14,10 @@ becomes
       return %0 : tensor<8xf32>
     }
 
-A composite is a call of its decomposition, a named computation its body. What a callee says about its
-parameters and results becomes a constraint. `shardc.call` is the path of calls, outermost first, each with
-its number in program order; outline-calls makes functions of them again.
+A composite is a call of its decomposition, a named computation its body, a choice by a constant the branch
+that it takes. What a callee says about its parameters and results becomes a constraint. `shardc.call` is the
+path of calls, outermost first, each with its number in program order; outline-calls makes functions of them
+again.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, LocationAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import InsertPoint, Rewriter
 
 from shardc.diagnostics import ShardcError
@@ -38,6 +39,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.dialects.snapshot import DOC
 from shardc.dialects.stablehlo.calls import CompositeOp
 from shardc.passes.graph_pass import GraphPass
+from shardc.rewrite.known_branches import known_branch
 
 CALL = "shardc.call"
 MOST = 100_000
@@ -162,6 +164,8 @@ class _Inliner:
             elif isinstance(op, NamedComputationOp):
                 bodies.append(_Body(iter([*op.body.block.ops][:-1]), here.path, here.stack))
                 self._replaced(op, _open(op, here.path))
+            elif (branch := known_branch(op)) is not None:
+                bodies.append(self._taken(op, branch, here))
             else:
                 inner = [block for region in op.regions for block in region.blocks]
                 bodies += [_Body(iter([*block.ops]), here.path, here.stack) for block in reversed(inner)]
@@ -204,6 +208,15 @@ class _Inliner:
         Rewriter.erase_op(end)
         self._replaced(call, results)
         return _Body(iter(ops), inner, (*here.stack, name), result)
+
+    def _taken(self, choice: Operation, branch: Block, here: _Body) -> _Body:
+        """Put the branch that is always taken in the place of a choice."""
+        *ops, end = branch.ops
+        results = list(end.operands)
+        Rewriter.inline_block(branch, InsertPoint.before(choice))
+        Rewriter.erase_op(end)
+        self._replaced(choice, results)
+        return _Body(iter(ops), here.path, here.stack)
 
     def _replaced(self, op: Operation, results: Sequence[SSAValue]) -> None:
         """Let values stand for an operation's results."""

@@ -120,7 +120,7 @@ def _join(snap: Snapshot, node: Node, ways: list[Way]) -> None:
         for way in ways
     ]
     join = op_class(own.join).create(
-        operands=[_whole(snap, way, old) for way in ways],
+        operands=[_whole(snap, way, operand, old) for way, operand in zip(ways, old.operands, strict=True)],
         result_types=[old.results[0].type],
         properties={
             "dimension": old.properties["dimension"],
@@ -136,10 +136,12 @@ def _join(snap: Snapshot, node: Node, ways: list[Way]) -> None:
             _drop(snap.ops[unused.id])
 
 
-def _whole(snap: Snapshot, way: Way, before: Operation) -> SSAValue:
-    """The tensor that the slice is of, after the operations that were on the slice."""
+def _whole(snap: Snapshot, way: Way, operand: SSAValue, before: Operation) -> SSAValue:
+    """The tensor that the slice is of, after the operations that were on the slice; else the operand, which
+    may be a join by now.
+    """
     if way.slice is None:
-        return snap.ssa[way.value]
+        return operand
     value = snap.ops[way.slice.id].operands[0]
     for node in way.through:
         old, type = snap.ops[node.id], type_of(value.type)

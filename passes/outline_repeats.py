@@ -29,10 +29,11 @@ from shardc.graph.repeats import Repeat, repeats
 from shardc.ops import hlo
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.alike import Alike
+from shardc.rewrite.common_names import common_name, name_of, share_names
 from shardc.rewrite.constants import value_of
 from shardc.rewrite.folding.numbers import is_number, lift_numbers
 from shardc.rewrite.folding.places import places_of
-from shardc.rewrite.outline import Functions, inputs, manual_bodies, nested, outputs
+from shardc.rewrite.outline import Functions, Names, inputs, manual_bodies, nested, outputs
 
 LEAST = 24
 NAME = "layer"
@@ -95,11 +96,26 @@ def _make(functions: Functions, segments: Sequence[_Segment]) -> None:
     """
     used = {place for segment in segments for place in map(_places(segment).__getitem__, outputs(segment))}
     order = _order(inputs(_with_constants(segments[0])))
-    for segment in segments:
+    names = _names(segments, sorted(used), order)
+    share_names(segments)
+    for segment, named in zip(segments, names, strict=True):
         ops = _with_constants(segment)
         taken = inputs(ops)
-        results = [segment[step].results[index] for step, index in sorted(used)]
-        functions.outline(NAME, ops, [taken[index] for index in order], results, replaced=segment)
+        results = _results(segment, sorted(used))
+        functions.outline(NAME, ops, [taken[i] for i in order], results, replaced=segment, names=named)
+
+
+def _names(
+    segments: Sequence[_Segment], used: Sequence[tuple[int, int]], order: Sequence[int]
+) -> list[Names]:
+    """What each layer's call names: for parameters what the layers have in common, for results its own."""
+    taken = [[name_of(value) for value in inputs(_with_constants(segment))] for segment in segments]
+    params = [common_name([row[index] for row in taken]) for index in order]
+    return [Names(params, [name_of(value) for value in _results(segment, used)]) for segment in segments]
+
+
+def _results(segment: _Segment, used: Sequence[tuple[int, int]]) -> list[OpResult]:
+    return [segment[step].results[index] for step, index in used]
 
 
 def _order(values: Sequence[SSAValue]) -> list[int]:

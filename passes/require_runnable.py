@@ -29,7 +29,7 @@ from shardc.dialects.shared_graph import SharedGraph
 from shardc.graph import Graph, Node, is_complex, is_float, walk
 from shardc.graph.types import DTYPES
 from shardc.ops import Trait, has, hlo, is_tensor_op
-from shardc.ops.custom_calls import HOST_CALL, RAGGED_ALL_TO_ALL
+from shardc.ops.custom_calls import HOST_CALL, INSPECTS, RAGGED_ALL_TO_ALL
 from shardc.ops.host_call import HostCall
 from shardc.passes.graph_pass import GraphPass
 from shardc.rewrite.device_numbers import has_groups
@@ -134,6 +134,11 @@ def _effect(node: Node) -> _Problem | None:
             f"a host callback (custom_call @{target}) cannot be compiled: the text does not hold the "
             "function that it calls",
             "shardc.jit(f) compiles callbacks: it has the function; or leave them out of what is lowered",
+        )
+    if target == INSPECTS and node.attrs.get("has_side_effect"):
+        return _Problem(
+            "jax.debug.inspect_array_sharding cannot be compiled: it calls back while XLA compiles",
+            "leave it out; --explain NAME, or lower(*args).explain(name), says how a value is split",
         )
     is_rng = node.name == hlo.rng.name
     if has(node.name, Trait.EXTERNAL) or is_rng or node.attrs.get("has_side_effect"):

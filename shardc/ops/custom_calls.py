@@ -10,6 +10,7 @@ from shardc.ops.elementwise.rules import identity, opaque
 from shardc.ops.reduction.top_k import top_k_rule
 from shardc.ops.rule import FactorRule, Kind
 from shardc.ops.rule_builder import RuleBuilder, pointwise
+from shardc.semantics.lapack import options_of, routine
 
 
 def call_rule(op: Op) -> FactorRule | None:
@@ -39,8 +40,11 @@ _DIAGONALS = re.compile(r"\w+gtsv2?\w*_ffi")
 def batched(op: Op) -> FactorRule:
     """One matrix after another: the dimensions before its own are shared, all others stay whole.
 
-    A matrix has two dimensions, or one if it is given by its diagonals.
+    A matrix has two dimensions, or one if it is given by its diagonals. What a triangular matrix divides is
+    several columns, or rows where the matrix stands on the right, and each is divided by itself.
     """
+    if routine(str(op.attrs["call_target_name"])) == "trsm":
+        return _divided(op)
     batch = op.operands[0].rank - (1 if _DIAGONALS.fullmatch(str(op.attrs["call_target_name"])) else 2)
     builder = RuleBuilder(op)
     for dim in range(batch):
@@ -52,6 +56,22 @@ def batched(op: Op) -> FactorRule:
         for dim in range(batch, result.rank):
             builder.factor(result.shape[dim], results={i: dim}, plain=False)
     return builder.build()
+
+
+def _divided(op: Op) -> FactorRule:
+    """Triangular matrices, and matrices that they divide -> quotients."""
+    (shape, divided), on_left = (operand.shape for operand in op.operands), _is_on_left(op)
+    rows, columns = len(shape) - 2, len(shape) - 1
+    each, solved = (columns, rows) if on_left else (rows, columns)
+    builder = _stacked(op)
+    builder.factor(divided[each], {1: each}, {0: each})
+    for operands, results in (({0: rows}, {}), ({0: columns}, {}), ({1: solved}, {}), ({}, {0: solved})):
+        builder.factor(shape[rows], operands, results, plain=False)
+    return builder.build(linear=[[1]])
+
+
+def _is_on_left(op: Op) -> bool:
+    return options_of(op.attrs).get("side") == ord("L")
 
 
 def on_matrices(op: Op) -> FactorRule:
@@ -126,6 +146,9 @@ def approx_top_k(op: Op) -> FactorRule:
 RAGGED_ALL_TO_ALL = "ragged_all_to_all"
 """The target that lax.ragged_all_to_all has in StableHLO, with its groups in `backend_config`."""
 
+INSPECTS = "InspectSharding"
+"""The target of jax.debug.inspect_array_sharding, which gives its operand."""
+
 HOST_CALL = "shardc_host"
 """The target of a call of a function on the host, which knows whole arrays; `backend_config` says which."""
 
@@ -147,7 +170,7 @@ TARGETS: dict[str, Callable[[Op], FactorRule | None]] = {
     "Cholesky": on_matrices,
     "CompactWyHelper": on_matrices,
     "Eigh": eigh,
-    "InspectSharding": identity,
+    INSPECTS: identity,
     "InvertDiagBlocksLowerTriangular": on_matrices,
     "InvertDiagBlocksUpperTriangular": on_matrices,
     "LayoutConstraint": identity,

@@ -135,12 +135,33 @@ def factorisation(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) ->
         raise Beyond(f"operands of {op.name} that are no matrices of floats")
     name = draw.key(op.name, *map(op.attrs.get, _MEANT))
     states = field.hashed(name, [np.zeros(batch, np.uint64)])
+    if lapack.routine(str(op.attrs.get("call_target_name"))) == "trsm":
+        return [_quotient(draw, op, _hashed(states, arrays[0]["residue"]), arrays)]
     for array in arrays:
-        rows = array["residue"].reshape((*batch, -1))
-        for place in range(rows.shape[-1]):
-            states = field.hashed(0, [states, rows[..., place]])
+        states = _hashed(states, array["residue"])
     found = zip(op.results, _really(draw, op, arrays), strict=True)
     return [_elements(draw, states, number, type, really) for number, (type, really) in enumerate(found)]
+
+
+def _hashed(states: Residues, residues: Residues) -> Residues:
+    """One number for each state and the numbers that belong to it."""
+    rows = residues.reshape((*states.shape, -1))
+    for place in range(rows.shape[-1]):
+        states = field.hashed(0, [states, rows[..., place]])
+    return states
+
+
+def _quotient(draw: Draw, op: Op, states: Residues, arrays: Sequence[Array]) -> Array:
+    """What triangular matrices divide: each column for itself, or each row where they stand on the right."""
+    on_left = lapack.options_of(op.attrs).get("side") == ord("L")
+    divided = arrays[1]["residue"]
+    each = np.swapaxes(divided, -1, -2) if on_left else divided
+    columns = _hashed(np.broadcast_to(states[..., None], each.shape[:-1]), each)
+    draw.hashes("factorisation", divided.size)
+    places = np.broadcast_to(np.arange(each.shape[-1], dtype=np.uint64), each.shape)
+    residues = field.hashed(0, [np.broadcast_to(columns[..., None], each.shape), places])
+    ((real, error),) = _really(draw, op, arrays)
+    return make(np.swapaxes(residues, -1, -2) if on_left else residues, real, error)
 
 
 _CONTINUOUS = ("potrf", "trsm")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -36,6 +37,16 @@ _YES = IntegerAttr.from_bool(True)
 
 
 Varying = frozenset[Axis]
+
+
+class Names(NamedTuple):
+    """What a function calls its parameters, and a call its results; those that values have, if empty."""
+
+    taken: Sequence[str | None] = ()
+    given: Sequence[str | None] = ()
+
+
+NO_NAMES = Names()
 
 
 @dataclass
@@ -72,12 +83,14 @@ class Functions:
         results: Sequence[SSAValue] | None = None,
         inner: Callable[[Block], None] | None = None,
         replaced: Sequence[Operation] | None = None,
+        names: Names = NO_NAMES,
     ) -> None:
         """Put a call of a function in the place of operations that follow each other.
 
         It takes `operands` and returns `results`: unless said, what the operations don't make, and what
         others use. `inner` may rewrite its body; without it, what there is a function of is not made again.
-        Of the operations, those `replaced` go: all, unless said.
+        Of the operations, those `replaced` go: all, unless said. The names are those of the operands and of
+        the results, unless said.
         """
         operands = inputs(ops) if operands is None else operands
         results = outputs(ops) if results is None else results
@@ -86,14 +99,15 @@ class Functions:
             _renumber_groups(ops)
             key = name, varying, self.alike.steps(ops, operands, results)
             if key not in self.made:
-                self.made[key] = self._joined(name, self._function(name, ops, operands, results, None))
+                function = self._function(name, ops, operands, results, None, names.taken)
+                self.made[key] = self._joined(name, function)
         else:
             function = self._function(name, ops, operands, results, inner)
             _renumber_groups([function])
             key = name, varying, self.alike.number(function.function_type), self.alike.body(function.body)
             if key not in self.made:
                 self.made[key] = self._joined(name, function)
-        self._call(self.made[key], ops if replaced is None else replaced, operands, results)
+        self._call(self.made[key], ops if replaced is None else replaced, operands, results, names.given)
 
     def _function(
         self,
@@ -102,11 +116,12 @@ class Functions:
         operands: Sequence[SSAValue],
         results: Sequence[SSAValue],
         inner: Callable[[Block], None] | None,
+        names: Sequence[str | None] = (),
     ) -> FuncOp:
         """A function of copies of some operations."""
         body = Block(arg_types=[value.type for value in operands])
-        for arg, value in zip(body.args, operands, strict=True):
-            arg.name_hint = value.name_hint
+        for arg, value, hint in zip(body.args, operands, names or [None] * len(operands), strict=True):
+            arg.name_hint = hint or value.name_hint
         mapping: dict[SSAValue, SSAValue] = dict(zip(operands, body.args, strict=True))
         for op in ops:
             clone = op.clone(mapping)
@@ -120,20 +135,26 @@ class Functions:
         return FuncOp(name, types, Region(body), "private")
 
     def _call(
-        self, name: str, ops: Sequence[Operation], operands: Sequence[SSAValue], results: Sequence[SSAValue]
+        self,
+        name: str,
+        ops: Sequence[Operation],
+        operands: Sequence[SSAValue],
+        results: Sequence[SSAValue],
+        names: Sequence[str | None] = (),
     ) -> None:
         """Put a call of a function where some operations stand."""
         call = CallOp(name, operands, [value.type for value in results])
-        call.location = ops[0].location
+        locate(call, location_of(ops[0].location).named(None))
         places = [place for op in ops for place in places_of(op)]
         if places:
             note_places(call, places)
         if any(has_effect(inner) for op in ops for inner in op.walk()):
             call.attributes[EFFECT] = _YES  # it stays, also if nothing uses its results
-        for new, old in zip(call.results, results, strict=True):
-            new.name_hint = old.name_hint
-        if len(results) == 1 and results[0].name_hint:
-            locate(call, location_of(call.location).named(results[0].name_hint))
+        hints = names or [value.name_hint for value in results]
+        for new, hint in zip(call.results, hints, strict=True):
+            new.name_hint = hint
+        if len(results) == 1 and hints[0]:
+            locate(call, location_of(call.location).named(hints[0]))
         Rewriter.insert_op(call, InsertPoint.before(ops[0]))
         for old, new in zip(results, call.results, strict=True):
             self.varying[new] = self.varying.get(old, frozenset())

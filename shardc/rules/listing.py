@@ -48,7 +48,8 @@ def page() -> str:
     calls = ", ".join(f"`{target}`" for target in targets())
     custom = (
         "## Custom calls\n\nCustom calls have rules by target: LAPACK's (`lapack_spotrf_ffi` and so on), "
-        "cuSOLVER's, cuBLAS's and hipSOLVER's, which work on one matrix of a stack after another; "
+        "cuSOLVER's, cuBLAS's and hipSOLVER's, which work on one matrix of a stack after another, "
+        "and in triangular solutions on blocks of columns; "
         f"{calls}.\n"
     )
     return "\n".join([INTRODUCTION, *tables, custom])

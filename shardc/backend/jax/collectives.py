@@ -108,7 +108,8 @@ def _own_block(scope: Scope, node: Node, value: Expr) -> Expr:
     """The block that belongs to the device."""
     dim = cast(int, node.attrs["dim"])
     size = scope.type(node.results[0]).shape[dim]
-    start = binary("*", call("lax.axis_index", axis_name(scope, node)), raw(str(size)))
+    position = call("lax.axis_index", axis_name(scope, node))
+    start = position if size == 1 else binary("*", position, raw(str(size)))
     return call("lax.dynamic_slice_in_dim", value, start, str(size), axis=str(dim))
 
 

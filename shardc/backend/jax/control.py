@@ -12,6 +12,7 @@ from shardc.backend.python.literals import typed
 from shardc.backend.python.loops import Carried, carried, moving_results
 from shardc.backend.python.names import source_name
 from shardc.backend.python.printers import Printed
+from shardc.backend.python.ranges import bounds
 from shardc.backend.python.regions import carried_name, inner_scope, parameters, write_return
 from shardc.backend.python.scope import Scope
 from shardc.backend.python.terms import Several
@@ -107,11 +108,15 @@ def if_(scope: Scope, node: Node) -> Printed:
 @JAX.prints(hlo.case)
 def case(scope: Scope, node: Node) -> Printed:
     """Indices outside the branches mean the last; lax.switch clamps, so negative ones need a word."""
+    (index,), last = node.operands, str(len(node.regions) - 1)
     functions = [_branch(scope, node, i, f"branch{i}") for i in range(len(node.regions))]
-    choice = scope.variable(node.operands[0])
-    last = str(len(functions) - 1)
-    bounded = call("jnp.where", raw(f"{choice} < 0", 1), last, choice)
-    return _several(node, call("lax.switch", bounded, list_of([raw(f) for f in functions])))
+    found = bounds(index, scope.emission.made, {})
+    if found is not None and found[0] >= 0:
+        chosen = scope.expr(index)
+    else:
+        variable = scope.variable(index)
+        chosen = call("jnp.where", raw(f"{variable} < 0", 1), last, variable)
+    return _several(node, call("lax.switch", chosen, list_of([raw(f) for f in functions])))
 
 
 def _branch(scope: Scope, node: Node, number: int, wish: str) -> str:

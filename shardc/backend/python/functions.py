@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from pathlib import Path
 
 from shardc.analysis.collectives import is_per_device
@@ -16,6 +15,7 @@ from shardc.backend.python.expressions import index, several
 from shardc.backend.python.folding import fold
 from shardc.backend.python.names import Names, identifier, source_name
 from shardc.backend.python.scope import Scope
+from shardc.backend.python.told import told
 from shardc.backend.python.trace import FunctionTrace
 from shardc.backend.python.writer import WIDTH, Writer, paragraphs
 from shardc.graph import Function, Region, walk
@@ -63,17 +63,11 @@ def define_device_main(emission: Emission, program: PerDeviceProgram, stacked: C
     """def device_main: the blocks of the parameters in, the blocks of the results out."""
     writer, interface = emission.writer, program.interface
     with writer.definition("device_main", [*emission.leading_of(None), *records.parameters(interface)]):
-        blocks = [f"{param.name}: {block(param)}" for param in program.params]
-        returns = _returns(interface, map(block, program.results))
-        writer.docstring("What each device runs, on its blocks.", "\n".join([*blocks, *returns]))
+        blocks = [(param.name, block(param)) for param in program.params]
+        lines = told(interface, blocks, [*map(block, program.results)], WIDTH - 4)
+        writer.docstring("What each device runs, on its blocks.", "\n".join(lines))
         names = [param.name for param in program.params]
         write_body(emission, program.body, names, stacked, interface=interface)
-
-
-def _returns(interface: Interface, results: Iterator[str]) -> list[str]:
-    """What a docstring says of the results, in lines that fit."""
-    told = records.told(interface.results, results)
-    return textwrap.wrap(f"returns {told}", WIDTH - 4, subsequent_indent="    ")
 
 
 def block(array: Array) -> str:
@@ -97,11 +91,11 @@ def title(program: PerDeviceProgram, devices: str) -> list[str]:
 
 def describe_main(writer: Writer, program: PerDeviceProgram) -> None:
     """Its docstring: global types, one a line."""
-    lines = [f"{param.name}: {param.type}" for param in program.params]
-    returns = _returns(program.interface, (str(result.type) for result in program.results))
+    types = [(param.name, str(param.type)) for param in program.params]
+    lines = told(program.interface, types, [str(result.type) for result in program.results], WIDTH - 4)
     doc = program.graph.main.doc
-    told = ["The whole program, on whole arrays."] if doc is None else paragraphs(doc)
-    writer.docstring(*told, "\n".join([*lines, *returns]))
+    said = ["The whole program, on whole arrays."] if doc is None else paragraphs(doc)
+    writer.docstring(*said, "\n".join(lines))
 
 
 def name_callees(emission: Emission, program: PerDeviceProgram) -> list[Function]:

@@ -94,7 +94,7 @@ def leaf_places(tree: Tree, variable: str) -> list[str]:
     """What stands for its leaves, in order: layers.up, pair[0], params["w"]."""
     if tree is None:
         return [variable]
-    return [one for inner, item in _walk(tree, variable) for one in leaf_places(item, inner)]
+    return [one for inner, item in parts(tree, variable) for one in leaf_places(item, inner)]
 
 
 def key_of(place: str) -> str:
@@ -108,7 +108,8 @@ def table_key(place: str) -> str:
     return repr(key) if '"' in key else quoted(key)
 
 
-def _walk(branch: Branch, variable: str) -> Iterator[tuple[str, Tree]]:
+def parts(branch: Branch, variable: str) -> Iterator[tuple[str, Tree]]:
+    """Its items, and what stands for each."""
     for number, item in enumerate(branch.items):
         key = quoted(branch.fields[number]) if branch.is_dict else str(number)
         yield f"{variable}.{branch.fields[number]}" if branch.record else f"{variable}[{key}]", item
@@ -161,37 +162,8 @@ def places(tree: Tree, place: str) -> Iterator[tuple[str, Branch]]:
     """Where tuples and records are, outer ones first."""
     if tree is not None:
         yield place, tree
-        for inner, item in _walk(tree, place):
+        for inner, item in parts(tree, place):
             yield from places(item, inner)
-
-
-def told(tree: Tree, leaves: Iterator[str]) -> str:
-    """For docstrings: f32[], Layer(up: f32[8, 64], down: f32[64, 8]), Layer."""
-    _, text = _told(tree, leaves, set())
-    return text[1:-1] if tree is not None and tree.is_tuple else text
-
-
-def _told(tree: Tree, leaves: Iterator[str], said: set[str]) -> tuple[str, str]:
-    """The text in full, and without what was said of a record before."""
-    if tree is None:
-        text = next(leaves)
-        return text, text
-    items = [_told(item, leaves, said) for item in tree.items]
-    keys = map(quoted, tree.fields) if tree.is_dict else tree.fields
-    heads = [f"{key}: " for key in keys] or [""] * len(items)
-    first, last = "{}" if tree.is_dict else (f"{tree.record}(", ",)" if _is_single(tree) else ")")
-    long, short = (
-        f"{first}{', '.join(map(''.join, zip(heads, texts, strict=True)))}{last}"
-        for texts in ([full for full, _ in items], [brief for _, brief in items])
-    )
-    if tree.record and long in said:
-        return long, tree.record
-    said.add(long)
-    return long, short
-
-
-def _is_single(branch: Branch) -> bool:
-    return branch.is_tuple and len(branch.items) == 1
 
 
 def specs(

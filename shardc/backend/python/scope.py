@@ -79,6 +79,8 @@ class Scope(Values):
         printed = self._printed(node)
         while self._too_long(node, printed) and self._shorten(node):
             printed = self._printed(node)
+        if node.regions:
+            printed = self._reading(node, printed)
         self._trace(node, printed)
         if printed is not None:
             self.done(node.operands)
@@ -174,6 +176,13 @@ class Scope(Values):
             if term is not None and not term.free and not term.weak:
                 self.forget(value)
                 self.assign(value, term, None)
+
+    def _reading(self, node: Node, printed: Printed) -> Printed:
+        """The text of a node, which reads what its regions do: functions that run where the text stands."""
+        read = {v for value in captured(node) if value in self.terms for v in self.terms[value].expr.reads}
+        if isinstance(printed, Term):
+            return replace(printed, expr=replace(printed.expr, reads=printed.expr.reads | read))
+        return replace(printed, reads=printed.reads | read) if isinstance(printed, Expr) else printed
 
     def _done_inside(self, node: Node) -> None:
         """What a node's regions read has been printed."""

@@ -151,8 +151,8 @@ class Values:
 
     def assign_all(self, node: Node, printed: Several) -> None:
         """A line for all results of a node."""
-        named = any(source_name(self.graph.values[value].loc) for value in node.results)
-        if self.target.tuples and len(node.results) > _MOST_NAMES and not named:
+        named = {source_name(self.graph.values[value].loc) for value in node.results} - {None}
+        if self.target.tuples and len(node.results) > _MOST_NAMES and 2 * len(named) < len(node.results):
             self._assign_tuple(node, printed)
             return
         variables: list[str] = []

@@ -42,3 +42,42 @@ func.func private @f(%h: tensor<8xf32>) -> (tensor<8xf32> {sdy.sharding = #sdy.s
   %0 = stablehlo.tanh %h : tensor<8xf32>
   return %0 : tensor<8xf32>
 }
+
+// -----
+
+// A choice by a constant is its branch: of several, the last where the index is beyond them.
+// CHECK-LABEL: func.func @main
+// CHECK-NOT: stablehlo.case
+// CHECK: stablehlo.sine
+// CHECK-NOT: stablehlo.negate
+// CHECK: [[Y:%.*]] = stablehlo.cosine
+// CHECK: "stablehlo.case"(%n)
+// CHECK: func.return [[Y]]
+func.func @main(%x: tensor<8xf32>, %n: tensor<i32>) -> (tensor<8xf32>, tensor<i32>) {
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %nine = stablehlo.constant dense<9> : tensor<i32>
+  %0 = "stablehlo.if"(%true) ({
+    %1 = stablehlo.sine %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %1 = stablehlo.negate %x : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }) : (tensor<i1>) -> tensor<8xf32>
+  %2 = "stablehlo.case"(%nine) ({
+    %1 = stablehlo.negate %0 : tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }, {
+    %1 = func.call @f(%0) : (tensor<8xf32>) -> tensor<8xf32>
+    stablehlo.return %1 : tensor<8xf32>
+  }) : (tensor<i32>) -> tensor<8xf32>
+  %3 = "stablehlo.case"(%n) ({
+    stablehlo.return %nine : tensor<i32>
+  }, {
+    stablehlo.return %n : tensor<i32>
+  }) : (tensor<i32>) -> tensor<i32>
+  return %2, %3 : tensor<8xf32>, tensor<i32>
+}
+func.func private @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = stablehlo.cosine %x : tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

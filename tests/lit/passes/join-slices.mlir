@@ -41,3 +41,19 @@ func.func @whole(%x: tensor<8xf32>) -> tensor<8xf32> {
   %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<1xf32>, tensor<7xf32>) -> tensor<8xf32>
   return %2 : tensor<8xf32>
 }
+
+// -----
+
+// A join of a join: what is wrapped around the rows, then around the columns.
+// CHECK-LABEL: @wrapped
+// CHECK-NEXT: [[ROWS:%.*]] = "shardc.join"(%x, %x) <{dimension = 0 : i64, start_indices = array<i64: 6, 0>, limit_indices = array<i64: 8, 8>}>
+// CHECK-NEXT: "shardc.join"([[ROWS]], [[ROWS]]) <{dimension = 1 : i64, start_indices = array<i64: 6, 0>, limit_indices = array<i64: 8, 8>}>
+// CHECK-NEXT: return
+sdy.mesh @grid = <["x"=2, "y"=4]>
+func.func @wrapped(%x: tensor<8x8xf32>) -> tensor<10x10xf32> {
+  %0 = stablehlo.slice %x [6:8, 0:8] : (tensor<8x8xf32>) -> tensor<2x8xf32>
+  %1 = stablehlo.concatenate %0, %x, dim = 0 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"x"}, {"y"}]>]>} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<10x8xf32>
+  %2 = stablehlo.slice %1 [0:10, 6:8] : (tensor<10x8xf32>) -> tensor<10x2xf32>
+  %3 = stablehlo.concatenate %2, %1, dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@grid, [{"x"}, {"y"}]>]>} : (tensor<10x2xf32>, tensor<10x8xf32>) -> tensor<10x10xf32>
+  return %3 : tensor<10x10xf32>
+}

@@ -74,3 +74,28 @@ func.func @main(%x: tensor<8xf32>, %y: tensor<2xf32>) -> (tensor<8xf32>, tensor<
   } : (tensor<8xf32>, tensor<2xf32>) -> (tensor<8xf32>, tensor<2xf32>)
   return %0#0, %0#1 : tensor<8xf32>, tensor<2xf32>
 }
+
+// -----
+
+// Parameters are called by what the layers' names have in common; each call names its own results.
+// CHECK-LABEL: @named
+// CHECK: %s1, %h1 = func.call @layer(%a, %w1)
+// CHECK-NEXT: %s2, %h2 = func.call @layer(%h1, %w2)
+// CHECK: func.func private @layer(%a: tensor<2xf32>, %w: tensor<2xf32>)
+// CHECK: %s = stablehlo.sine
+// CHECK: %h = stablehlo.tanh
+sdy.mesh @ring = <["r"=4]>
+func.func @named(%x: tensor<8xf32>, %y: tensor<8xf32>, %z: tensor<8xf32>) -> tensor<8xf32> {
+  %0 = sdy.manual_computation(%x, %y, %z) in_shardings=[<@ring, [{"r"}]>, <@ring, [{"r"}]>, <@ring, [{"r"}]>] out_shardings=[<@ring, [{"r"}]>] manual_axes={"r"} (%a: tensor<2xf32>, %w1: tensor<2xf32>, %w2: tensor<2xf32>) {
+    %1 = stablehlo.multiply %a, %w1 : tensor<2xf32>
+    %s1 = stablehlo.sine %1 : tensor<2xf32> loc("s1")
+    %h1 = stablehlo.tanh %s1 : tensor<2xf32> loc("h1")
+    %2 = stablehlo.multiply %h1, %w2 : tensor<2xf32>
+    %s2 = stablehlo.sine %2 : tensor<2xf32> loc("s2")
+    %h2 = stablehlo.tanh %s2 : tensor<2xf32> loc("h2")
+    %3 = stablehlo.add %s1, %s2 : tensor<2xf32>
+    %4 = stablehlo.add %3, %h2 : tensor<2xf32>
+    sdy.return %4 : tensor<2xf32>
+  } : (tensor<8xf32>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return %0 : tensor<8xf32>
+}

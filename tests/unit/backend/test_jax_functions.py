@@ -49,6 +49,15 @@ def products(a, b):
     return *pairs, a @ b[0], a[0].T @ b[0].T, jnp.tensordot(a, b, ((1, 2), (2, 1))), a[0] @ b[0][:, 0]
 
 
+def chosen_later(x, n):
+    a = x * x
+    b = jnp.cos(a)
+    chosen = lax.switch(n, [lambda: a + b, lambda: a - b, lambda: a * b])
+    c = jnp.tanh(x) * jnp.tanh(x)
+    d = jnp.exp(c)
+    return d * c / d + chosen
+
+
 def moves(x):
     return [
         *(x.reshape(3, 8), x.T, x[None], x[:, None, :], jnp.squeeze(x[1:2]), x[::2, 1:3], jnp.flip(x, 0)),
@@ -123,6 +132,7 @@ CASES = {
     "gradient": (lambda w, v, x, y: jax.grad(loss)((w, v), x, y), f(6, 8), f(8, 3), f(4, 6), f(4, 3)),
     "scan": (scanned, f(4, 8), f(3, 8, 8)),
     "gradient of scan": (lambda x, ws: jax.grad(lambda w: scanned(x, w)[0].sum())(ws), f(4, 8), f(3, 8, 8)),
+    "branches that read what is named again": (chosen_later, f(8), np.int32(1)),
     "counted loop": (lambda x: lax.fori_loop(0, 5, lambda k, c: c * 1.5 + k, x), f(4, 8)),
     "nested loops": (nested, f(3)),
     "while": (grown, np.float32(3)),
@@ -199,3 +209,8 @@ def test_64_bits_inside_leave_the_callers_jax_as_it_is(check):
     jax_text, _ = check(shuffled, keys, f(8, 4))
     assert "uint64" in jax_text and "with jax.enable_x64(True):" in jax_text
     assert jnp.arange(3).dtype == np.int32
+
+
+def test_an_index_that_is_never_negative_is_given_as_it_is(check):
+    text, _ = check(lambda x, n: lax.switch(n, [jnp.sin, jnp.cos, jnp.tanh], x), f(8), np.int32(1))
+    assert "lax.switch(jnp.clip(n, 0, 2), [branch0, branch1, branch2])" in text.replace("arg1", "n")

@@ -500,6 +500,10 @@ DIFFERS = [
         )(jnp.arange(3.0), x),
         "uses the axis 'i' of a jax.vmap",
     ),
+    (
+        lambda jit, x, pod: jit(lambda x: jax.debug.inspect_array_sharding(x, callback=id) or x)(x),
+        "inspect_array_sharding cannot be compiled",
+    ),
     (lambda jit, x, pod: jit(lambda r: r[...] + 1)(jax.new_ref(x)), "an argument is a mutable array"),
     (lambda jit, x, pod: jit(lambda r: r[...] + 1).lower(jax.new_ref(x)), "an argument is a mutable array"),
 ]

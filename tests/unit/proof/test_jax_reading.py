@@ -6,6 +6,7 @@ import pytest
 
 pytest.importorskip("jax")
 
+import shardc
 from shardc.backend.jax import emit
 from shardc.graph import Graph, walk
 from shardc.ops import hlo
@@ -117,3 +118,21 @@ def test_a_text_reads_nothing_and_runs_nothing_else(line: str) -> None:
 def test_large_shapes_do_not_allocate() -> None:
     whole, text = _emitted(LAYER.replace("B = 64", "B = 64000000"))
     assert prove_text(whole, text, "jax").verdict is Verdict.PROVED
+
+
+DIVIDED = """
+sdy.mesh @mesh = <["x"=4]>
+func.func @main(%a: tensor<6x6xf32>, %b: tensor<6x8xf32> {sdy.sharding = #sdy.sharding<@mesh, [{}, {"x"}]>})
+    -> tensor<6x8xf32> {
+  %0 = stablehlo.custom_call @lapack_strsm_ffi(%a, %b) {mhlo.backend_config = {diag = 78 : ui8,
+    side = 76 : ui8, trans_x = 84 : ui8, uplo = 76 : ui8}}
+    : (tensor<6x6xf32>, tensor<6x8xf32>) -> tensor<6x8xf32>
+  return %0 : tensor<6x8xf32>
+}
+"""
+
+
+def test_triangular_solutions_on_blocks_of_columns_are_proved() -> None:
+    proof = shardc.compile(DIVIDED, language="mlir", prove=True)
+    assert "all_gather" not in proof.source and "lax.linalg.triangular_solve(a, b" in proof.source
+    assert not proof.warnings

@@ -103,6 +103,8 @@ def _value(name: str, attr: Any) -> object:
         return attr.value
     if isinstance(attr, ir.StringAttr | ir.BoolAttr):
         return attr.value
+    if isinstance(attr, ir.DictAttr):
+        return tuple((each.name, _value(each.name, each.attr)) for each in attr)
     if found := re.fullmatch(r"#stablehlo<\w+\s(\w+)>", text):
         return found.group(1)
     return text
