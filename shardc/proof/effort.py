@@ -1,24 +1,29 @@
 """How much work a proof is: before it, of a program, and while it runs.
 
-The unit is an element that is computed. An operation takes as long as 1,000 of them, and an element of a sort
-as 2,048.
+The unit is an element that is computed. An operation takes as long as 1,000 of them, an element of a sort as
+2,048, one that a reduction combines as one for each operation of its body, and of a product 16 multiplications and additions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import cast
 
 from shardc.analysis.loops import Constants, counted
 from shardc.graph import Graph, Node, Region
-from shardc.ops import Trait, func, has, hlo, sdy
+from shardc.ops import Trait, find, func, has, hlo, op_of, sdy
 from shardc.proof.values import Beyond
+from shardc.proof.window_folds import FOLDS
 
 OPERATION, APART = 1000, 4
 """An operation takes as long as so many elements; so many devices compute it apart, others share it."""
 
-TRIPS, SORT = 64, 2048
-"""How often a loop is taken to run that does not count, and what an element of a sort is taken for."""
+TRIPS, SORT, PRODUCTS = 64, 2048, 16
+"""How often a loop is taken to run that does not count, what an element of a sort is taken for, and how many
+operations of a product take as long as an element.
+"""
 
 
 def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
@@ -44,9 +49,33 @@ def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
 
 
 def own(graph: Graph, node: Node, on: int) -> int:
-    """The work of an operation on so many devices, without its regions."""
-    each = sum(graph.type(value).size for value in node.results)
-    return on * each * (SORT if node.name == hlo.sort.name else 1) + OPERATION * min(on, APART)
+    """The work of an operation on so many devices, without its regions, but with the bodies of reductions."""
+    each, times = sum(graph.type(value).size for value in node.results), 1
+    if node.name == hlo.sort.name:
+        each *= SORT
+    elif node.name in (hlo.dot_general.name, hlo.convolution.name):
+        definition = find(node.name)
+        assert definition is not None
+        each += definition.work.operations(op_of(graph, node)) // PRODUCTS
+    elif node.name in (hlo.reduce.name, hlo.reduce_window.name):
+        elements, turns, steps = _combining(graph, node)
+        each, times = each + elements * steps, 1 + turns * steps
+    return on * each + OPERATION * times * min(on, APART)
+
+
+def _combining(graph: Graph, node: Node) -> tuple[int, int, int]:
+    """The elements that a reduction combines in all, in how many turns, and the operations of a turn."""
+    op = op_of(graph, node)
+    known = len(node.results) == 1 and op.combiner in FOLDS
+    body = 1 if known else max(1, len(node.regions[0].nodes) - 1)
+    size, result = op.operands[0].size, max(1, op.results[0].size)
+    if node.name == hlo.reduce.name:
+        window = max(1, size // result)
+    else:
+        window = prod(cast("Sequence[int]", node.attrs["window_dimensions"]))
+        size = result * (2 * window.bit_length() if known else window)
+    summed = node.name == hlo.reduce.name and known and op.combiner == "sum"
+    return (0, 0, 0) if summed else (size, window.bit_length(), body)
 
 
 def beyond(size: str, most: int) -> str:
