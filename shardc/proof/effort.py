@@ -1,7 +1,8 @@
 """How much work a proof is: before it, of a program, and while it runs.
 
 The unit is an element that is computed. An operation takes as long as 1,000 of them, an element of a sort as
-2,048, one that a reduction combines as one for each operation of its body, and of a product 16 multiplications and additions.
+2,048, one that a reduction combines as one for each operation of its body, and one of a product as a 16th for
+each multiplication and addition.
 """
 
 from __future__ import annotations

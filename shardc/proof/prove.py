@@ -54,8 +54,8 @@ ELEMENTS = 1 << 27
 
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
-SHORT_TIMES = 8
-"""All draws of a short proof together may be so many times the work (effort.py) of the largest one draw."""
+SHORT_TIMES = 4
+"""All draws of a short proof together may be so many times the work (effort.py) that one may be."""
 
 TIMES, LEAST = 32, 1 << 20
 """Else they may be so many times the work that one draw is taken for, or this."""
