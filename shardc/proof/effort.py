@@ -58,25 +58,30 @@ def own(graph: Graph, node: Node, on: int) -> int:
         definition = find(node.name)
         assert definition is not None
         each += definition.work.operations(op_of(graph, node)) // PRODUCTS
-    elif node.name in (hlo.reduce.name, hlo.reduce_window.name):
+    elif node.name in _COMBINING:
         elements, turns, steps = _combining(graph, node)
         each, times = each + elements * steps, 1 + turns * steps
     return on * each + OPERATION * times * min(on, APART)
 
 
+_COMBINING = {definition.name for definition in (hlo.reduce, hlo.reduce_window, hlo.select_and_scatter)}
+
+
 def _combining(graph: Graph, node: Node) -> tuple[int, int, int]:
     """The elements that a reduction combines in all, in how many turns, and the operations of a turn."""
     op = op_of(graph, node)
-    known = len(node.results) == 1 and op.combiner in FOLDS
+    selects = node.name == hlo.select_and_scatter.name
+    known = len(node.results) == 1 and op.combiner in FOLDS and not selects
     body = 1 if known else max(1, len(node.regions[0].nodes) - 1)
     size, result = op.operands[0].size, max(1, op.results[0].size)
     if node.name == hlo.reduce.name:
         window = max(1, size // result)
     else:
-        window = prod(cast("Sequence[int]", node.attrs["window_dimensions"]))
+        window = prod(cast("Sequence[int]", node.attrs.get("window_dimensions") or ()))
+        result = op.operands[1].size if selects else result
         size = result * (2 * window.bit_length() if known else window)
     summed = node.name == hlo.reduce.name and known and op.combiner == "sum"
-    return (0, 0, 0) if summed else (size, window.bit_length(), body)
+    return (0, 0, 0) if summed else (size, window if selects else window.bit_length(), body)
 
 
 def beyond(size: str, most: int) -> str:

@@ -20,7 +20,6 @@ from shardc.proof.order import order, representative
 from shardc.proof.table import exact, exact_complex
 from shardc.proof.values import EXACT, Beyond, Floats, any_special, is_exact, make, special, stands_for, whole
 from shardc.proof.values import exact as as_exact
-from shardc.proof.window_folds import FOLDS, folded
 from shardc.semantics import contraction, lapack, ops
 from shardc.semantics.arrays import Array, Body
 
@@ -75,19 +74,6 @@ def reduce(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[A
 
 _WANTED = {"max": 1, "min": -1}
 """What `furthest` is asked for, by the name of what a reduction does."""
-
-
-_WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
-
-
-@exact_complex(hlo.reduce_window)
-@exact(hlo.reduce_window)
-def reduce_window(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    count = len(arrays) // 2
-    geometry: dict[str, Any] = {key: op.attrs[key] for key in _WINDOW if key in op.attrs}
-    if count == 1 and op.combiner in FOLDS:
-        return [folded(arrays[0], arrays[1], bodies[0], **geometry)]
-    return ops.reduce_window_with(arrays[:count], arrays[count:], bodies[0], **geometry)
 
 
 @exact_complex(hlo.sort)

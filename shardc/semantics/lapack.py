@@ -53,6 +53,11 @@ def _function(name: str, array: Array) -> Callable[..., Any]:
     return function
 
 
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """That of the parts of complex numbers; of real ones their own."""
+    return np.real(np.empty(0, dtype)).dtype
+
+
 def _stacked(
     matrices: Array,
     one: Callable[[Array], Sequence[Array]],
@@ -170,7 +175,7 @@ def sytrd(x: Array, *, uplo: int) -> list[Array]:
         x,
         one,
         [(size, size), (size,), (size - 1,), (size - 1,), ()],
-        [x.dtype, x.real.dtype, x.real.dtype, x.dtype, _INFO],
+        [x.dtype, _real(x.dtype), _real(x.dtype), x.dtype, _INFO],
     )
 
 
@@ -248,7 +253,7 @@ def syevd(x: Array, *, mode: int, uplo: int) -> list[Array]:
         values, vectors, info = function(matrix, compute_v=mode == ord("V"), lower=uplo == ord("L"))
         return vectors, values, np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(size, size), (size,), ()], [x.dtype, x.real.dtype, _INFO])
+    return _stacked(x, one, [(size, size), (size,), ()], [x.dtype, _real(x.dtype), _INFO])
 
 
 def gesdd(x: Array, *, mode: int) -> list[Array]:
@@ -269,7 +274,7 @@ def gesdd(x: Array, *, mode: int) -> list[Array]:
         x,
         one,
         [(rows, columns), (inner,), u, v, ()],
-        [x.dtype, x.real.dtype, x.dtype, x.dtype, _INFO],
+        [x.dtype, _real(x.dtype), x.dtype, x.dtype, _INFO],
     )
 
 

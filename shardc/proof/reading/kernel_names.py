@@ -118,6 +118,13 @@ class KernelNames:
             hlo.scatter, *arrays, places, *updates, regions=[region], scatter_dimension_numbers=dims
         )
 
+    def select_and_scatter(
+        self, array: Recorded, source: Recorded, start: Any, choose: Combine, combine: Combine, **given: Any
+    ) -> Recorded:
+        regions = [applied(self.recorder, scalars([array]) * 2, body) for body in (choose, combine)]
+        initial = self.recorder.lifted(start, array.type.dtype)
+        return self.recorder.one(hlo.select_and_scatter, array, source, initial, regions=regions, **given)
+
     def sort(self, *arrays: Recorded, dimension: int, less_than: Combine) -> list[Recorded]:
         region = applied(self.recorder, scalars(arrays, 2), less_than)
         return self.recorder.op(hlo.sort, *arrays, regions=[region], dimension=dimension)
