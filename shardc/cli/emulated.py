@@ -44,8 +44,9 @@ def run_module(given: argparse.Namespace, options: Options, module: ModuleOp) ->
         return 1
     local = lower(module, options)
     print(f"{_devices(local)} devices, {given.inputs or 'random inputs'}")
-    results = compare(reference, local, arrays, run(local, arrays, show=_shower(local)), in_f64=True)
     alone = not given.against and is_all_per_device(whole)
+    got = run(local, arrays, show=_shower(local))
+    results = compare(reference, local, arrays, got, in_f64=not alone)
     _report(results, alone)
     if given.outputs:
         names = [result.name for result in interface.read(local).results]
