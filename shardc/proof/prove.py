@@ -54,7 +54,7 @@ ELEMENTS = 1 << 27
 
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
-SHORT_TIMES = 4
+SHORT_TIMES = 3
 """All draws of a short proof together may be so many times the work (effort.py) that one may be."""
 
 TIMES, LEAST = 32, 1 << 20
