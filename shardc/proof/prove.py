@@ -141,9 +141,10 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
         raise _Large(f"even reduced it computes {size:.1e} elements")
     dealt = built.dealt() if built else (frozenset[int](), frozenset[int]())
     once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
-    if most is not None and once > most:
-        raise _Large(beyond(f"{once:,} elements", most))
     kinds = KINDS if most is None or sampled(full) else SHORT
+    limit = None if most is None else SHORT_TIMES * most // (len(kinds) + 1)
+    if limit is not None and once > limit:
+        raise _Large(beyond(f"{once:,} elements", limit))
     near = thresholds(shapes.whole, shapes.local)
     deciding = deciding_of(shapes, once, size, most, near)
     wanted = wanted_of(full, size) if most is None else len(kinds)
