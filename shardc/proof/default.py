@@ -21,7 +21,7 @@ LIMIT = 1 << 22
 FOUND = 100
 """An operation that is not run, but is found to be one of equal layers, takes as long as so many elements."""
 
-START, LEAST, EACH = 3 << 19, 1 << 18, 1 << 12
+START, LEAST, EACH = 5 << 18, 1 << 18, 3 << 10
 """The work of a draw that is done for a command, which takes long to start, that which is always done within
 a process, a tenth of a second, and how much more for each operation.
 """
