@@ -19,7 +19,7 @@ MODULE = """module {
 
 @pytest.mark.parametrize(
     ("second", "line", "first"),
-    [('sdy.mesh @mesh = <["x"=4]>', 3, 2), ("func.func private @main(tensor<8xf32>) -> tensor<8xf32>", 4, 3)],
+    [('sdy.mesh @mesh = <["x"=4]>', 3, 2), ("func.func @main() {\n    return\n  }", 6, 3)],
 )
 def test_the_second_of_two_is_an_error(second: str, line: int, first: int) -> None:
     with pytest.raises(ShardcError, match="there are two things called") as error:
