@@ -1,12 +1,13 @@
 """Which wrong per-device programs are found: every collective of every program dropped or altered.
 
-Each mutant (mutants.py) goes through the varying/partial type check of docs/checks.md. If that accepts it, it
-runs on emulated devices on the inputs of `shardc --run` and is compared with the single-device program. One
-that passes both runs on more random inputs: if it gives the right results on all of them it is equivalent (a
-maximum in place of a sum over devices that hold zeros but one, say), else it is missed. And it is proved
-(docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that is right on
-all inputs, `right` one that it does not prove and that is right on all inputs (a softmax less another number
-than the greatest), `open` a wrong one of which it says nothing, MISSED one that it proves and that is wrong.
+Each mutant (mutants.py) goes through the varying/partial type check of docs/checks.md. If that accepts it,
+it runs on emulated devices on the inputs of `shardc --run` and is compared with the single-device program,
+in f64 too. One that passes both runs on more random inputs: if it gives the right results on all of them it
+is equivalent (a maximum in place of a sum over devices that hold zeros but one, say), else it is missed. And
+it is proved (docs/proof.md): `differs` is a mutant that the proof finds, `same` one that it proves and that
+is right on all inputs, `right` one that it does not prove and that is right on all inputs (a softmax less
+another number than the greatest), `open` a wrong one of which it says nothing, MISSED one that it proves and
+that is wrong.
 That of xent_vocab_gather that is open takes the least in place of the greatest out of a log-sum-exp, whose
 exponentials are infinite in f32 only. The type check refuses it.
 

@@ -35,7 +35,7 @@ from shardc.options import (
 if TYPE_CHECKING:
     from shardc.explain.records import Explanation
     from shardc.graph import Graph
-    from shardc.interpret.compare import Array
+    from shardc.interpret.compared import Array
     from shardc.report.cost import Cost
 
 

@@ -22,7 +22,8 @@ from shardc.explain.shown import shower
 from shardc.frontend.read import read
 from shardc.graph import Graph
 from shardc.interpret.arguments import arguments
-from shardc.interpret.compare import Compared, compare
+from shardc.interpret.compare import compare
+from shardc.interpret.compared import Compared
 from shardc.interpret.hooks import Show
 from shardc.interpret.reference import GraphReference, PythonReference, Reference
 from shardc.interpret.run import run
@@ -43,8 +44,9 @@ def run_module(given: argparse.Namespace, options: Options, module: ModuleOp) ->
         return 1
     local = lower(module, options)
     print(f"{_devices(local)} devices, {given.inputs or 'random inputs'}")
-    results = compare(reference, local, arrays, run(local, arrays, show=_shower(local)))
     alone = not given.against and is_all_per_device(whole)
+    got = run(local, arrays, show=_shower(local))
+    results = compare(reference, local, arrays, got, in_f64=not alone)
     _report(results, alone)
     if given.outputs:
         names = [result.name for result in interface.read(local).results]
@@ -75,7 +77,7 @@ def _reference(given: argparse.Namespace, options: Options, whole: Graph) -> Ref
     other = snapshot(read(text, replace(options, entry=given.against))).graph
     if _types(other) != _types(whole):
         raise ShardcError(f"--against {given.against} takes or gives other types than the program")
-    return GraphReference(other)
+    return GraphReference(other, alike=False)
 
 
 def _python_function(path: str, name: str) -> Callable[..., Any]:

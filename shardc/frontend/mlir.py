@@ -29,8 +29,6 @@ from shardc.diagnostics import Location, ShardcError, register_source
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
 from shardc.dialects.locations import SourceLoc, location_of
-from shardc.dialects.sdy import MeshOp
-from shardc.dialects.shardings import mesh_of
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
@@ -40,10 +38,9 @@ from shardc.frontend.mlir_lexer import StrictLexer
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
+from shardc.frontend.mlir_symbols import check_meshes, check_names
 from shardc.frontend.python_names import name_values
 from shardc.frontend.saved_names import name_saved
-from shardc.layout import LayoutError
-from shardc.layout.mesh import IN_NAMES, NAME
 
 
 def read(
@@ -73,27 +70,10 @@ def read(
         if PYTHON in text:
             name_saved(module, backward, named)
             name_derivatives(module, backward, before, named)
+        check_names(module)
         verify(module, dynamic)
-    _check_meshes(module)
+    check_meshes(module)
     return module
-
-
-_TOP = "meshes stand in the module, beside its functions"
-
-
-def _check_meshes(module: ModuleOp) -> None:
-    for op in module.walk():
-        if not isinstance(op, MeshOp):
-            continue
-        if op.parent_op() is not module:
-            raise ShardcError(f"mesh {op.sym_name.data} stands in a function", location_of(op.location), _TOP)
-        if not NAME.fullmatch(op.sym_name.data):
-            message = f"{op.sym_name.data!a} is no name for a mesh"
-            raise ShardcError(message, location_of(op.location), IN_NAMES)
-        try:
-            mesh_of(op.sym_name.data, op.mesh.data)
-        except LayoutError as error:
-            raise ShardcError(str(error), location_of(op.location)) from None
 
 
 _WRONG = (

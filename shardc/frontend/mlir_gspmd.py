@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation
@@ -26,7 +27,8 @@ from xdsl.ir import Attribute, Operation
 from shardc.diagnostics import Location, ShardcError
 from shardc.dialects.locations import location_of
 from shardc.dialects.sdy import MeshOp, ShardingConstraintOp
-from shardc.dialects.shardings import SHARDING, attr_of, mesh_attr, per_value
+from shardc.dialects.sdy_attributes import ShardingAttr, ShardingPerValueAttr
+from shardc.dialects.shardings import SHARDING, attr_of, mesh_attr, per_value, sharding_of
 from shardc.dialects.stablehlo.calls import CustomCallOp
 from shardc.dialects.types import type_of
 from shardc.dialects.verify import module_meshes
@@ -163,6 +165,15 @@ def _read(text: _Text, mesh: Mesh | None) -> Sharding:
         raise ShardcError(f"the sharding {text.text} cannot be read: {error}", text.loc, hint) from None
 
 
+def _deals_alike(one: Sharding, other: Sharding) -> bool:
+    """Whether every device has the same block."""
+    tables = table_of(one), table_of(other)
+    columns = [(*table.numbers, table.partial) for table in tables]
+    return tables[0].kind == tables[1].kind and all(
+        np.array_equal(a, b) for a, b in zip(*columns, strict=True)
+    )
+
+
 # The rewrite
 
 
@@ -170,6 +181,7 @@ class _Reader:
     def __init__(self, module: ModuleOp, mesh: Mesh) -> None:
         self._module = module
         self._mesh = mesh
+        self._meshes = module_meshes(module)
         self._used: dict[str, Mesh] = {}
 
     def rewrite(self) -> None:
@@ -183,7 +195,7 @@ class _Reader:
                 self._constraint(op)
             else:
                 self._operation(op)
-        known = module_meshes(self._module)
+        known = self._meshes
         block = self._module.body.block
         for name, mesh in self._used.items():
             if name in known:
@@ -219,12 +231,29 @@ class _Reader:
             return attrs
         sharding = self._sharding(_Text(_string(attrs[MHLO_SHARDING], loc), type, loc))
         kept = {key: value for key, value in attrs.items() if key != MHLO_SHARDING}
-        return kept | {SHARDING: kept.get(SHARDING, attr_of(sharding))}
+        if SHARDING in kept:
+            self._check_same(kept[SHARDING], sharding, loc)
+            return kept
+        return kept | {SHARDING: attr_of(sharding)}
+
+    def _check_same(self, given: Attribute, sharding: Sharding, loc: Location) -> None:
+        """ShardcError where a value's `sdy.sharding` deals other blocks than its `mhlo.sharding`."""
+        try:
+            other = sharding_of(given, self._meshes) if isinstance(given, ShardingAttr) else None
+        except LayoutError as error:
+            raise ShardcError(str(error), loc) from None
+        if other is None or not _deals_alike(other, sharding):
+            message = f"{SHARDING} and {MHLO_SHARDING} of this value contradict each other"
+            raise ShardcError(message, loc, "leave one of them out")
 
     def _operation(self, op: Operation) -> None:
         shardings = [self._sharding(text) for text in _of_operation(op)]
-        if op.attributes.pop(MHLO_SHARDING, None) is not None and shardings:
-            op.attributes.setdefault(SHARDING, per_value(shardings))
+        if op.attributes.pop(MHLO_SHARDING, None) is None or not shardings:
+            return
+        given = op.attributes.setdefault(SHARDING, per_value(shardings))
+        if isinstance(given, ShardingPerValueAttr) and len(given.data) == len(shardings):
+            for ref, sharding in zip(given.data, shardings, strict=True):
+                self._check_same(ShardingAttr(ref), sharding, location_of(op.location))
 
     def _constraint(self, op: CustomCallOp) -> None:
         texts = _of_operation(op)

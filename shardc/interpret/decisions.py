@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 
@@ -33,6 +34,9 @@ _STEPS = {
     hlo.select_and_scatter.name,
 }
 """Steps from floats to floats; any operation from floats to integers or truth values decides, too."""
+
+_MANTISSA = 23
+"""Bits of the mantissa of f32."""
 
 _FLOATS = {*WIDER, "f64", "c128"}
 
@@ -92,6 +96,9 @@ def _decides(graph: Graph, node: Node) -> bool:
 
 
 def _steps(node: Node) -> bool:
+    """A step, or what keeps fewer bits than f32 has: what keeps those of f32 is none on one device."""
+    if node.name == hlo.reduce_precision.name:
+        return int(cast(int, node.attrs["mantissa_bits"])) < _MANTISSA
     return node.name in _STEPS
 
 

@@ -16,24 +16,37 @@ from shardc.interpret.run import run
 from shardc.interpret.wide import run_wide, widened
 from shardc.semantics.arrays import Array
 
+Sampled = Callable[[Sequence[Array]], tuple[list[Array], dict[int, list[Decision]]]]
+"""Results of arguments, and by result the decisions that fell otherwise than in `Reference.exact`."""
+
 
 class Reference(Protocol):
-    """Computes the right results of an entry."""
+    """Computes the right results of an entry.
+
+    alike: whether it has the program's own literals, so what differs in f64 differs.
+    """
+
+    @property
+    def alike(self) -> bool: ...
 
     def exact(self, arrays: Sequence[Array]) -> list[Array]:
-        """The results in f64, integers exactly. Called once, first."""
+        """The results in f64, integers exactly. Called first."""
         ...
 
     def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
         """The results in the program's own dtypes, and by result the decisions that fell otherwise in f64."""
         ...
 
+    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        """The results in f64 for arguments in f64, near those of `exact`, as `own` has them."""
+        ...
+
 
 class GraphReference:
-    """A function of a program, on one device."""
+    """A function of a program, on one device; `alike` if it is what was compiled."""
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, alike: bool = True) -> None:
+        self.graph, self.alike = graph, alike
         self._exact = Decisions(graph)
 
     def exact(self, arrays: Sequence[Array]) -> list[Array]:
@@ -44,12 +57,20 @@ class GraphReference:
         results = run(self.graph, arrays, trace=decisions.record)
         return results, affected(self.graph, decisions.otherwise(self._exact))
 
+    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        decisions = Decisions(self.graph)
+        results = run_wide(self.graph, arrays, decisions.record)
+        return results, affected(self.graph, decisions.otherwise(self._exact))
+
 
 class PythonReference:
     """A NumPy or JAX function of the same arguments, in order; its results are those of the entry, in order.
 
-    It decides in f64 what it gets in f64; JAX is told to keep f64. `types` are the entry's results.
+    It decides in f64 what it gets in f64; JAX is told to keep f64. `types` are the entry's results. 0.1 is
+    another number in Python than in f32.
     """
+
+    alike = False
 
     def __init__(self, function: Callable[..., Any], types: Sequence[TensorType], name: str) -> None:
         self.function, self.types, self.name = function, types, name
@@ -61,6 +82,9 @@ class PythonReference:
     def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
         results = self._results(arrays)
         return [array.astype(type.numpy) for array, type in zip(results, self.types, strict=True)], {}
+
+    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+        return self.exact(arrays), {}
 
     def _results(self, arrays: Sequence[Array]) -> list[Array]:
         try:

@@ -1,4 +1,4 @@
-"""The single-device program in f64: floats are f64, complex numbers c128, integers as they are."""
+"""Programs in f64: floats are f64, complex numbers c128, integers as they are."""
 
 from __future__ import annotations
 
@@ -32,12 +32,13 @@ def widened(array: Array) -> Array:
 
 def run_wide(graph: Graph, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
     """The entry's results in f64; see `run`."""
-    wide = _wide_graph(graph)
+    wide = wide_graph(graph)
     machine = Lockstep(wide, hooks=Hooks(check=False, trace=trace, meanings=_meaning))
     return [result[0] for result in machine.run(wide.main.body, [[widened(array)] for array in inputs], {})]
 
 
-def _wide_graph(graph: Graph) -> Graph:
+def wide_graph(graph: Graph) -> Graph:
+    """The program with the wider types; its operations are to mean what `run_wide` has them mean."""
     values = [replace(value, type=_wide_type(value.type)) for value in graph.values]
     functions = {
         name: replace(function, body=_region(graph, function.body))

@@ -52,18 +52,18 @@ class AnyOrder(Order):
         place = np.where(opposite < residue, -place, place)
         known = is_literal(array)
         if beside is not None:
-            known = known | (self._is_joined(array, 1) | self._is_joined(array, -1)) & ~is_literal(beside)
+            marks, upper = self._marks(residue), _upper(array)
+            joined = (upper == _mark(marks, 1)) | (upper == _mark(marks, -1))
+            known = known | joined & ~is_literal(beside) if joined.any() else known
         place = np.where(known, array["shadow"], place)
         return place, np.full(place.shape, -1.0)
 
-    def _mark(self, residue: Residues, wanted: int) -> Residues:
-        """The upper half of what stands beside the place of something joined; only what moves it keeps it.
-        It makes no NaN, so 0 times it is 0.
-        """
-        return field.hashed(self.key + 4 + wanted, [residue]) & _MARK | _SMALL
+    def _marks(self, residue: Residues) -> Residues:
+        """Of which `_mark` takes a part for something joined."""
+        return field.hashed(self.key + 4, [residue])
 
     def _is_joined(self, array: Array, wanted: int) -> NDArray[np.bool_]:
-        return (array["other"].view(np.uint64) & _UPPER) == self._mark(array["residue"], wanted)
+        return _upper(array) == _mark(self._marks(array["residue"]), wanted)
 
     def _numbers(self, array: Array, wanted: int) -> _Numbers:
         """The literals, and the greatest literal that something is joined of, or NaN; of the opposites where
@@ -117,4 +117,15 @@ class AnyOrder(Order):
         further = np.maximum if wanted > 0 else np.minimum
         place = further(self.places(left, right)[0], self.places(right, left)[0])
         greatest = np.fmax(*numbers).view(np.uint32).astype(np.uint64)
-        return make(residue, place, (self._mark(residue, wanted) | greatest).view(np.float64))
+        return make(residue, place, (_mark(self._marks(residue), wanted) | greatest).view(np.float64))
+
+
+def _upper(array: Array) -> Residues:
+    return array["other"].view(np.uint64) & _UPPER
+
+
+def _mark(marks: Residues, wanted: int) -> Residues:
+    """The upper half of what stands beside the place of something joined, which is the greatest or the
+    lesser; only what moves it keeps it. It makes no NaN, so 0 times it is 0.
+    """
+    return (marks if wanted > 0 else marks << np.uint64(32)) & _MARK | _SMALL

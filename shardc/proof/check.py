@@ -66,6 +66,8 @@ def check(whole: str, local: str, claimed: str, reads: str = LOCAL) -> Facts:
     Raises Refused.
     """
     entries, at, between = _entries(claimed, reads)
+    if reads == LOCAL and between not in ("", local):
+        raise Refused("the local program in the certificate is another one")
     first = snapshot(read(whole, "whole")).graph
     graphs = [first, _program(local, first, reads)]
     as_local = reads != LOCAL and entries[at].get("equal_to") == "local"

@@ -3,8 +3,8 @@
     proved: equal for all arguments where no denominator is zero; chance of a miss below 2e-15
 
 It has two draws (three where integers are sampled, one to eight more where there are decisions), of the
-per-device program as --emit local prints it. At LIMIT a proof takes about half as long as the command without
-it.
+per-device program as --emit local prints it. How much work that may be follows from the programs' sizes, so
+that a proof takes at most about half as long as the compilation.
 """
 
 from __future__ import annotations
@@ -16,13 +16,15 @@ from shardc.proof.prove import Proof, Verdict, prove
 from shardc.proof.report import brief, lines
 
 LIMIT = 1 << 22
-"""Elements computed, at reduced sizes, up to which a program is proved unless it is told otherwise."""
+"""Elements computed in a draw, at reduced sizes, up to which any program is proved without being asked."""
 
 FOUND = 100
 """An operation that is not run, but is found to be one of equal layers, takes as long as so many elements."""
 
-LEAST, EACH = 1 << 18, 1 << 12
-"""Within a process: the work that is always done, a tenth of a second, and how much for each operation."""
+START, LEAST, EACH = 5 << 18, 1 << 18, 3 << 10
+"""The work of a draw that is done for a command, which takes long to start, that which is always done within
+a process, a tenth of a second, and how much more for each operation.
+"""
 
 
 def verdict(whole: Graph, local: Graph, way_out: str, most: int) -> str:
@@ -36,13 +38,23 @@ def verdict(whole: Graph, local: Graph, way_out: str, most: int) -> str:
     return brief(proof)
 
 
-def in_process(whole: Graph, local: Graph) -> int:
-    """The work that is done where a compilation is a call of Python, not a command that starts first: as long
-    as compiling about half so many operations takes.
+def by_command(whole: Graph, local: Graph) -> int:
+    """The work of a draw that is done where a command compiles: all draws take half as long as its start and
+    the operations of both programs.
     """
-    functions = [function for graph in (whole, local) for function in graph.functions.values()]
-    operations = sum(1 for function in functions for _ in walk(function.body))
-    return min(LIMIT, max(LEAST, EACH * operations))
+    return min(LIMIT, START + EACH * _operations(whole, local))
+
+
+def in_process(whole: Graph, local: Graph) -> int:
+    """The work of a draw that is done where a compilation is a call of Python, not a command that starts
+    first: all draws take as long as compiling about half so many operations.
+    """
+    return min(LIMIT, max(LEAST, EACH * _operations(whole, local)))
+
+
+def _operations(*graphs: Graph) -> int:
+    functions = [function for graph in graphs for function in graph.functions.values()]
+    return sum(1 for function in functions for _ in walk(function.body))
 
 
 def too_many(operations: int) -> str | None:

@@ -18,6 +18,7 @@ from shardc.graph.attrs import DotDims
 from shardc.graph.types import FP8, is_complex
 from shardc.layout import Axis, size_of
 from shardc.ops import Trait, chlo, func, has, hlo, op_of, sdy, spmd
+from shardc.ops.combiner import combiner
 from shardc.proof.draws import Draw
 from shardc.proof.exponents import meeting
 from shardc.proof.field import PRIME
@@ -237,6 +238,8 @@ class Degrees:
     def _combined(self, node: Node, operands: list[Degree]) -> Degree:
         """Reductions, scatters and sorts, by what their bodies do."""
         kind, terms = op_of(self.graph, node).combiner, self._terms(node)
+        if node.name == hlo.select_and_scatter.name:
+            kind, operands = combiner(node.regions[1], self.graph), operands[1:]
         if kind == "prod":
             total = _either(*operands)
             return Degree(total.top * terms, total.bottom * terms)

@@ -42,7 +42,7 @@ class Asked:
             return self.said
         if self.all:
             return demand(self.whole, local, text, target)
-        most = default.LIMIT if way_out else default.in_process(self.whole, local)
+        most = (default.by_command if way_out else default.in_process)(self.whole, local)
         return default.verdict(self.whole, local, way_out or "prove=False gives", most)
 
 

@@ -52,7 +52,10 @@ few are tied.
 MOST_NEAR = 4
 """Draws of THRESHOLDS: so many elements of an argument are in every interval in turn."""
 
-_OF_ORDER = {hlo.reduce.name, hlo.reduce_window.name, hlo.sort.name, chlo.top_k.name}
+_OF_ORDER = {
+    definition.name
+    for definition in (hlo.reduce, hlo.reduce_window, hlo.select_and_scatter, hlo.sort, chlo.top_k)
+}
 """What may take the greatest of many."""
 
 ANY_ORDERS = 8

@@ -1,24 +1,31 @@
 """How much work a proof is: before it, of a program, and while it runs.
 
-The unit is an element that is computed. An operation takes as long as 1,000 of them, and an element of a sort
-as 2,048.
+The unit is an element that is computed. An operation takes as long as 1,000 of them, an element of a sort as
+2,048, one that a reduction combines as one for each operation of its body, and one of a product as a 16th for
+each multiplication and addition. What is decided on floats, and a cast to 8 bits, takes four times as long.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from math import prod
+from typing import cast
 
 from shardc.analysis.loops import Constants, counted
-from shardc.graph import Graph, Node, Region
-from shardc.ops import Trait, func, has, hlo, sdy
+from shardc.graph import FP8, Graph, Node, Region
+from shardc.graph.types import is_inexact
+from shardc.ops import Trait, chlo, find, func, has, hlo, op_of, sdy
 from shardc.proof.values import Beyond
+from shardc.proof.window_folds import FOLDS
 
 OPERATION, APART = 1000, 4
 """An operation takes as long as so many elements; so many devices compute it apart, others share it."""
 
-TRIPS, SORT = 64, 2048
-"""How often a loop is taken to run that does not count, and what an element of a sort is taken for."""
+TRIPS, SORT, PRODUCTS, DECISION = 64, 2048, 16, 4
+"""How often a loop is taken to run that does not count, what an element of a sort is taken for, how many
+operations of a product take as long as an element, and what something decided on floats is taken for.
+"""
 
 
 def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
@@ -44,9 +51,59 @@ def effort(graph: Graph, dealt: Collection[int] = ()) -> int:
 
 
 def own(graph: Graph, node: Node, on: int) -> int:
-    """The work of an operation on so many devices, without its regions."""
-    each = sum(graph.type(value).size for value in node.results)
-    return on * each * (SORT if node.name == hlo.sort.name else 1) + OPERATION * min(on, APART)
+    """The work of an operation on so many devices, without its regions, but with the bodies of reductions."""
+    each, times = sum(graph.type(value).size for value in node.results), 1
+    if node.name in (hlo.sort.name, chlo.top_k.name):
+        each, times = each * (SORT if node.regions else 1), _turns_of_sort(graph, node)
+    elif node.name in (hlo.dot_general.name, hlo.convolution.name):
+        definition = find(node.name)
+        assert definition is not None
+        each += definition.work.operations(op_of(graph, node)) // PRODUCTS
+    elif node.name in _COMBINING:
+        elements, turns, steps = _combining(graph, node)
+        each, times = each + elements * steps, 1 + turns * steps
+    elif _decides(graph, node):
+        each, times = each * DECISION, DECISION
+    return on * each + OPERATION * times * min(on, APART)
+
+
+_DECIDING = {definition.name for definition in (hlo.maximum, hlo.minimum, hlo.compare, hlo.clamp)}
+
+
+def _decides(graph: Graph, node: Node) -> bool:
+    """Whether it is decided by the order of floats, or looks numbers up as casts to 8 bits do."""
+    if node.name == hlo.convert.name:
+        return graph.type(node.results[0]).dtype in FP8
+    return node.name in _DECIDING and is_inexact(graph.type(node.operands[0]).dtype)
+
+
+def _turns_of_sort(graph: Graph, node: Node) -> int:
+    """The operations on arrays that a merge sort is: elements are searched for in runs that double."""
+    shape = graph.type(node.operands[0]).shape
+    dim = cast(int, node.attrs.get("dimension", len(shape) - 1))
+    bits = shape[dim].bit_length() if shape else 1
+    body = len(node.regions[0].nodes) - 1 if node.regions else DECISION
+    return 1 + bits * (bits + 1) // 2 * body
+
+
+_COMBINING = {definition.name for definition in (hlo.reduce, hlo.reduce_window, hlo.select_and_scatter)}
+
+
+def _combining(graph: Graph, node: Node) -> tuple[int, int, int]:
+    """The elements that a reduction combines in all, in how many turns, and the operations of a turn."""
+    op = op_of(graph, node)
+    selects = node.name == hlo.select_and_scatter.name
+    known = len(node.results) == 1 and op.combiner in FOLDS and not selects
+    body = 1 if known else max(1, len(node.regions[0].nodes) - 1)
+    size, result = op.operands[0].size, max(1, op.results[0].size)
+    if node.name == hlo.reduce.name:
+        window = max(1, size // result)
+    else:
+        window = prod(cast("Sequence[int]", node.attrs.get("window_dimensions") or ()))
+        result = op.operands[1].size if selects else result
+        size = result * (2 * window.bit_length() if known else window)
+    summed = node.name == hlo.reduce.name and known and op.combiner == "sum"
+    return (0, 0, 0) if summed else (size, window if selects else window.bit_length(), body)
 
 
 def beyond(size: str, most: int) -> str:

@@ -18,6 +18,7 @@ from shardc.proof import (
     meanings_elementwise,
     meanings_fourier,
     meanings_structural,
+    meanings_windows,
     numbers,
 )
 from shardc.proof.draws import Draw
@@ -32,7 +33,14 @@ from shardc.proof.values import Beyond, same
 from shardc.semantics.arrays import Array
 from shardc.semantics.blocks import BlockError
 
-TABLES = (meanings_complex, meanings_elementwise, meanings_fourier, meanings_structural, numbers)
+TABLES = (
+    meanings_complex,
+    meanings_elementwise,
+    meanings_fourier,
+    meanings_structural,
+    meanings_windows,
+    numbers,
+)
 """What must have been imported: the meanings, and exact elements as blocks' numbers."""
 
 

@@ -76,17 +76,6 @@ _WANTED = {"max": 1, "min": -1}
 """What `furthest` is asked for, by the name of what a reduction does."""
 
 
-_WINDOW = ("window_dimensions", "window_strides", "base_dilations", "window_dilations", "padding")
-
-
-@exact_complex(hlo.reduce_window)
-@exact(hlo.reduce_window)
-def reduce_window(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
-    count = len(arrays) // 2
-    geometry: dict[str, Any] = {key: op.attrs[key] for key in _WINDOW if key in op.attrs}
-    return ops.reduce_window_with(arrays[:count], arrays[count:], bodies[0], **geometry)
-
-
 @exact_complex(hlo.sort)
 @exact(hlo.sort)
 def sort(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:

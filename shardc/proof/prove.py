@@ -54,8 +54,8 @@ ELEMENTS = 1 << 27
 
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
-SHORT_TIMES = 8
-"""All draws of a short proof together may be so many times the work (effort.py) of the largest one draw."""
+SHORT_TIMES = 3
+"""All draws of a short proof together may be so many times the work (effort.py) that one may be."""
 
 TIMES, LEAST = 32, 1 << 20
 """Else they may be so many times the work that one draw is taken for, or this."""
@@ -141,9 +141,10 @@ def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers
         raise _Large(f"even reduced it computes {size:.1e} elements")
     dealt = built.dealt() if built else (frozenset[int](), frozenset[int]())
     once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
-    if most is not None and once > most:
-        raise _Large(beyond(f"{once:,} elements", most))
     kinds = KINDS if most is None or sampled(full) else SHORT
+    limit = None if most is None else SHORT_TIMES * most // (len(kinds) + 1)
+    if limit is not None and once > limit:
+        raise _Large(beyond(f"{once:,} elements", limit))
     near = thresholds(shapes.whole, shapes.local)
     deciding = deciding_of(shapes, once, size, most, near)
     wanted = wanted_of(full, size) if most is None else len(kinds)

@@ -61,19 +61,20 @@ def _fft(program: Program, node: Node) -> None:
         program.pin(value, f"a transform in line {node.loc.line}", *range(first, rank))
 
 
-@treats(hlo.reduce_window)
+@treats(hlo.reduce_window, hlo.select_and_scatter)
 def _windows(program: Program, node: Node) -> None:
     """Dimensions that no window reaches along are all alike."""
-    window = cast("tuple[int, ...]", node.attrs["window_dimensions"])
+    several = node.name == hlo.reduce_window.name
+    values = (*node.operands[: len(node.operands) // 2 if several else 2], *node.results)
+    shapes = [program.shape(value) for value in values]
+    window = cast("tuple[int, ...]", node.attrs.get("window_dimensions") or (1,) * len(shapes[0]))
+    pairs: Any = node.attrs.get("padding") or ((0, 0),) * len(window)
     plain = {
         dim
-        for dim, size in enumerate(window)
-        if size == 1 and program.shape(node.operands[0])[dim] == program.shape(node.results[0])[dim]
+        for dim, (length, around) in enumerate(zip(window, pairs, strict=True))
+        if length == 1 and not any(around) and len({shape[dim] for shape in shapes}) == 1
     }
-    pairs: Any = node.attrs.get("padding") or ((0, 0),) * len(window)
-    plain -= {dim for dim, (low, high) in enumerate(pairs) if low or high}
-    count = len(node.operands) // 2
-    for value in (*node.operands[:count], *node.results):
+    for value in values:
         program.alike(value, node.results[0], sorted(plain))
         others = [dim for dim in range(len(window)) if dim not in plain]
         if others:

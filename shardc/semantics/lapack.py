@@ -19,6 +19,8 @@ from shardc.semantics.linear_algebra import triangular_solve
 _TARGET = re.compile(r"lapack_([sdcz])(\w+)_ffi")
 
 
+_INFO = np.dtype(np.int32)
+
 _SAME = {"heevd": "syevd", "hetrd": "sytrd", "ungqr": "orgqr", "unmqr": "ormqr"}
 """Routines of complex matrices that do what another does of real ones."""
 
@@ -51,14 +53,33 @@ def _function(name: str, array: Array) -> Callable[..., Any]:
     return function
 
 
+def _real(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """That of the parts of complex numbers; of real ones their own."""
+    return np.real(np.empty(0, dtype)).dtype
+
+
 def _stacked(
-    matrices: Array, one: Callable[[Array], Sequence[Array]], shapes: Sequence[tuple[int, ...]]
+    matrices: Array,
+    one: Callable[[Array], Sequence[Array]],
+    shapes: Sequence[tuple[int, ...]],
+    dtypes: Sequence[np.dtype[Any]],
 ) -> list[Array]:
-    """`one` of every matrix of a stack; `shapes` are those of its results, for stacks of none."""
+    """`one` of every matrix of a stack; the shapes and dtypes of its results hold for stacks of none, too."""
     batch = matrices.shape[:-2]
     rows = [one(matrices[index]) for index in np.ndindex(*batch)]
-    columns = [np.array([row[i] for row in rows]) for i in range(len(shapes))]
+    columns = [np.array([row[i] for row in rows], dtype) for i, dtype in enumerate(dtypes)]
     return [np.reshape(c, (*batch, *shape)) for c, shape in zip(columns, shapes, strict=True)]
+
+
+def result_types(
+    target: str, operands: Sequence[tuple[tuple[int, ...], np.dtype[Any]]], options: Mapping[str, int]
+) -> list[tuple[tuple[int, ...], np.dtype[Any]]]:
+    """The shapes and dtypes of what `lapack` gives for arrays of these, which are stacks of one rank or more.
+
+    They are those of stacks of none.
+    """
+    stacks = [np.empty((0, *shape), dtype) for shape, dtype in operands]
+    return [(array.shape[1:], array.dtype) for array in lapack(target, *stacks, **options)]
 
 
 def potrf(x: Array, *, uplo: int) -> list[Array]:
@@ -69,7 +90,7 @@ def potrf(x: Array, *, uplo: int) -> list[Array]:
         factor, info = function(matrix, lower=uplo == ord("L"), clean=False)
         return factor, np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(size, size), ()])
+    return _stacked(x, one, [(size, size), ()], [x.dtype, _INFO])
 
 
 def trsm(a: Array, b: Array, *, side: int, uplo: int, trans_x: int, diag: int) -> list[Array]:
@@ -94,7 +115,7 @@ def getrf(x: Array) -> list[Array]:
         factors, pivots, info = function(matrix)
         return factors, np.asarray(pivots + 1, np.int32), np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(rows, columns), (min(rows, columns),), ()])
+    return _stacked(x, one, [(rows, columns), (min(rows, columns),), ()], [x.dtype, _INFO, _INFO])
 
 
 def geqrf(x: Array) -> list[Array]:
@@ -105,7 +126,7 @@ def geqrf(x: Array) -> list[Array]:
         factors, scales, _, _ = function(matrix)
         return factors, scales
 
-    return _stacked(x, one, [(rows, columns), (min(rows, columns),)])
+    return _stacked(x, one, [(rows, columns), (min(rows, columns),)], [x.dtype, x.dtype])
 
 
 def orgqr(x: Array, scales: Array) -> list[Array]:
@@ -139,7 +160,7 @@ def gehrd(x: Array, *, low: int, high: int) -> list[Array]:
         vectors, scales, info = function(matrix, lo=low - 1, hi=high - 1)
         return vectors, scales, np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(size, size), (size - 1,), ()])
+    return _stacked(x, one, [(size, size), (size - 1,), ()], [x.dtype, x.dtype, _INFO])
 
 
 def sytrd(x: Array, *, uplo: int) -> list[Array]:
@@ -150,7 +171,12 @@ def sytrd(x: Array, *, uplo: int) -> list[Array]:
         vectors, diagonal, off, scales, info = function(matrix, lower=uplo == ord("L"))
         return vectors, diagonal, off, scales, np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(size, size), (size,), (size - 1,), (size - 1,), ()])
+    return _stacked(
+        x,
+        one,
+        [(size, size), (size,), (size - 1,), (size - 1,), ()],
+        [x.dtype, _real(x.dtype), _real(x.dtype), x.dtype, _INFO],
+    )
 
 
 def geev(x: Array, *, compute_left: int, compute_right: int) -> list[Array]:
@@ -167,9 +193,13 @@ def geev(x: Array, *, compute_left: int, compute_right: int) -> list[Array]:
         return *values, *vectors, np.asarray(info, np.int32)
 
     parts = 1 if np.iscomplexobj(x) else 2
-    *values, left, right, info = _stacked(x, one, [*[(size,)] * parts, (size, size), (size, size), ()])
     dtype = np.result_type(x.dtype, np.complex64)
-    return [*values, left.astype(dtype), right.astype(dtype), info]
+    return _stacked(
+        x,
+        one,
+        [*[(size,)] * parts, (size, size), (size, size), ()],
+        [*[x.dtype] * parts, dtype, dtype, _INFO],
+    )
 
 
 def gees(x: Array, *, mode: int, sort: int) -> list[Array]:
@@ -181,7 +211,12 @@ def gees(x: Array, *, mode: int, sort: int) -> list[Array]:
         return form, vectors, *values, np.asarray(found, np.int32), np.asarray(info, np.int32)
 
     parts = 1 if np.iscomplexobj(x) else 2
-    return _stacked(x, one, [(size, size), (size, size), *[(size,)] * parts, (), ()])
+    return _stacked(
+        x,
+        one,
+        [(size, size), (size, size), *[(size,)] * parts, (), ()],
+        [*[x.dtype] * (2 + parts), _INFO, _INFO],
+    )
 
 
 def _any(*_: Any) -> None:
@@ -218,7 +253,7 @@ def syevd(x: Array, *, mode: int, uplo: int) -> list[Array]:
         values, vectors, info = function(matrix, compute_v=mode == ord("V"), lower=uplo == ord("L"))
         return vectors, values, np.asarray(info, np.int32)
 
-    return _stacked(x, one, [(size, size), (size,), ()])
+    return _stacked(x, one, [(size, size), (size,), ()], [x.dtype, _real(x.dtype), _INFO])
 
 
 def gesdd(x: Array, *, mode: int) -> list[Array]:
@@ -235,7 +270,12 @@ def gesdd(x: Array, *, mode: int) -> list[Array]:
 
     whole = full or mode == ord("N")
     u, v = ((rows, rows), (columns, columns)) if whole else ((rows, inner), (inner, columns))
-    return _stacked(x, one, [(rows, columns), (inner,), u, v, ()])
+    return _stacked(
+        x,
+        one,
+        [(rows, columns), (inner,), u, v, ()],
+        [x.dtype, _real(x.dtype), x.dtype, x.dtype, _INFO],
+    )
 
 
 ROUTINES: dict[str, Callable[..., list[Array]]] = {

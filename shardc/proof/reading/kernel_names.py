@@ -9,12 +9,14 @@ from collections.abc import Callable, Sequence
 from functools import cache, partial
 from typing import Any
 
+from shardc.graph.types import TensorType
 from shardc.ops import OpDef, Trait, definitions, hlo
 from shardc.ops.meanings import KernelMeaning
 from shardc.proof.reading.numpy_names import Kind
-from shardc.proof.reading.recorded import Recorded, Recorder
+from shardc.proof.reading.recorded import Recorded, Recorder, short
 from shardc.proof.reading.regions import applied, combination, extreme, scalars
 from shardc.proof.values import Beyond
+from shardc.semantics.lapack import is_known, result_types
 
 Combine = Callable[..., Sequence[Recorded]]
 
@@ -82,6 +84,21 @@ class KernelNames:
     def reduce_window_with(self, arrays: Any, starts: Any, combine: Combine, **given: Any) -> list[Recorded]:
         return self._by_function(hlo.reduce_window, arrays, starts, combine, given)
 
+    def rng_bit_generator(
+        self, state: Recorded, *, shape: tuple[int, ...], dtype: Kind, rng_algorithm: str
+    ) -> list[Recorded]:
+        types = [state.type, TensorType(shape, _check(dtype).name)]
+        return self.recorder.op(hlo.rng_bit_generator, state, results=types, rng_algorithm=rng_algorithm)
+
+    def lapack(self, target: str, *arrays: Recorded, **options: int) -> list[Recorded]:
+        """A custom call with the routine's options."""
+        if not is_known(target, options):
+            raise Beyond(f"the routine {target} in an emitted text")
+        operands = [(array.shape, array.type.numpy) for array in arrays]
+        types = [TensorType(shape, short(dtype)) for shape, dtype in result_types(target, operands, options)]
+        told = {"call_target_name": target, "mhlo.backend_config": tuple(options.items())}
+        return self.recorder.op(hlo.custom_call, *arrays, results=types, **told)
+
     def _by_function(self, definition: OpDef, arrays: Any, starts: Any, combine: Combine, given: Any) -> Any:
         initial = [self.recorder.lifted(s, a.type.dtype) for a, s in zip(arrays, starts, strict=True)]
         region = applied(self.recorder, scalars(arrays) * 2, combine)
@@ -115,6 +132,13 @@ class KernelNames:
         return self.recorder.op(
             hlo.scatter, *arrays, places, *updates, regions=[region], scatter_dimension_numbers=dims
         )
+
+    def select_and_scatter(
+        self, array: Recorded, source: Recorded, start: Any, choose: Combine, combine: Combine, **given: Any
+    ) -> Recorded:
+        regions = [applied(self.recorder, scalars([array]) * 2, body) for body in (choose, combine)]
+        initial = self.recorder.lifted(start, array.type.dtype)
+        return self.recorder.one(hlo.select_and_scatter, array, source, initial, regions=regions, **given)
 
     def sort(self, *arrays: Recorded, dimension: int, less_than: Combine) -> list[Recorded]:
         region = applied(self.recorder, scalars(arrays, 2), less_than)

@@ -29,7 +29,7 @@ from shardc.runtime.mesh import Mesh, P
 
 Names = dict[str, Any]
 
-_BUILTINS = {"range": range, "complex": complex, "float": float, "tuple": tuple}
+_BUILTINS = {"range": range, "complex": complex, "float": float, "ord": ord, "tuple": tuple}
 
 
 def read_back(text: str, whole: Graph) -> Graph:

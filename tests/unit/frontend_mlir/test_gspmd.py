@@ -68,3 +68,26 @@ def test_per_device_code_is_an_error():
     text = (MODULE % "{replicated}").replace("%0 = stablehlo.tanh %x : ", call + "(tensor<8x16xf32>) -> ")
     with pytest.raises(ShardcError, match="print the program with Shardy"):
         read(text)
+
+
+BOTH = """module {{
+  sdy.mesh @mesh = <["x"=2, "y"=2]>
+  func.func @main(
+    %a: tensor<8x8xf32> {{mhlo.sharding = "{old}", sdy.sharding = #sdy.sharding<@mesh, [{{"x"}}, {{}}]>}}
+  ) -> tensor<8x8xf32> {{
+    return %a : tensor<8x8xf32>
+  }}
+}}
+"""
+
+
+def test_two_shardings_of_a_value_are_alike():
+    read(BOTH.format(old="{devices=[2,1,2]<=[4] last_tile_dim_replicate}"))
+    for old in (
+        "{devices=[1,4]<=[4]}",
+        "{devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}",
+        "{replicated}",
+    ):
+        with pytest.raises(ShardcError, match="contradict each other") as error:
+            read(BOTH.format(old=old))
+        assert error.value.diagnostic.loc.line == 4

@@ -150,3 +150,6 @@ def test_a_certificate_has_the_local_program(target: str) -> None:
     ):
         with pytest.raises(Refused):
             check(texts[0], text, text_of(entries, between), target)
+    for between in (wrong, texts[1].replace(", ", ",", 1)):  # which the proof of the local program needs not
+        with pytest.raises(Refused):
+            check(*texts, text_of(document["proofs"], between))

@@ -138,7 +138,7 @@ def test_extremes_and_their_places(values: Any, axis: int, kernel: Any, sign: in
     start, place = values.dtype.type(least), np.int32(3)
     best, found = kernel(values, places, start, place, axis=axis)
     lines = zip(*(np.moveaxis(array, axis, 1) for array in (values, places)), strict=True)
-    expected = [picked([(start, place), *zip(*line, strict=True)], sign) for line in lines]
+    expected = [picked([(start, int(place)), *zip(*line, strict=True)], sign) for line in lines]
     np.testing.assert_array_equal(best, [value for value, _ in expected])
     np.testing.assert_array_equal(found, [where for _, where in expected])
     assert (best.dtype, found.dtype) == (values.dtype, np.int32)

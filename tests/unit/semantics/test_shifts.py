@@ -22,7 +22,7 @@ def test_shifts_by_as_many_bits_and_more_leave_zeros(dtype: type[np.integer]):
         unsigned = [int(each) for each in x.view(f"u{bits // 8}")]
         left = [(each << shift) % (1 << bits) if shift < bits else 0 for each in unsigned]
         right = [each >> shift if shift < bits else 0 for each in unsigned]
-        for each in (by, np.full(4096, by), np.broadcast_to(by, (4096,))):
+        for each in (np.asarray(by), np.full(4096, by), np.broadcast_to(by, (4096,))):
             np.testing.assert_array_equal(ops.shift_left(x, each).view(f"u{bits // 8}"), left)
             np.testing.assert_array_equal(ops.shift_right_logical(x, each).view(f"u{bits // 8}"), right)
             assert ops.shift_left(x, each).dtype == dtype
