@@ -28,7 +28,8 @@ def follow(problem: Problem) -> None:
             _single(problem, variable)
         if len(variable.node.results) == 1 and variable.node.results[0] in problem.free:
             need = problem.given(variable.node.results[0])
-            options = [c for c in candidates(problem, variable) if c.results == (need,)]
+            choices = (variable.choice, *candidates(problem, variable))
+            options = [choice for choice in choices if choice.results == (need,)]
             found = cheapest(problem, variable, options)
             if found is not None and found.collectives:
                 found = replicated_choice(variable.op, problem.mesh)

@@ -26,4 +26,4 @@ def test_shifts_by_as_many_bits_and_more_leave_zeros(dtype: type[np.integer]):
             np.testing.assert_array_equal(ops.shift_left(x, each).view(f"u{bits // 8}"), left)
             np.testing.assert_array_equal(ops.shift_right_logical(x, each).view(f"u{bits // 8}"), right)
             assert ops.shift_left(x, each).dtype == dtype
-    assert ops.shift_left(x[0], dtype(1)).shape == ()
+    assert ops.shift_left(x[0], np.array(1, dtype)).shape == ()
