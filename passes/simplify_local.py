@@ -10,9 +10,9 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
-computed, what is summed is not placed into zeros before (placed_sums.py), the total of a product is not
-transposed but the product (transposed_totals.py), equal operations and calls (equal_groups.py) are done once,
-unused ones not at all.
+computed, gathers at places that are known are slices (known_places.py), what is summed is not placed into
+zeros before (placed_sums.py), the total of a product is not transposed but the product
+(transposed_totals.py), equal operations and calls (equal_groups.py) are done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.constants import computed, is_splat, no_remainder, splat_of
+from shardc.rewrite.constants import computed, is_splat, no_remainder, repeated, splat_of
 from shardc.rewrite.equal_groups import merge_equal_groups
+from shardc.rewrite.known_places import slice_of_gather
 from shardc.rewrite.placed_sums import sum_of_placed
 from shardc.rewrite.transposed_totals import total_of_transposed
 from shardc.rewrite.zeros import ignores_sign_of_zero, is_negative_zero
@@ -156,19 +157,42 @@ def _over_nothing(op: Operation) -> SSAValue | None:
     """What is reduced over no dimension, or over dimensions of size 1 that were only just added, from the
     identity, which a reduction may use or not.
     """
-    body = op.regions[0].block
-    combine, end = body.first_op, body.last_op
-    if len(op.operands) != 2 or not combine or not end:
+    kind = _combination(op)
+    if kind is None:
         return None
     value, start = op.operands
     dims, shape = cast("tuple[int, ...]", python_of(_attribute(op, "dimensions"))), type_of(value.type).shape
     before = _without_ones(value) if dims and {shape[dim] for dim in dims} == {1} else value
-    dtype = type_of(value.type).dtype
-    kind = (_COMBINES | _OF_BOOLS if dtype == "bool" else _COMBINES).get(combine.name)
-    if kind is None or set(combine.operands) != set(body.args) or [*end.operands] != [*combine.results]:
-        return None
     given = before is not None and before.type == op.results[0].type
-    return before if given and is_splat(start, identity(kind, dtype)) else None
+    return before if given and is_splat(start, identity(kind, type_of(value.type).dtype)) else None
+
+
+def _combination(op: Operation) -> str | None:
+    """How a reduction of one operand combines."""
+    body = op.regions[0].block
+    combine, end = body.first_op, body.last_op
+    if len(op.operands) != 2 or not combine or not end:
+        return None
+    of_bools = type_of(op.operands[0].type).dtype == "bool"
+    kind = (_COMBINES | _OF_BOOLS if of_bools else _COMBINES).get(combine.name)
+    plain = set(combine.operands) == set(body.args) and [*end.operands] == [*combine.results]
+    return kind if plain else None
+
+
+def _largest_of_one(op: Operation, builder: IRBuilder) -> SSAValue | None:
+    """The largest or least of one constant, from that or from the identity."""
+    kind = _combination(op) if op.name == hlo.reduce.name else None
+    if kind not in ("max", "min"):
+        return None
+    (value, start), type = op.operands, type_of(op.operands[0].type)
+    element = splat_of(value)
+    if (
+        element is None
+        or not type.size
+        or not (is_splat(start, element) or is_splat(start, identity(kind, type.dtype)))
+    ):
+        return None
+    return repeated(op, element, builder)
 
 
 def _without_ones(value: SSAValue) -> SSAValue | None:
@@ -208,5 +232,5 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.subtract.name: _minus_zero,
 }
 
-WRITTEN = (computed, no_remainder, sum_of_placed)
+WRITTEN = (computed, no_remainder, _largest_of_one, slice_of_gather, sum_of_placed)
 """What writes another operation in the place of one."""

@@ -250,8 +250,10 @@ class _Reader:
         shardings = [self._sharding(text) for text in _of_operation(op)]
         if op.attributes.pop(MHLO_SHARDING, None) is None or not shardings:
             return
-        given = op.attributes.setdefault(SHARDING, per_value(shardings))
-        if isinstance(given, ShardingPerValueAttr) and len(given.data) == len(shardings):
+        given = op.attributes.get(SHARDING)
+        if given is None:
+            op.attributes[SHARDING] = per_value(shardings)
+        elif isinstance(given, ShardingPerValueAttr) and len(given.data) == len(shardings):
             for ref, sharding in zip(given.data, shardings, strict=True):
                 self._check_same(ShardingAttr(ref), sharding, location_of(op.location))
 

@@ -73,7 +73,7 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     (found,) = computes(Op(op.name, tuple(types[:count]), tuple(types[count:]), attrs), arrays)
     if is_float(types[-1].dtype) and not _is_exact(op.name, arrays, np.asarray(found)):
         return None
-    return _constant(op, np.asarray(found), builder)
+    return repeated(op, found, builder)
 
 
 def no_remainder(op: Operation, builder: IRBuilder) -> SSAValue | None:
@@ -81,14 +81,14 @@ def no_remainder(op: Operation, builder: IRBuilder) -> SSAValue | None:
     if op.name != hlo.remainder.name or not is_splat(op.operands[1], 1):
         return None
     type = type_of(op.results[0].type)
-    return _constant(op, np.zeros((), type.numpy), builder) if is_integer(type.dtype) else None
+    return repeated(op, np.zeros((), type.numpy), builder) if is_integer(type.dtype) else None
 
 
-def _constant(op: Operation, element: NDArray[Any], builder: IRBuilder) -> SSAValue:
+def repeated(op: Operation, element: object, builder: IRBuilder) -> SSAValue:
     """One of an operation's type with this element everywhere, before it."""
     type = type_of(op.results[0].type)
     builder.before(op)
-    return builder.one(hlo.constant.name, result=type, value=Dense(element, type.shape))
+    return builder.one(hlo.constant.name, result=type, value=Dense(np.asarray(element), type.shape))
 
 
 def _is_exact(name: str, arrays: Sequence[NDArray[Any]], found: NDArray[Any]) -> bool:

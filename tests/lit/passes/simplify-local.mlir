@@ -237,3 +237,21 @@ func.func @equal_groups(%x: tensor<4xf32>, %y: tensor<4xf32>) -> (tensor<4xf32>,
   %7 = stablehlo.negate %3 {shardc.group = "g#5/1"} : tensor<4xf32>
   return %1, %3, %5, %6, %7 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
 }
+
+// All of one truth is that truth; what is gathered at a place that is known is a slice, at the end where the place is beyond it.
+// CHECK-LABEL: @known_place
+// CHECK-NEXT: [[S:%.*]] = stablehlo.slice %x [0:4, 7:8]
+// CHECK-NEXT: [[R:%.*]] = stablehlo.reshape [[S]]
+// CHECK-NEXT: func.return [[R]]
+func.func @known_place(%x: tensor<4x8xf32>) -> tensor<4xf32> {
+  %place = stablehlo.constant dense<9> : tensor<1xi32>
+  %least = stablehlo.constant dense<0> : tensor<1xi32>
+  %true = stablehlo.constant dense<true> : tensor<i1>
+  %nan = stablehlo.constant dense<0x7FC00000> : tensor<4xf32>
+  %0 = stablehlo.compare GE, %place, %least, SIGNED : (tensor<1xi32>, tensor<1xi32>) -> tensor<1xi1>
+  %1 = stablehlo.reduce(%0 init: %true) applies stablehlo.and across dimensions = [0] : (tensor<1xi1>, tensor<i1>) -> tensor<i1>
+  %2 = stablehlo.broadcast_in_dim %1, dims = [] : (tensor<i1>) -> tensor<4xi1>
+  %3 = "stablehlo.gather"(%x, %place) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [1], start_index_map = [1]>, indices_are_sorted = false, slice_sizes = array<i64: 4, 1>}> : (tensor<4x8xf32>, tensor<1xi32>) -> tensor<4xf32>
+  %4 = stablehlo.select %2, %3, %nan : tensor<4xi1>, tensor<4xf32>
+  return %4 : tensor<4xf32>
+}

@@ -99,4 +99,4 @@ def test_in_the_language() -> None:
     text = emit(snapshot(module).graph)
     for line in ("x % 5,", "(x - axis_index(i)) // 3,", "y // 2 % 3,", "x % n - x // n,"):
         assert f"        {line}\n" in text
-    assert "f32) % 1.5,\n" in text and "remainder" not in text
+    assert "f32) / 4.0 % 1.5,\n" in text and "remainder" not in text

@@ -18,6 +18,14 @@ from tests.tolerance import assert_near
 
 _ = TABLES
 RNG = np.random.default_rng(0)
+START = RNG.bit_generator.state
+
+
+@pytest.fixture(autouse=True)
+def _the_same_numbers_in_any_order() -> None:
+    RNG.bit_generator.state = START
+
+
 ELEMENTWISE = [
     definition.example
     for definition in definitions()
