@@ -36,15 +36,15 @@ def _merged(block: Block) -> bool:
             place[op] = number
     alike = Alike(ignored=lambda name: name in (GROUP, REASON))
     found: dict[Hashable, list[Operation]] = {}
-    count = 0
+    changed = False
     for ops in groups.values():
         if not all(map(is_side_effect_free, ops)):
             continue
         first = found.setdefault(_key(alike, ops), ops)
         if place[first[-1]] < place[ops[0]]:
             _replace(ops, first)
-            count += 1
-    return count > 0
+            changed = True
+    return changed
 
 
 def _key(alike: Alike, ops: Sequence[Operation]) -> Hashable:

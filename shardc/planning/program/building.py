@@ -173,7 +173,6 @@ def _transport(net: Network, made: Produced, given: Columns, need: Columns) -> N
 def _direct(net: Network, made: Produced, places: list[Sharding], middle: int) -> Arcs:
     """The copies that may be made, with prices, without those that two others do as well in turn, over one of
     the first `middle` places.
-
     """
     known = net.prices.direct.setdefault((made.type, made.manual), {})
     key = (middle, made.fused, *places)
