@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.proof.field import Residues, hashed, negate
+from shardc.proof.field import Residues, distinct, hashed, negate
 from shardc.proof.values import make, special, whole
 from shardc.semantics.arrays import Array, quiet
 
@@ -27,7 +27,7 @@ class Known:
 
     def add(self, residues: Residues) -> None:
         """These, of numbers, and their opposites."""
-        self.parts = [np.unique(np.concatenate([*self.parts, residues, negate(residues)]))]
+        self.parts = [distinct(np.concatenate([*self.parts, residues, negate(residues)]))]
 
     def has(self, residues: Residues) -> Array:
         """Which are such numbers."""

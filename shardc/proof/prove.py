@@ -234,10 +234,14 @@ def _once(run: Run, draw: Draw) -> Proof | None:
             return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
         if draw.kind in ORDERLESS:
             raise Doubt(f"copies at {error.diagnostic.loc}") from error
+        if not draw.divides:
+            return Proof(Verdict.NOT_PROVED, _UNDIVIDED)
         return _disagreement(run, draw, inputs, error)
     if run.tried and wanted.differs(have) is not None:
         return Proof(Verdict.NOT_PROVED, _ONLY_TRIED)
     differing = {n: (wanted.results[n][0], have.results[n][0]) for n in wanted.differing(have)}
+    if differing and not draw.divides and draw.kind not in ORDERLESS:
+        return Proof(Verdict.NOT_PROVED, _UNDIVIDED)
     if differing:
         found = difference(run.shapes, draw, inputs, differing, first=not run.unlike)
         if draw.kind in ORDERLESS:
@@ -256,6 +260,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
     return None
 
 
+_UNDIVIDED = "not where 1 / x is any function"
 _ONLY_TRIED = "not with equal layers proved once"
 _ROUNDED = "equal in real numbers but for less than one part in 2^21, as rounded constants change them"
 _DOUBT = "equal in {} draws, but not if floats had any other order: {}"
