@@ -14,7 +14,7 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
-from shardc.launch import solving
+from shardc.launch import measure_mpi, solving
 from shardc.launch.fitting import Device, Timed, fitted, multiplied_at, rate
 from shardc.launch.measure_jax import Names
 from shardc.launch.measuring import (
@@ -226,6 +226,16 @@ def test_what_is_sorted_is_in_no_order():
     x, y = blocks(64)
     assert len(np.unique(x)) > 4000 and not np.array_equal(x, y)
     assert ((x > 0.2) & (x < 0.8)).all()
+
+
+def test_what_is_read_was_not_read_just_before(monkeypatch: pytest.MonkeyPatch):
+    """Equal blocks, in memory that comes again only after so many bytes."""
+    monkeypatch.setattr(measure_mpi, "_APART", 100_000)
+    pairs = measure_mpi.copies.__wrapped__(64)
+    some = [next(pairs) for _ in range(8)]
+    places = [block.__array_interface__["data"][0] for pair in some for block in pair]
+    assert places[:2] == places[8:10] and len(set(places)) == 8
+    assert all(np.array_equal(block, whole) for block, whole in zip(some[3], blocks(64), strict=True))
 
 
 def test_rates_of_functions_are_found_again():
