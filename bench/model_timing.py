@@ -53,7 +53,8 @@ def measure(processes: Processes) -> None:
         _plans(processes, folder, names, reference)
     else:
         (seconds,) = quickest([reference], processes.clock, STEADY)
-        _written(processes, folder / AT_FIT, min(seconds, _kept(folder / AT_FIT, seconds)))
+        if processes.first:
+            _written(folder / AT_FIT, min(seconds, _kept(folder / AT_FIT, seconds)))
 
 
 def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: Callable[[], object]) -> None:
@@ -66,8 +67,8 @@ def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: 
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
         *seconds, beside = quickest([*runs, reference], processes.clock, STEADY)
         found |= {name: (own, beside) for name, own in zip(plans, seconds, strict=True)}
-        _written(processes, kept, found)
         if processes.first:
+            _written(kept, found)
             print(", ".join(f"{name}: {found[name][0] * 1e3:.1f} ms" for name in plans), flush=True)
 
 
@@ -76,6 +77,5 @@ def _kept(path: Path, otherwise: Any) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else otherwise
 
 
-def _written(processes: Processes, path: Path, found: object) -> None:
-    if processes.first:
-        path.write_text(json.dumps(found), encoding="utf-8")
+def _written(path: Path, found: object) -> None:
+    path.write_text(json.dumps(found), encoding="utf-8")

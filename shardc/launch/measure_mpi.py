@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -63,10 +65,23 @@ class Names:
         return ops.convolution(image, kernel, dimension_numbers=dims, padding=((1, 1), (1, 1)))
 
 
+_APART = 96 << 20
+"""Bytes that are read before the same are read again: more than a processor's share of most caches."""
+
+
 def function(work: Function, side: int) -> Callable[[], object]:
-    """What runs a function on blocks of so many rows."""
+    """What runs a function on blocks of so many rows, each time on others: in a program, what an operation
+    reads was seldom read just before. The memory of results is used again at once, as in programs."""
+    given, names = copies(side), Names()
+    return lambda: work.run(names, *next(given))
+
+
+@cache
+def copies(side: int) -> Iterator[tuple[Any, Any]]:
+    """Pairs of equal blocks, each in memory of its own, again and again."""
     x, y = blocks(side)
-    return lambda: work.run(Names(), x, y)
+    count = -(-_APART // (x.nbytes + y.nbytes))
+    return cycle([(x.copy(), y.copy()) for _ in range(count)])
 
 
 def _runs(comm: Any, count: int) -> Iterator[Piece]:

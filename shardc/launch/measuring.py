@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
+from shardc.launch.fitting import TURNED_BYTES, Device, Timed, rate
 from shardc.launch.solving import Clock, nearest, quickest
-from shardc.launch.working import TURNED_BYTES, Device, Timed, rate
 from shardc.ops import OpDef, spmd
 from shardc.ops.definition import Rate
 from shardc.planning.machines import Link, Own, load
@@ -28,6 +28,8 @@ SIZES = tuple(1 << power for power in range(12, 25, 2))
 
 _ERRORS: dict[str, str] = {
     Rate.OTHER: "other work",
+    Rate.FUNCTION: "functions",
+    Rate.CHOICE: "choices",
     Rate.SERIAL: "cumulative sums",
     Rate.ARGMAX: "argmax",
     Rate.SORT: "sorts",
@@ -191,6 +193,7 @@ def toml(site: Site, device: Device, links: Links) -> str:
         f"memory = {site.memory:.4g}     # bytes",
         f"bandwidth = {device.bandwidth:.4g}  # bytes/s, read and written, all devices at once",
         f"turned = {device.turned:.4g}  # bytes/s more, of what is read across the order in which it lies",
+        f"multiplied = {device.multiplied:.4g}  # bytes/s, read and written by products",
         *([] if device.fuses else ["fuses = false  # each operation reads and writes memory"]),
         "",
         "[device.flops] # operations/s, all devices at once; by dtype of products",

@@ -7,11 +7,16 @@ when the one that started it does.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import resource
 import select
 import signal
-from collections.abc import Mapping
+import stat
+import struct
+import termios
+import time
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -19,6 +24,11 @@ from shardc.launch.parent import end_with
 
 VARIABLE = "SHARDC_ENDINGS"
 """Names the folder of the pipes, in the environment of every rank."""
+
+UNREAD = 10.0
+"""Seconds that mpiexec has to read the last words of a rank."""
+
+_OUTPUT = (1, 2)
 
 _RANKS = ("PMI_RANK", "OMPI_COMM_WORLD_RANK")
 
@@ -40,7 +50,8 @@ class Endings:
         """Of a run that ended with `code` the rank that failed first, and its code, minus for a signal.
 
         A rank about which nothing is said was killed with who waits for it: by mpiexec, which ends all ranks
-        so, or from outside, which `code` tells if it was the first.
+        so, or from outside, which `code` tells if it was the first. It is not known where several were killed
+        before they had opened their pipes.
         """
         self.note()
         for pipe in self._order:
@@ -49,6 +60,9 @@ class Endings:
                 return f"process {rank}", int(said[0])
             if not said and code == signal.SIGKILL:
                 return f"process {rank}", -code
+        unheard = [rank for pipe, rank in self._ranks.items() if pipe not in self._order]
+        if unheard and code == signal.SIGKILL:
+            return f"process {unheard[0]}" if len(unheard) == 1 else "a process", -code
         return None
 
     def note(self) -> None:
@@ -83,11 +97,36 @@ def become_watched(environment: Mapping[str, str] = os.environ) -> None:
 
 
 def report(code: int, environment: Mapping[str, str] = os.environ) -> None:
-    """Say that this rank fails with a code, before it asks that all be ended."""
+    """Say that this rank fails with a code, before it asks that all be ended, and let its output be read."""
     pipe = _pipe(environment)
     if pipe is not None:
         _say(pipe, code)
         os.close(pipe)
+    wait_until_read()
+
+
+def wait_until_read(descriptors: Sequence[int] = _OUTPUT, limit: float = UNREAD) -> None:
+    """Wait until what was written into pipes has been read from them, at most so many seconds.
+
+    mpiexec ends all ranks as soon as it learns that one has failed, and what it has not read by then is lost.
+    """
+    pipes = [each for each in descriptors if _is_pipe(each)]
+    ends = time.monotonic() + limit
+    while any(_unread(pipe) for pipe in pipes) and time.monotonic() < ends:
+        time.sleep(0.001)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    """False where it is closed, too."""
+    try:
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+
+
+def _unread(pipe: int) -> int:
+    """Bytes in a pipe."""
+    return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, bytes(4)))[0]
 
 
 def _pipe(environment: Mapping[str, str]) -> int | None:
@@ -107,11 +146,12 @@ def _say(pipe: int, code: int) -> None:
 
 
 def _wait(rank: int, pipe: int) -> None:
-    """Wait for the rank, say how it ended, and end in the same way."""
+    """Wait for the rank, say how it ended, and end in the same way, once its output has been read."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)  # the rank has it too, and decides
     code = os.waitstatus_to_exitcode(os.waitpid(rank, 0)[1])
     _say(pipe, code)
+    wait_until_read()
     if code < 0:
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         with suppress(OSError):

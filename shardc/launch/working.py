@@ -7,7 +7,7 @@ planner counts them (planning/program/fusion.py): what fusing saves, or its abse
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from math import log2
@@ -16,11 +16,20 @@ from typing import Any
 import numpy as np
 
 from shardc.graph.types import DTYPES
-from shardc.launch.solving import STEADY, Clock, nearest, quickest
+from shardc.launch.fitting import Device, Timed, device
+from shardc.launch.solving import STEADY, Clock, quickest
 from shardc.ops.definition import Rate
 
-PRODUCTS = ((512, 512, 512), (1024, 512, 1024), (256, 2048, 256), (2048, 256, 512))
-"""Rows, terms and columns of the matrices that are multiplied, in units of `scale`."""
+PRODUCTS = (
+    (512, 512, 512),
+    (1024, 512, 1024),
+    (256, 2048, 256),
+    (2048, 256, 512),
+    (1024, 64, 1024),
+    (16, 1024, 1024),
+)
+"""Rows, terms and columns of the matrices that are multiplied, in units of `scale`. The last two wait for
+memory: what is sums of few terms, as in attention, and few rows, as in decoding."""
 
 
 @dataclass(frozen=True)
@@ -66,9 +75,6 @@ class Product:
         return (a.T if left else a) @ (b.T if right else b)
 
 
-TURNED_BYTES = "turned"
-"""What errors call the fit of what is read across its order."""
-
 TURNED = ((False, False), (True, False), (False, True))
 """Of a product, and of the gradients of both its factors."""
 
@@ -94,7 +100,7 @@ class Function:
     moved: int
     rate: Rate = Rate.OTHER
     across: int = 0
-    each: int | None = None
+    each: float | None = None
     strided: int | None = None
     fused: bool = False
 
@@ -110,21 +116,30 @@ class Function:
         return Timed(self.counted(side), moved * size, seconds, across * size)
 
 
-def _softmax(xp: Any, x: Any, y: Any) -> Any:
-    e = xp.exp(x - xp.max(x, axis=1, keepdims=True))
+def _shares(xp: Any, x: Any, y: Any) -> Any:
+    e = x - xp.max(x, axis=1, keepdims=True)
     return e / xp.sum(e, axis=1, keepdims=True)
 
 
 WORK = (
     Function(lambda xp, x, y: x + y, 1, 3),
-    Function(lambda xp, x, y: xp.exp(x), 1, 2),
-    Function(lambda xp, x, y: xp.tanh(x * y) + x, 3, 3, each=8),
-    Function(lambda xp, x, y: xp.sqrt(x * x + y) - x * y, 5, 3, each=13),
+    Function(lambda xp, x, y: x * y + x, 2, 3, each=6),
+    Function(lambda xp, x, y: x * x + y - x * y, 4, 3, each=11),
     Function(lambda xp, x, y: xp.sum(x, axis=1), 1, 1),
     Function(lambda xp, x, y: xp.sum((x - y) * (x + y), axis=0), 4, 2, each=10),
-    Function(_softmax, 5, 3, each=8),
+    Function(_shares, 4, 3, each=6),
     Function(lambda xp, x, y: xp.concatenate((x, y)), 0, 4),
 )
+
+FUNCTIONS = (
+    Function(lambda xp, x, y: xp.exp(x), 1, 2, Rate.FUNCTION),
+    Function(lambda xp, x, y: xp.tanh(x), 1, 2, Rate.FUNCTION),
+    Function(lambda xp, x, y: xp.sqrt(x), 1, 2, Rate.FUNCTION),
+    Function(lambda xp, x, y: xp.maximum(x, y), 1, 3, Rate.CHOICE),
+    Function(lambda xp, x, y: xp.where(x > 0.1, x, y), 1, 3, Rate.CHOICE, each=4.5),
+)
+"""Functions of elements that take longer than arithmetic. What the last chooses is always the same: masks and
+signs come in long runs."""
 
 CHANNELS = 32
 """Of the images that are convolved, before and after."""
@@ -171,32 +186,6 @@ def blocks(side: int) -> tuple[Any, Any]:
     return x, y
 
 
-@dataclass(frozen=True)
-class Device:
-    """Operations/s by dtype of products and by Rate, bytes/s, and the median errors of all fits, by name.
-
-    `turned`: bytes/s more of what is read across its order. `shapes`: by dtype, which products were the
-    slowest and the quickest, and their operations/s. `fuses`: whether several operations are one.
-    """
-
-    rates: Mapping[str, float]
-    bandwidth: float
-    turned: float
-    errors: Mapping[str, float]
-    shapes: Mapping[str, str]
-    fuses: bool = True
-
-
-@dataclass(frozen=True)
-class Timed:
-    """So many operations and bytes, of which some are read across their order, took `seconds`."""
-
-    operations: float
-    bytes: float
-    seconds: float
-    across: float = 0
-
-
 def measured(
     product: Callable[[Product], Callable[[], object]],
     function: Callable[[Function, int], Callable[[], object]],
@@ -210,12 +199,13 @@ def measured(
 
     Where nothing fuses, the smallest blocks are left out: in a program what one operation writes is seldom in
     the cache when the next one reads it. Everything else may wait for memory alone; products of dtypes that
-    are not listed have its rate too, so it is at most that of products.
+    are not listed have its rate too, so it is at most that of products. What products read and write has a
+    bandwidth of its own: they also bring it in the order that they want.
     """
     sizes = [(scale * m, scale * k, scale * n) for m, k, n in PRODUCTS]
     products = [Product(dtype, size, turned) for dtype in dtypes for size in sizes for turned in TURNED]
     first = 0 if fuses else 1
-    functions = [(f, scale * side) for f in WORK for side in SIDES[first:]]
+    functions = [(f, scale * side) for f in (*WORK, *FUNCTIONS) for side in SIDES[first:]]
     functions += [(f, scale * side) for f in ORDERED for side in ORDERED_SIDES[first:]]
     functions += [(f, scale * side) for f in ACROSS if fuses or not f.fused for side in SIDES[first:]]
     runs = [*map(product, products), *(function(f, side) for f, side in functions)]
@@ -231,34 +221,7 @@ def measured(
     }
     for f, side in functions:
         samples.setdefault(f.rate, []).append(f.timed(side, next(times), fuses))
-    return _device(samples, dtypes, shapes, fuses)
-
-
-def _device(
-    samples: Mapping[str, Sequence[Timed]], dtypes: Sequence[str], shapes: Mapping[str, str], fuses: bool
-) -> Device:
-    """Rates of what reads in order first, then, beside them, that of what does not."""
-    straight = {name: [one for one in found if not one.across] for name, found in samples.items()}
-    other, bandwidth, error = fitted(straight.pop(Rate.OTHER))
-    fits = {name: rate(found, bandwidth) for name, found in straight.items()}
-    rates = {name: found for name, (found, _) in fits.items()}
-    rates[Rate.OTHER] = min(other, max(rates[dtype] for dtype in dtypes))
-    turned, off = _turned([(rates[name], one) for name, found in samples.items() for one in found], bandwidth)
-    errors = {name: each for name, (_, each) in fits.items()} | {Rate.OTHER: error, TURNED_BYTES: off}
-    return Device(rates, bandwidth, turned, errors, shapes, fuses)
-
-
-def _turned(samples: Sequence[tuple[float, Timed]], bandwidth: float) -> tuple[float, float]:
-    """Bytes/s of what is read across its order, beside all else, and the median relative error. Samples come
-    with their operations/s."""
-    rows = [
-        (one.across, one.operations / rate + one.bytes / bandwidth, one.seconds)
-        for rate, one in samples
-        if one.across
-    ]
-    across, known, seconds = np.array(rows, np.float64).T
-    (each,), error = nearest(across[:, None], seconds, known)
-    return float(1 / each), error
+    return device(samples, dtypes, shapes, fuses)
 
 
 def _range(found: Mapping[str, Timed]) -> str:
@@ -266,23 +229,3 @@ def _range(found: Mapping[str, Timed]) -> str:
     each = {name: timed.operations / timed.seconds for name, timed in found.items()}
     ends = min(each, key=lambda name: each[name]), max(each, key=lambda name: each[name])
     return " to ".join(f"{each[name]:.2g} ({name})" for name in ends)
-
-
-def rate(found: Sequence[Timed], bandwidth: float) -> tuple[float, float]:
-    """Operations/s, beside bytes at a known bandwidth, and the median relative error."""
-    operations, bytes, seconds = _columns(found)
-    (each,), error = nearest(operations[:, None], seconds, bytes / bandwidth)
-    return float(1 / each), error
-
-
-def fitted(found: Sequence[Timed]) -> tuple[float, float, float]:
-    """Operations/s, bytes/s and the median relative error."""
-    operations, bytes, seconds = _columns(found)
-    (operation, byte), error = nearest(np.stack((operations, bytes), axis=1), seconds)
-    return float(1 / operation), float(1 / byte), error
-
-
-def _columns(found: Sequence[Timed]) -> tuple[Any, Any, Any]:
-    """Operations, bytes and seconds."""
-    table = np.array([(sample.operations, sample.bytes, sample.seconds) for sample in found], np.float64)
-    return table[:, 0], table[:, 1], table[:, 2]

@@ -77,6 +77,10 @@ class Rate(StrEnum):
 
     OTHER = "other"
     """Arithmetic on elements, on many of them at once."""
+    FUNCTION = "function"
+    """Functions of elements that are approximated by many operations: exp, tanh, powers, roots."""
+    CHOICE = "choice"
+    """Elements of which one is chosen: maximum, clamp, select."""
     SERIAL = "serial"
     """Elements taken one after the other: cumulative sums."""
     ARGMAX = "argmax"
@@ -113,7 +117,8 @@ class Work:
     says how quickly they are done, for what is no product. `turned` are bytes that are read across the order
     in which they lie: neighbours in memory are not used together. `strided` are those of a machine that does
     not fuse: what goes along a dimension that is not that of the neighbours; `copied` are operands of
-    which it makes copies that it can work on.
+    which it makes copies that it can work on. `timed` are operations that are no arithmetic, and take time on
+    machines that have their rate.
     """
 
     operations: Callable[[Op], int]
@@ -122,6 +127,7 @@ class Work:
     turned: Callable[[Op, Lying], int] = in_order
     strided: Callable[[Op, Lying], int] = in_order
     copied: Callable[[Op], int] = lambda op: 0
+    timed: Callable[[Op], int] = lambda op: 0
 
 
 def per_result(op: Op) -> int:
@@ -146,6 +152,9 @@ def kept(op: Op) -> Moved:
 
 
 COMPUTES = Work(per_result)
+APPROXIMATES = Work(per_result, rate=lambda op: Rate.FUNCTION)
+CHOOSES = Work(per_result, rate=lambda op: Rate.CHOICE)
+SELECTS = Work(lambda op: 0, rate=lambda op: Rate.CHOICE, timed=per_result)
 READS = Work(per_operand)
 UPDATES = Work(per_update)
 FREE = Work(lambda op: 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shardc.ops.definition import Takes
+from shardc.ops.definition import APPROXIMATES, CHOOSES, Takes
 from shardc.ops.elementwise import rules
 from shardc.ops.elementwise.make import ANY, INEXACT, INTEGER, LOGICAL, NUMBER, binary
 from shardc.semantics import elementwise as kernels
@@ -27,6 +27,7 @@ atan2 = binary(
     doc="The angle of the point (y, x).",
     array="arctan2",
     language="arctan2",
+    work=APPROXIMATES,
 )
 divide = binary(
     "stablehlo.divide",
@@ -45,6 +46,7 @@ maximum = binary(
     array="maximum",
     language="maximum",
     takes=Takes.ALIKE,
+    work=CHOOSES,
 )
 minimum = binary(
     "stablehlo.minimum",
@@ -55,6 +57,7 @@ minimum = binary(
     array="minimum",
     language="minimum",
     takes=Takes.ALIKE,
+    work=CHOOSES,
 )
 multiply = binary(
     "stablehlo.multiply", ANY, np.multiply, rules.multiply, doc="x * y; `and` for truth values.", array="*"
@@ -77,7 +80,9 @@ or_ = binary(
     language="logical_or",
     takes=Takes.TRUTHS,
 )
-power = binary("stablehlo.power", NUMBER, kernels.power, doc="x to the y.", called="a power")
+power = binary(
+    "stablehlo.power", NUMBER, kernels.power, doc="x to the y.", called="a power", work=APPROXIMATES
+)
 remainder = binary(
     "stablehlo.remainder",
     NUMBER,

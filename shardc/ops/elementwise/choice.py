@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shardc.graph import Op, TensorType
-from shardc.ops.definition import COMPUTES, FREE, Spelling, Syntax, Trait, of
+from shardc.ops.definition import CHOOSES, COMPUTES, FREE, SELECTS, Spelling, Syntax, Trait, of
 from shardc.ops.elementwise import rules, types
 from shardc.ops.elementwise.make import structured
 from shardc.ops.formats import FUNCTIONAL, SAME_TYPE
@@ -34,7 +34,7 @@ clamp = structured(
     doc="x, but at least low and at most high: `stablehlo.clamp %low, %x, %high : tensor<4xf32>`.",
     syntax=Syntax(("min", "operand", "max"), format=f"$min `,` $operand `,` $max attr-dict {SAME_TYPE}"),
     example=of("stablehlo.clamp", [_SCALAR, _X, _SCALAR], _X),
-    work=COMPUTES,
+    work=CHOOSES,
 )
 compare = structured(
     "stablehlo.compare",
@@ -124,6 +124,6 @@ select = structured(
         format="operands attr-dict `:` custom<SelectOpType>(type(operands), type(results))",
     ),
     example=of("stablehlo.select", [_X.with_dtype("bool"), _X, _X], _X),
-    work=FREE,
+    work=SELECTS,
     spelling=Spelling(called="where", variable="chosen"),
 )

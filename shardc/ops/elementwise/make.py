@@ -18,6 +18,7 @@ import numpy as np
 
 from shardc.graph import Op, TensorType
 from shardc.ops.definition import (
+    APPROXIMATES,
     COMPUTES,
     FREE,
     Infer,
@@ -81,17 +82,18 @@ def unary(
     variable: str = "t",
     accuracy: bool = False,
     syntax: Syntax | None = None,
-    work: Work = COMPUTES,
+    work: Work | None = None,
     dtype: str | None = None,
 ) -> OpDef:
-    """An operation of one operand; `dtype` is that of its example, f32 or i32 if None."""
+    """An operation of one operand; `dtype` is that of its example, f32 or i32 if None. What says how accurate
+    its result is is approximated."""
     return _elementwise(
         name,
         kernel,
         flow,
         infer or partial(same, 1, classes),
         doc=doc,
-        work=work,
+        work=work or (APPROXIMATES if accuracy else COMPUTES),
         syntax=syntax or (_CHLO_UNARY if name.startswith("chlo.") else _ACCURATE if accuracy else _UNARY),
         spelling=_spelling(kernel, array, jax, numpy, language, takes, variable=variable),
         operands=(TensorType((8, 4), dtype or _DTYPE[classes]),),
@@ -112,6 +114,7 @@ def binary(
     takes: Takes = Takes.FLOATS,
     strict: bool = False,
     called: str | None = None,
+    work: Work = COMPUTES,
 ) -> OpDef:
     """An operation of two operands of one type."""
     return _elementwise(
@@ -120,7 +123,7 @@ def binary(
         flow,
         partial(same, 2, classes),
         doc=doc,
-        work=COMPUTES,
+        work=work,
         syntax=_CHLO_BINARY if name.startswith("chlo.") else _BINARY,
         spelling=_spelling(kernel, array, jax, numpy, language, takes, strict, called),
         operands=(TensorType((8, 4), _DTYPE[classes]),) * 2,

@@ -7,6 +7,9 @@ from dataclasses import dataclass, replace
 from math import inf
 
 from shardc.diagnostics import ShardcError
+from shardc.ops.definition import Rate
+
+_NO_PRODUCT = frozenset(Rate)
 
 KINDS = ("ring", "torus", "shared")
 
@@ -57,6 +60,7 @@ class Machine:
 
     `turned`: bytes/s of what is read across the order in which it lies, for which that is more time. `fuses`:
     whether chains of operations are one, as a compiler makes them; NumPy runs one after the other.
+    `multiplied`: bytes/s of what products read and write, which they also bring in order (None: `bandwidth`).
     """
 
     name: str
@@ -68,6 +72,7 @@ class Machine:
     axes: Mapping[str, str]
     turned: float = inf
     fuses: bool = True
+    multiplied: float | None = None
 
     def link(self, name: str) -> Link:
         return next(link for link in self.links if link.name == name)
@@ -100,7 +105,8 @@ class Machine:
         The planner and the report ask here; `rate` is the dtype of a product, else a Rate.
         """
         arithmetic = operations / self.flops.get(rate, self.flops["other"])
-        return arithmetic + bytes / self.bandwidth + turned / self.turned
+        memory = self.bandwidth if rate in _NO_PRODUCT or self.multiplied is None else self.multiplied
+        return arithmetic + bytes / memory + turned / self.turned
 
 
 def with_axes(machine: Machine, axes: dict[str, str]) -> Machine:

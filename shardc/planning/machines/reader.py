@@ -6,6 +6,7 @@
     memory = 80e9                  # bytes
     bandwidth = 3.35e12            # bytes/s, to that memory
     turned = 1e12                  # optional: of what is read across its order; left out: in no more time
+    multiplied = 1e12              # optional: of what products read and write; left out: `bandwidth`
     [device.flops]                 # operations/s by dtype, of sorts, …; `other` for those not listed
     bf16 = 9.89e14
     sort = 1e12
@@ -203,7 +204,7 @@ def _unlisted(rates: Mapping[str, float]) -> dict[str, float]:
 def _machine(top: _Table) -> Machine:
     top.only("name", "source", "device", "links", "axes")
     device = top.table("device")
-    device.only("memory", "bandwidth", "turned", "fuses", "flops")
+    device.only("memory", "bandwidth", "turned", "multiplied", "fuses", "flops")
     memory, bandwidth = int(device.number("memory")), device.rate("bandwidth")
     flops = device.table("flops")
     flops.only(*DTYPES, *Rate)
@@ -226,6 +227,7 @@ def _machine(top: _Table) -> Machine:
         axes=chosen,
         turned=device.rate("turned") if "turned" in device.data else inf,
         fuses=device.flag("fuses", True),
+        multiplied=device.rate("multiplied") if "multiplied" in device.data else None,
     )
 
 

@@ -100,7 +100,10 @@ def op_work(op: Op, traffic: Traffic, machine: Machine) -> OpWork | None:
     rate: str = definition.work.rate(op)
     if has(op.name, Trait.PRODUCT) and (rate == Rate.OTHER or rate not in machine.flops):
         rate = op.operands[0].dtype
-    return OpWork(op, definition.work, definition.work.operations(op), rate, traffic)
+    operations = definition.work.operations(op)
+    if rate in machine.flops:
+        operations += definition.work.timed(op)
+    return OpWork(op, definition.work, operations, rate, traffic)
 
 
 class Rates:

@@ -14,7 +14,8 @@ from shardc.analysis import per_device
 from shardc.compilation import lower
 from shardc.diagnostics import ShardcError, collecting
 from shardc.frontend.read import read as read_program
-from shardc.launch import solving
+from shardc.launch import measure_mpi, solving
+from shardc.launch.fitting import Device, Timed, fitted, multiplied_at, rate
 from shardc.launch.measure_jax import Names
 from shardc.launch.measuring import (
     COLLECTIVES,
@@ -31,18 +32,15 @@ from shardc.launch.measuring import (
 from shardc.launch.solving import Clock, quickest
 from shardc.launch.working import (
     ACROSS,
+    FUNCTIONS,
     ORDERED,
     SIDES,
     TURNED,
     WORK,
-    Device,
     Function,
     Product,
-    Timed,
     blocks,
-    fitted,
     measured,
-    rate,
 )
 from shardc.layout import Mesh
 from shardc.ops import spmd
@@ -56,6 +54,8 @@ RATES = {
     "f32": 2e10,
     "f64": 1e10,
     "other": 5e9,
+    "function": 7e8,
+    "choice": 3e9,
     "serial": 1e9,
     "argmax": 2e9,
     "scatter": 4e8,
@@ -63,7 +63,7 @@ RATES = {
     "sort": 1e8,
 }
 DEVICE = Device(
-    RATES, 1e10, 2e9, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"}
+    RATES, 1e10, 2e9, 4e9, {"f32": 0.1, "other": 0.2}, {"f32": "1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)"}
 )
 
 
@@ -123,7 +123,7 @@ def test_the_file_is_a_machine():
     machine = read(text, "here.toml")
     assert machine.flops == RATES
     assert "f32 = 2e+10 # 1e+10 (4x4 @ 4x4) to 3e+10 (8x8 @ 8x8)\n" in text
-    assert (machine.bandwidth, machine.turned) == (1e10, 2e9)
+    assert (machine.bandwidth, machine.turned, machine.multiplied) == (1e10, 2e9, 4e9)
     assert machine.links[0].kind == "shared"
     assert machine.links[0].rates("all-reduce", False) == pytest.approx((3e9, 2e-5))
 
@@ -191,6 +191,21 @@ def test_memory_is_not_counted_in_the_rates_beside_it():
     assert rate(samples, 1e10) == (pytest.approx(2e10), pytest.approx(0, abs=1e-9))
 
 
+def test_what_products_read_has_a_bandwidth_of_its_own():
+    """Found beside the rates, which differ by dtype."""
+    samples = {
+        dtype: [
+            Timed(2 * m * k * n, bytes, 2 * m * k * n / rate + bytes / 2e9)
+            for m, k, n in ((512, 512, 512), (1024, 64, 1024), (16, 1024, 1024))
+            for bytes in [4 * (m * k + k * n + m * n)]
+        ]
+        for dtype, rate in (("f32", 2e10), ("f64", 1e10))
+    }
+    rates, bandwidth, errors = multiplied_at(samples)
+    assert (rates, bandwidth) == (pytest.approx({"f32": 2e10, "f64": 1e10}), pytest.approx(2e9))
+    assert max(errors.values()) < 1e-6
+
+
 def test_twice_as_long_is_as_far_off_as_half_as_long():
     """Least squares of relative errors would find 1.7e9."""
     assert rate([Timed(1e6, 0, 5e-4), Timed(1e6, 0, 2e-3)], 1e10)[0] == pytest.approx(1e9)
@@ -211,6 +226,16 @@ def test_what_is_sorted_is_in_no_order():
     x, y = blocks(64)
     assert len(np.unique(x)) > 4000 and not np.array_equal(x, y)
     assert ((x > 0.2) & (x < 0.8)).all()
+
+
+def test_what_is_read_was_not_read_just_before(monkeypatch: pytest.MonkeyPatch):
+    """Equal blocks, in memory that comes again only after so many bytes."""
+    monkeypatch.setattr(measure_mpi, "_APART", 100_000)
+    pairs = measure_mpi.copies.__wrapped__(64)
+    some = [next(pairs) for _ in range(8)]
+    places = [block.__array_interface__["data"][0] for pair in some for block in pair]
+    assert places[:2] == places[8:10] and len(set(places)) == 8
+    assert all(np.array_equal(block, whole) for block, whole in zip(some[3], blocks(64), strict=True))
 
 
 def test_rates_of_functions_are_found_again():
@@ -281,7 +306,8 @@ def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch, fuses: bool):
         itemsize = 8 if one.dtype == "f64" else 4
         bytes = itemsize * (m * k + k * n + m * n)
         across = itemsize * m * k / 2e9 if one.turned[0] and fuses else 0
-        return watch.run(one, lambda turn: timed(2 * m * k * n, bytes, RATES[one.dtype]).seconds + across)
+        seconds = 2 * m * k * n / RATES[one.dtype] + bytes / 4e9 + across
+        return watch.run(one, lambda turn: seconds)
 
     def function(f: Function, side: int) -> Callable[[], object]:
         given = f.timed(side, 0.0, fuses)
@@ -290,10 +316,13 @@ def test_a_device_is_found_again(monkeypatch: pytest.MonkeyPatch, fuses: bool):
 
     found = measured(product, function, ("f32", "f64"), Clock(lambda: None, lambda own: own), fuses=fuses)
     assert found.rates == pytest.approx(RATES)
-    assert [*found.rates] == ["f32", "f64", "serial", "argmax", "sort", "scatter", "convolution", "other"]
+    assert [*found.rates] == [
+        *("f32", "f64", "function", "choice", "serial", "argmax", "sort", "scatter", "convolution", "other")
+    ]
     assert (found.bandwidth, found.turned) == (pytest.approx(1e10), pytest.approx(2e9))
-    assert found.shapes["f32"].endswith(" to 2e+10 (1024x512 @ 512x1024)")
-    assert found.shapes["f32"].startswith("1.8e+10 ((2048x256).T @ 2048x256)") == fuses
+    assert found.multiplied == pytest.approx(4e9)
+    assert found.shapes["f32"].endswith(" to 1.9e+10 (1024x512 @ 512x1024)")
+    assert found.shapes["f32"].startswith("1.2e+10 ((1024x16).T @ 1024x1024)") == fuses
     assert max(found.errors.values()) < 1e-6
 
 
@@ -315,7 +344,12 @@ def test_rates_that_are_equal_are_each_counted(monkeypatch: pytest.MonkeyPatch):
 
 @pytest.mark.parametrize(
     ("work", "fuses"),
-    [(f, fuses) for f in (*WORK, *ORDERED, *ACROSS) for fuses in (True, False) if fuses or not f.fused],
+    [
+        (f, fuses)
+        for f in (*WORK, *FUNCTIONS, *ORDERED, *ACROSS)
+        for fuses in (True, False)
+        if fuses or not f.fused
+    ],
 )
 def test_functions_count_what_the_planner_counts(work: Function, fuses: bool):
     """Operations and bytes of the function as it is lowered, by the report's own rule."""

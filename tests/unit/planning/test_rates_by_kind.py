@@ -1,13 +1,16 @@
-"""Sorts, and what takes elements one after the other, have rates of their own on machines that say so."""
+"""Sorts, functions, choices and other kinds of work have rates of their own on machines that say so."""
 
 from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
 
 import pytest
 
 from shardc.graph import Op, TensorType
 from shardc.ops import find
 from shardc.ops.definition import Rate
-from shardc.planning.machines import load
+from shardc.planning.machines import Machine, load
 from shardc.planning.program.fusion import Traffic
 from shardc.planning.program.rates import op_work
 
@@ -50,3 +53,37 @@ def test_which_reductions_are_serial():
     assert rate("stablehlo.reduce_window", 1, ROWS, "sum", **window) is Rate.SERIAL
     window = {"window_dimensions": (1, 10), "padding": ((0, 0), (9, 0))}
     assert rate("stablehlo.reduce_window", 1, ROWS, "sum", **window) is Rate.OTHER
+
+
+def machine_with(**flops: float) -> Machine:
+    """The laptop, with other rates; memory takes no time."""
+    return replace(load("laptop"), bandwidth=inf, flops={"other": 1e9, **flops})
+
+
+def seconds(name: str, machine: Machine, *operands: TensorType) -> float:
+    work = op_work(Op(name, operands, (ROWS,), {}), Traffic((0,), (0,)), machine)
+    assert work is not None
+    return work.seconds(machine)
+
+
+@pytest.mark.parametrize("name", ["exponential", "tanh", "rsqrt", "power"])
+def test_functions_have_a_rate(name: str):
+    assert seconds(f"stablehlo.{name}", machine_with(function=1e8), ROWS) == pytest.approx(4e-5)
+    assert seconds(f"stablehlo.{name}", machine_with(choice=1e8), ROWS) == pytest.approx(4e-6)
+    assert seconds("stablehlo.add", machine_with(function=1e8), ROWS, ROWS) == pytest.approx(4e-6)
+
+
+@pytest.mark.parametrize(("name", "otherwise"), [("maximum", 4e-6), ("clamp", 4e-6), ("select", 0.0)])
+def test_choices_have_a_rate(name: str, otherwise: float):
+    """Selections take no time on machines without it, and are no arithmetic anywhere."""
+    operands = {"maximum": (ROWS, ROWS), "clamp": (ONE, ROWS, ONE), "select": (ROWS, ROWS, ROWS)}[name]
+    assert seconds(f"stablehlo.{name}", machine_with(choice=1e8), *operands) == pytest.approx(4e-5)
+    assert seconds(f"stablehlo.{name}", machine_with(function=1e8), *operands) == pytest.approx(otherwise)
+
+
+def test_products_read_and_write_at_a_rate_of_their_own():
+    machine = replace(load("laptop"), bandwidth=1e9, multiplied=1e8, flops={"other": inf})
+    assert machine.work(0, "f32", 1000) == pytest.approx(1e-5)
+    for rate in Rate:
+        assert machine.work(0, rate, 1000) == pytest.approx(1e-6)
+    assert replace(machine, multiplied=None).work(0, "f32", 1000) == pytest.approx(1e-6)
