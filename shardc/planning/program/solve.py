@@ -14,6 +14,7 @@ import numpy as np
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
+from shardc.planning.program.basis import Basis
 from shardc.planning.program.building import again
 from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, minimum
 from shardc.planning.program.network import Network
@@ -75,6 +76,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     before = best = problem.cost(net.scope)
     plan, bound, whole, solved = kept, 0, False, 0
     last: Solved | None = None
+    start: Basis | None = None
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
@@ -82,7 +84,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure)
+        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start)
         last = least
         if least is None:
             break
@@ -105,7 +107,8 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         net.settle(columns, least.reduced)
         if net.prices.changes == changes:
             break
-        net, last = again(net), None
+        done, net, last = net, again(net), None
+        start = net.start(done, least.basis)
     plan.take(problem)
     return Optimum(bound, net, whole, solved, last) if bound or whole else None
 
