@@ -150,7 +150,8 @@ def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> T
     """A module at a stage before planning, planned and priced."""
     found: list[Combined] = []
     with collecting():
-        run_to(make_context(), module, "local", stage, saying(options, COMBINES, told=found.append))
+        said = saying(options, COMBINES, told=found.append)
+        run_to(make_context(), module, "local", stage, said, outlines=stage == "ir")
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
     return Tried(options, took, tuple(found))
