@@ -126,19 +126,20 @@ def minimum(
     most: int = COLUMNS,
     unsure: Callable[[Solved], bool] | None = None,
     start: Basis | None = None,
+    presolve: bool = True,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
-    The linear program begins at `start`.
+    The linear program begins at `start`; `presolve` as of solve.
     """
     sums = rows.sums(len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = solve(scaled, sums, None, start)
+    result = solve(scaled, sums, None, start, presolve)
     if result is None:
         return None
     value = float(costs @ result.columns)

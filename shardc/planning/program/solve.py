@@ -2,7 +2,8 @@
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
-without integrality.
+without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
+equally long; there each program begins anew, so that which of them is found hangs on no other.
 """
 
 from __future__ import annotations
@@ -77,6 +78,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     plan, bound, whole, solved = kept, 0, False, 0
     last: Solved | None = None
     start: Basis | None = None
+    flat = problem.rates.flat
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
@@ -84,7 +86,9 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start)
+        least = minimum(
+            moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start, presolve=flat
+        )
         last = least
         if least is None:
             break
@@ -94,7 +98,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
             near = _at_most(moved, least.value + 1e-6 * least.value + 1e-3)
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, rows.and_also(near), net.integral, columns)
+            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=flat)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -108,7 +112,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         if net.prices.changes == changes:
             break
         done, net, last = net, again(net), None
-        start = net.start(done, least.basis)
+        start = None if flat else net.start(done, least.basis)
     plan.take(problem)
     return Optimum(bound, net, whole, solved, last) if bound or whole else None
 

@@ -78,12 +78,17 @@ class Found:
 
 
 def solve(
-    costs: Vector, sums: Sums, integral: Sequence[bool] | None, start: Basis | None = None
+    costs: Vector,
+    sums: Sums,
+    integral: Sequence[bool] | None,
+    start: Basis | None = None,
+    presolve: bool = True,
 ) -> Found | None:
     """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was.
 
-    `integral` says which are whole numbers; None for a linear program, which begins at `start`. What presolve
-    would take out of one takes it longer than the simplex method needs with it.
+    `integral` says which are whole numbers; None for a linear program, which begins at `start`. What
+    `presolve` takes out of one takes it longer than the simplex method needs with it, but of equally good
+    solutions another is found.
     """
     import highspy as untyped
 
@@ -92,7 +97,7 @@ def solve(
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
     highs.passModel(_model(highspy, costs, sums, integral))
-    if integral is None:
+    if integral is None and not presolve:
         highs.setOptionValue("presolve", "off")
     if start is not None:
         highs.setBasis(_basis(highspy, start))
