@@ -62,7 +62,7 @@ def test_each_pass_works_alone_on_text(name: str) -> None:
 
 
 def test_what_is_equal_stays_written_out_where_only_times_are_asked_for() -> None:
-    """Programs with and without functions for it take as long."""
+    """This program takes as long with functions for it as without."""
     machine, counts = load("h100-infiniband"), list[int]()
     took: list[tuple[int, int]] = []
     with collecting():
