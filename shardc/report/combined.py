@@ -81,7 +81,8 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
             run_to(make_context(), start, stage, options=options)
 
     def tried(**said: object) -> Tried:
-        return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
+        told = saying(options, PLANS, **said) if said else options
+        return _tried(start.clone(), machine, told, stage, outlines=small or stage == "ir")
 
     small = size <= SMALL
     if small:
@@ -146,11 +147,13 @@ def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
     return tuple(known.values())
 
 
-def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:
-    """A module at a stage before planning, planned and priced."""
+def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str, outlines: bool) -> Tried:
+    """A module at a stage before planning, planned and priced; without `outlines`, which take a large program
+    a while, to a thousandth or so."""
     found: list[Combined] = []
     with collecting():
-        run_to(make_context(), module, "local", stage, saying(options, COMBINES, told=found.append))
+        said = saying(options, COMBINES, told=found.append)
+        run_to(make_context(), module, "local", stage, said, outlines=outlines)
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
     return Tried(options, took, tuple(found))

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shardc.planning.effort import spend
+from shardc.planning.program.basis import Basis, Parts
 from shardc.planning.program.solver import Sums, solve
 from shardc.planning.solvers import Vector
 
@@ -32,9 +33,11 @@ class Rows:
         default_factory=list["tuple[Numbers, Numbers, float]"]
     )
     """More of them: rows, as many columns, and one factor."""
+    parts: Parts = field(default_factory=Parts)
 
-    def open(self, count: int, low: float, high: float) -> int:
-        """New rows with nothing in them yet; the number of the first."""
+    def open(self, count: int, low: float, high: float, codes: Numbers | None = None) -> int:
+        """New rows with nothing in them yet; the number of the first. `codes`: basis.py."""
+        self.parts.open(len(self.low), codes)
         self.low += [low] * count
         self.high += [high] * count
         return len(self.low) - count
@@ -65,7 +68,9 @@ class Rows:
 
     def and_also(self, *more: Row) -> Rows:
         """These rows and others."""
-        both = Rows([*self.at], [*self.columns], [*self.factors], [*self.low], [*self.high], [*self.ranges])
+        parts = Parts([*self.parts.starts], {**self.parts.codes})
+        bounds = [*self.low], [*self.high]
+        both = Rows([*self.at], [*self.columns], [*self.factors], *bounds, [*self.ranges], parts)
         for terms, low, high in more:
             at = both.open(1, low, high)
             for column, factor in terms:
@@ -81,14 +86,15 @@ NEAR = 1e-6  # what is so near to a limit keeps to it
 class Solved:
     """The columns' values, the objective, and a number that no solution's objective is below.
 
-    Without integrality a column is used once it costs `reduced` less. `whole`: the columns are whole numbers
-    where they must be.
+    Without integrality a column is used once it costs `reduced` less, and the solution is that of `basis`.
+    `whole`: the columns are whole numbers where they must be.
     """
 
     columns: Vector
     value: float
     bound: float
     reduced: Vector
+    basis: Basis
     whole: bool = True
     below: Callable[[Vector, float], float | None] = lambda sum, limit: None
     """Of a linear program the objective where one sum more is at most so much, which is asked once."""
@@ -119,33 +125,36 @@ def minimum(
     enough: float = inf,
     most: int = COLUMNS,
     unsure: Callable[[Solved], bool] | None = None,
+    start: Basis | None = None,
+    presolve: bool = True,
 ) -> Solved | None:
     """The columns for which the costs sum to least; None if no solution was found.
 
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
+    The linear program begins at `start`; `presolve` as of solve.
     """
     sums = rows.sums(len(costs))
     spend(len(sums.factors))
     scale = float(costs.max()) or 1.0
     scaled = costs * (1000 / scale)  # the solver's tolerances are absolute
-    result = solve(scaled, sums, None)
+    result = solve(scaled, sums, None, start, presolve)
     if result is None:
         return None
     value = float(costs @ result.columns)
     reduced = result.reduced * (scale / 1000)
-    back, further = scale / 1000, result.below
+    basis, back, further = result.basis, scale / 1000, result.below
 
     def below(sum: Vector, limit: float) -> float | None:
         found = further(sum, limit)
         return None if found is None else found * back
 
-    relaxed = Solved(result.columns, value, value, reduced, not any(integral), below)
+    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), below)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
-        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, below=below)
+        best = Solved(columns, float(costs @ columns), relaxed.value, reduced, basis, below=below)
         if sums.hold(columns, NEAR) and best.whole_bound >= best.value - NEAR:
             return best
     if len(costs) > most or (unsure is not None and unsure(relaxed)):
@@ -153,7 +162,9 @@ def minimum(
     result = solve(scaled, sums, integral)
     if result is None:
         return None
-    return Solved(result.columns, float(costs @ result.columns), result.bound * back, reduced, below=below)
+    return Solved(
+        result.columns, float(costs @ result.columns), result.bound * back, reduced, basis, below=below
+    )
 
 
 def _rounded(columns: Vector, integral: Sequence[bool]) -> Vector:

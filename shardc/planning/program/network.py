@@ -18,8 +18,9 @@ from shardc.analysis.manual import AxisNames
 from shardc.forms.choice import Choice
 from shardc.graph import TensorType
 from shardc.layout import Sharding
+from shardc.planning.program.basis import BASIC, LOWER, Basis, Parts
 from shardc.planning.program.choices import Every
-from shardc.planning.program.highs import Rows, Solved, Vector
+from shardc.planning.program.highs import Numbers, Rows, Solved, Vector
 from shardc.planning.program.listing import TooMany
 from shardc.planning.program.prices import Arcs, Price, Prices
 from shardc.planning.program.problem import Problem
@@ -85,6 +86,7 @@ class Network:
     rows: Rows = field(default_factory=Rows)
     ticks: list[float] = field(default_factory=list[float])
     count: list[int] = field(default_factory=list[int])
+    parts: Parts = field(default_factory=Parts)
     pairs: float = inf
     """Of layouts that may be priced yet, where each takes a while (prices.py)."""
 
@@ -101,14 +103,18 @@ class Network:
 
     def column(self, integral: bool = False, ticks: float = 0, count: int = 0) -> int:
         """A new column, with its cost."""
+        self.parts.open(len(self.integral))
         self.integral.append(integral)
         self.ticks.append(ticks)
         self.count.append(count)
         return len(self.integral) - 1
 
-    def columns(self, integral: bool, ticks: Sequence[float], count: Sequence[int]) -> range:
-        """New columns, with their costs."""
+    def columns(
+        self, integral: bool, ticks: Sequence[float], count: Sequence[int], codes: Numbers | None = None
+    ) -> range:
+        """New columns, with their costs. `codes`: basis.py."""
         start = len(self.integral)
+        self.parts.open(start, codes)
         self.integral += [integral] * len(ticks)
         self.ticks += ticks
         self.count += count
@@ -120,9 +126,10 @@ class Network:
         self.rows.put([at] * len(columns), columns, 1)
         self.rows.put([at] * len(less), less, -1)
 
-    def free_columns(self, count: int) -> range:
-        """New columns that cost nothing."""
-        return self.columns(False, [0.0] * count, [0] * count)
+    def free_columns(self, codes: Numbers) -> range:
+        """New columns that cost nothing, with their codes."""
+        count = len(codes)
+        return self.columns(False, [0.0] * count, [0] * count, codes)
 
     def price(self, arc: Arc) -> Price:
         """What a copy takes, as far as is known."""
@@ -143,7 +150,7 @@ class Network:
     def copies(self, made: Produced, places: Sequence[Sharding], arcs: Arcs, integral: bool = False) -> range:
         """Columns for copies of a value between some layouts."""
         ticks, count = (made.trips * arcs.ticks).tolist(), (made.trips * arcs.count).tolist()
-        columns = self.columns(integral, ticks, count)
+        columns = self.columns(integral, ticks, count, arcs.codes(len(places)))
         self.moves.append(Copies(columns.start, made, places, arcs.sources, arcs.targets))
         return columns
 
@@ -151,6 +158,13 @@ class Network:
         """Ticks and collectives of every column, as prices were when it was made."""
         count = np.array(self.count, dtype=np.float64)
         return np.array(self.ticks, dtype=np.float64) + self.problem.toll * count, count
+
+    def start(self, before: Network, basis: Basis) -> Basis | None:
+        """Where to begin after another program of the same parts ended with a basis; None if it is none."""
+        columns = before.parts.carried(basis.columns, self.parts, len(self.integral), LOWER)
+        kept = basis.rows[: len(before.rows.low)]  # without those that only the other had
+        rows = before.rows.parts.carried(kept, self.rows.parts, len(self.rows.low), BASIC)
+        return None if columns is None or rows is None else Basis(columns, rows)
 
     def effort(self) -> Vector:
         """Of every column what tells equally quick plans apart: collectives, then steps, then elements of

@@ -54,6 +54,10 @@ class Arcs:
         """Some of them."""
         return Arcs(self.sources[kept], self.targets[kept], self.ticks[kept], self.count[kept])
 
+    def codes(self, layouts: int) -> NDArray[np.int64]:
+        """A number for each, of a list of so many layouts."""
+        return self.sources * layouts + self.targets
+
 
 class Prices:
     """Ticks and collectives of reshards."""

@@ -2,7 +2,8 @@
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
-without integrality.
+without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
+equally long; there each program begins anew, so that which of them is found hangs on no other.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 
 from shardc.forms.choice import Choice
 from shardc.layout import Sharding
+from shardc.planning.program.basis import Basis
 from shardc.planning.program.building import again
 from shardc.planning.program.highs import COLUMNS, Row, Solved, Vector, minimum
 from shardc.planning.program.network import Network
@@ -75,6 +77,8 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     before = best = problem.cost(net.scope)
     plan, bound, whole, solved = kept, 0, False, 0
     last: Solved | None = None
+    start: Basis | None = None
+    flat = problem.rates.flat
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
@@ -82,7 +86,9 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         changes = net.prices.changes
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
-        least = minimum(moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure)
+        least = minimum(
+            moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start, presolve=flat
+        )
         last = least
         if least is None:
             break
@@ -92,7 +98,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
             near = _at_most(moved, least.value + 1e-6 * least.value + 1e-3)
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, rows.and_also(near), net.integral, columns)
+            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=flat)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -105,7 +111,8 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         net.settle(columns, least.reduced)
         if net.prices.changes == changes:
             break
-        net, last = again(net), None
+        done, net, last = net, again(net), None
+        start = None if flat else net.start(done, least.basis)
     plan.take(problem)
     return Optimum(bound, net, whole, solved, last) if bound or whole else None
 

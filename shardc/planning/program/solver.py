@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from shardc.planning.program.basis import Basis
 from shardc.planning.solvers import Vector
 
 NODES = 2000  # of the search tree; a count and not a time, so that every machine finds the same
@@ -66,19 +67,28 @@ class Sums:
 @dataclass(frozen=True)
 class Found:
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, and what the objective is `below` a limit on one sum
-    more, looked for from this solution on; None if there is no solution."""
+    much less each column would have to cost to be used, the basis, and what the objective is `below` a limit
+    on one sum more, looked for from this solution on; None if there is no solution."""
 
     columns: Vector
     bound: float
     reduced: Vector
     below: Callable[[Vector, float], float | None]
+    basis: Basis
 
 
-def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found | None:
+def solve(
+    costs: Vector,
+    sums: Sums,
+    integral: Sequence[bool] | None,
+    start: Basis | None = None,
+    presolve: bool = True,
+) -> Found | None:
     """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was.
 
-    `integral` says which are whole numbers; None for a linear program.
+    `integral` says which are whole numbers; None for a linear program, which begins at `start`. What
+    `presolve` takes out of one takes it longer than the simplex method needs with it, but of equally good
+    solutions another is found.
     """
     import highspy as untyped
 
@@ -87,6 +97,10 @@ def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found |
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
     highs.passModel(_model(highspy, costs, sums, integral))
+    if integral is None and not presolve:
+        highs.setOptionValue("presolve", "off")
+    if start is not None:
+        highs.setBasis(_basis(highspy, start))
     if highs.run() == highspy.HighsStatus.kError:  # somebody else in this process let it have more threads
         highspy.Highs.resetGlobalScheduler(True)
         highs.run()
@@ -105,7 +119,9 @@ def solve(costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Found |
         optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
         return float(highs.getInfo().objective_function_value) if optimal else None
 
-    return Found(columns, float(bound), reduced, below)
+    ended = highs.getBasis()
+    statuses = (np.array([*map(int, each)], np.int8) for each in (ended.col_status, ended.row_status))
+    return Found(columns, float(bound), reduced, below, Basis(*statuses))
 
 
 _OPTIONS = {
@@ -114,6 +130,16 @@ _OPTIONS = {
     "mip_max_nodes": NODES,
     "mip_rel_gap": 0.0,
 }
+
+
+def _basis(highspy: Any, start: Basis) -> Any:
+    """It may have too few or too many basic ones, or dependent ones: HiGHS then changes some."""
+    basis = highspy.HighsBasis()
+    kinds = [highspy.HighsBasisStatus(number) for number in range(5)]
+    basis.col_status = [kinds[number] for number in start.columns.tolist()]
+    basis.row_status = [kinds[number] for number in start.rows.tolist()]
+    basis.valid = basis.alien = True
+    return basis
 
 
 def _model(highspy: Any, costs: Vector, sums: Sums, integral: Sequence[bool] | None) -> Any:
