@@ -16,35 +16,18 @@ from shardc.semantics import special as kernels
 
 _truth = partial(to_bool, 1, REAL)
 _Z = TensorType((8, 4), "c64")
+_function, _function_of_two = partial(unary, work=APPROXIMATES), partial(binary, work=APPROXIMATES)
 
-acos = unary(
-    "chlo.acos",
-    INEXACT,
-    np.arccos,
-    doc="The angle whose cosine is x.",
-    array="arccos",
-    language="arccos",
-    work=APPROXIMATES,
+acos = _function(
+    "chlo.acos", INEXACT, np.arccos, doc="The angle whose cosine is x.", array="arccos", language="arccos"
 )
-acosh = unary(
-    "chlo.acosh",
-    INEXACT,
-    np.arccosh,
-    doc="The inverse of cosh.",
-    array="arccosh",
-    language="arccosh",
-    work=APPROXIMATES,
+acosh = _function(
+    "chlo.acosh", INEXACT, np.arccosh, doc="The inverse of cosh.", array="arccosh", language="arccosh"
 )
-asin = unary(
-    "chlo.asin",
-    INEXACT,
-    np.arcsin,
-    doc="The angle whose sine is x.",
-    array="arcsin",
-    language="arcsin",
-    work=APPROXIMATES,
+asin = _function(
+    "chlo.asin", INEXACT, np.arcsin, doc="The angle whose sine is x.", array="arcsin", language="arcsin"
 )
-asinh = unary(
+asinh = _function(
     "chlo.asinh",
     INEXACT,
     np.arcsinh,
@@ -52,9 +35,8 @@ asinh = unary(
     doc="The inverse of sinh.",
     array="arcsinh",
     language="arcsinh",
-    work=APPROXIMATES,
 )
-atan = unary(
+atan = _function(
     "chlo.atan",
     INEXACT,
     np.arctan,
@@ -62,64 +44,26 @@ atan = unary(
     doc="The angle whose tangent is x.",
     array="arctan",
     language="arctan",
-    work=APPROXIMATES,
 )
-atanh = unary(
-    "chlo.atanh",
-    INEXACT,
-    np.arctanh,
-    doc="The inverse of tanh.",
-    array="arctanh",
-    language="arctanh",
-    work=APPROXIMATES,
+atanh = _function(
+    "chlo.atanh", INEXACT, np.arctanh, doc="The inverse of tanh.", array="arctanh", language="arctanh"
 )
-bessel_i1e = unary(
+bessel_i1e = _function(
     "chlo.bessel_i1e",
     REAL,
     kernels.bessel_i1e,
     doc="The scaled modified Bessel function of order 1.",
     jax="lax.bessel_i1e",
-    work=APPROXIMATES,
 )
 conj = unary("chlo.conj", SIGNED, np.conj, complex_parts, doc="The complex conjugate.", array="conj")
-cosh = unary(
-    "chlo.cosh",
-    INEXACT,
-    np.cosh,
-    doc="The hyperbolic cosine.",
-    array="cosh",
-    language="cosh",
-    work=APPROXIMATES,
+cosh = _function("chlo.cosh", INEXACT, np.cosh, doc="The hyperbolic cosine.", array="cosh", language="cosh")
+digamma = _function("chlo.digamma", REAL, kernels.digamma, doc="The derivative of lgamma.", jax="lax.digamma")
+erf = _function(
+    "chlo.erf", REAL, kernels.erf, increasing, doc="The error function.", jax="lax.erf", language="erf"
 )
-digamma = unary(
-    "chlo.digamma",
-    REAL,
-    kernels.digamma,
-    doc="The derivative of lgamma.",
-    jax="lax.digamma",
-    work=APPROXIMATES,
-)
-erf = unary(
-    "chlo.erf",
-    REAL,
-    kernels.erf,
-    increasing,
-    doc="The error function.",
-    jax="lax.erf",
-    language="erf",
-    work=APPROXIMATES,
-)
-erf_inv = unary(
-    "chlo.erf_inv", REAL, kernels.erf_inv, doc="The inverse of erf.", jax="lax.erf_inv", work=APPROXIMATES
-)
-erfc = unary(
-    "chlo.erfc",
-    REAL,
-    kernels.erfc,
-    decreasing,
-    doc="1 - erf x, exact for large x.",
-    jax="lax.erfc",
-    work=APPROXIMATES,
+erf_inv = _function("chlo.erf_inv", REAL, kernels.erf_inv, doc="The inverse of erf.", jax="lax.erf_inv")
+erfc = _function(
+    "chlo.erfc", REAL, kernels.erfc, decreasing, doc="1 - erf x, exact for large x.", jax="lax.erfc"
 )
 is_inf = unary(
     "chlo.is_inf", REAL, kernels.is_inf, infer=_truth, doc="Whether x is infinite.", jax="jnp.isinf"
@@ -130,13 +74,12 @@ is_neg_inf = unary(
 is_pos_inf = unary(
     "chlo.is_pos_inf", REAL, kernels.is_pos_inf, infer=_truth, doc="Whether x is +inf.", jax="jnp.isposinf"
 )
-lgamma = unary(
+lgamma = _function(
     "chlo.lgamma",
     REAL,
     kernels.lgamma,
     doc="The logarithm of the gamma function's magnitude.",
     jax="lax.lgamma",
-    work=APPROXIMATES,
 )
 next_after = binary(
     "chlo.next_after",
@@ -147,35 +90,21 @@ next_after = binary(
     numpy="np.nextafter",
     strict=True,
 )
-polygamma = binary(
+polygamma = _function_of_two(
     "chlo.polygamma",
     REAL,
     kernels.polygamma,
     doc="The x-th derivative of digamma at y.",
     jax="lax.polygamma",
     strict=True,
-    work=APPROXIMATES,
 )
-sinh = unary(
-    "chlo.sinh",
-    INEXACT,
-    np.sinh,
-    increasing,
-    doc="The hyperbolic sine.",
-    array="sinh",
-    language="sinh",
-    work=APPROXIMATES,
+sinh = _function(
+    "chlo.sinh", INEXACT, np.sinh, increasing, doc="The hyperbolic sine.", array="sinh", language="sinh"
 )
 square = unary("chlo.square", INEXACT, kernels.square, doc="x * x.", array="square")
-tan = unary("chlo.tan", INEXACT, np.tan, doc="The tangent.", array="tan", work=APPROXIMATES)
-zeta = binary(
-    "chlo.zeta",
-    REAL,
-    kernels.zeta,
-    doc="The Hurwitz zeta function.",
-    jax="lax.zeta",
-    strict=True,
-    work=APPROXIMATES,
+tan = _function("chlo.tan", INEXACT, np.tan, doc="The tangent.", array="tan")
+zeta = _function_of_two(
+    "chlo.zeta", REAL, kernels.zeta, doc="The Hurwitz zeta function.", jax="lax.zeta", strict=True
 )
 
 # Shardy knows a rule of it; nothing else here knows it.
