@@ -62,6 +62,11 @@ put_elements = _idiom(
     "x with slices at such indices combined with others by `kind`; those that are not there do nothing.",
 )
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
+put_slices = _idiom(
+    "put_slices",
+    "x combined by `kind` with what stands from one place on; `at` has place, size and whole size of each "
+    "dimension, size 0 for one that goes.",
+)
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")

@@ -19,6 +19,7 @@
     scatter of whole slices, not beyond the ends          ->  idiom.put          x.at[:, i].set(v)
     gather at indices of several dimensions               ->  idiom.elements     y[jnp.arange(4), j]
     scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
+    scatter at one known place                            ->  idiom.put_slices   y.at[:, 2:4].set(v)
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -30,7 +31,7 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_elements import elements, put_elements
+from shardc.backend.python.library_elements import elements, put_elements, put_slices
 from shardc.backend.python.library_gradients import (
     gelu_gradient,
     log_softmax_gradient,
@@ -210,7 +211,7 @@ MATCHERS = {
     hlo.gather.name: tuple(map(matching, (take_along_clipped, elements, take_rows_clipped))),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
-    hlo.scatter.name: tuple(map(matching, (put, put_elements))),
+    hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices))),
     hlo.select.name: tuple(map(matching, (logaddexp, take_along, take_filled))),
     hlo.subtract.name: (matching(log_softmax),),
 }
