@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from shardc.analysis.loops import Counted
@@ -19,6 +20,9 @@ from shardc.backend.python.terms import Several
 from shardc.graph import Node, Region
 from shardc.ops import func, hlo
 
+_SHORT = 20
+"""So many characters are written again."""
+
 
 def _casts(scope: Scope, exprs: Sequence[Expr], values: Sequence[int], like: Sequence[int]) -> list[Expr]:
     """Each expression, varying as the value in `like` does."""
@@ -31,7 +35,7 @@ def while_(scope: Scope, node: Node) -> Printed:
     loop = carried(scope, node)
     starts = [node.operands[i] for i in loop.moving]
     results = [node.results[i] for i in loop.moving]
-    exprs = _casts(scope, [scope.expr(value) for value in starts], starts, results)
+    exprs = _made_once(scope, _casts(scope, [scope.expr(value) for value in starts], starts, results))
     step = scope.names.fresh("step")
     scope.names.pin(step)
     start = exprs[0] if len(exprs) == 1 else tuple_of(exprs)
@@ -48,6 +52,21 @@ def while_(scope: Scope, node: Node) -> Printed:
     loop.leave(scope, node)
     _assign(scope, node, results, done)
     return None
+
+
+def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
+    """What a loop begins with, where equal arrays are variables that they share; before its functions, which
+    may use other variables.
+    """
+    often = Counter(expr.text for expr in exprs if expr.items and len(expr.text) > _SHORT)
+    made: dict[str, Expr] = {}
+    for expr in exprs:
+        if often[expr.text] > 1 and expr.text not in made:
+            variable = scope.names.fresh("zeros" if "jnp.zeros(" in expr.text else "start")
+            scope.names.pin(variable)
+            scope.writer.statement(f"{variable} = ", expr)
+            made[expr.text] = name(variable)
+    return [made.get(expr.text, expr) for expr in exprs]
 
 
 def _bound(scope: Scope, loop: Carried, counted: Counted, value: int) -> Expr:

@@ -13,6 +13,7 @@
     derivatives of these in a backward pass               ->  idiom.pulled_back  jax.vjp(jax.nn.gelu, x)
     ids[:, None] == arange(n) as numbers                  ->  idiom.one_hot      jax.nn.one_hot(ids, n)
     x != x                                                ->  idiom.isnan        jnp.isnan(x)
+    LAPACK's factor where it says that it found one       ->  idiom.cholesky     jnp.linalg.cholesky(x)
     gather along one dimension, clipped or NaN beyond it  ->  idiom.take_along   jnp.take_along_axis
     gather of whole slices, NaN beyond the ends           ->  idiom.take_filled  jnp.take(x, ids, axis=0)
     the same at one place                                 ->  idiom.item         x[:, 3]
@@ -32,6 +33,7 @@ from typing import cast
 
 from shardc.backend.python import group, idiom
 from shardc.backend.python.library_elements import elements, put_elements, put_slices
+from shardc.backend.python.library_factors import cholesky, triangular_cholesky
 from shardc.backend.python.library_gradients import (
     gelu_gradient,
     log_softmax_gradient,
@@ -212,7 +214,9 @@ MATCHERS = {
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
     hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices))),
-    hlo.select.name: tuple(map(matching, (logaddexp, take_along, take_filled))),
+    hlo.select.name: tuple(
+        map(matching, (logaddexp, take_along, take_filled, cholesky, triangular_cholesky))
+    ),
     hlo.subtract.name: (matching(log_softmax),),
 }
 """What to try of a node, by its name, the largest first."""

@@ -95,7 +95,7 @@ class _Specs:
 
 def _made(branch: Branch, parts: list[Expr]) -> Expr:
     """The display of a tree; (layer_specs,) * 12 for a tuple of equal items."""
-    alike = len({part.text for part in parts}) == 1 and len(parts) >= _ALIKE and parts[0].is_variable
-    if not alike or not branch.is_tuple:
+    alike = len({part.text for part in parts}) == 1 and len(parts) >= _ALIKE
+    if not alike or not branch.is_tuple or not (parts[0].is_variable or parts[0].items):
         return made_of(branch, parts)
     return binary("*", tuple_of(parts[:1]), raw(str(len(parts))))
