@@ -171,7 +171,7 @@ def test_each_device_makes_the_block_that_it_takes():
 mesh m[i=2, j=2]
 
 @shard_map
-def main(k: u32[2]) -> f32[4@i, 16]:
+def main(k: u32[2]) -> f32[8@i, 16]:
     return dynamic_slice(normal(k, (8, 16)), (4 * axis_index(i), 0), (4, 16))
 """
     compiled = shardc.compile(text)
