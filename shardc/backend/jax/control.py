@@ -20,8 +20,8 @@ from shardc.backend.python.terms import Several
 from shardc.graph import Node, Region
 from shardc.ops import func, hlo
 
-_SHORT = 20
-"""So many characters are written again."""
+_OFTEN, _SHORT = 3, 20
+"""From so many uses on, what has more than so many characters is a variable."""
 
 
 def _casts(scope: Scope, exprs: Sequence[Expr], values: Sequence[int], like: Sequence[int]) -> list[Expr]:
@@ -55,13 +55,13 @@ def while_(scope: Scope, node: Node) -> Printed:
 
 
 def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
-    """What a loop begins with, where equal arrays are variables that they share; before its functions, which
-    may use other variables.
+    """What a loop begins with, where several equal arrays are one variable; before its functions, which may
+    use other variables.
     """
     often = Counter(expr.text for expr in exprs if expr.items and len(expr.text) > _SHORT)
     made: dict[str, Expr] = {}
     for expr in exprs:
-        if often[expr.text] > 1 and expr.text not in made:
+        if often[expr.text] >= _OFTEN and expr.text not in made:
             variable = scope.names.fresh("zeros" if "jnp.zeros(" in expr.text else "start")
             scope.names.pin(variable)
             scope.writer.statement(f"{variable} = ", expr)

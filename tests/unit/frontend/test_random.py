@@ -163,17 +163,3 @@ def test_errors(expression: str, message: str):
     with pytest.raises(ShardcError) as caught:
         read(f"def main(x: f32[4], k: u32[2]):\n    return {expression}\n", "random.shard")
     assert message in str(caught.value)
-
-
-def test_each_device_makes_the_block_that_it_takes():
-    """Sliced from all bits, as a plan may have it."""
-    text = """
-mesh m[i=2, j=2]
-
-@shard_map
-def main(k: u32[2]) -> f32[8@i, 16]:
-    return dynamic_slice(normal(k, (8, 16)), (4 * axis_index(i), 0), (4, 16))
-"""
-    compiled = shardc.compile(text)
-    assert 'own_normal(k, (8, 16), ("i", ()))' in compiled.source
-    assert_near(compiled.main(random.key_data(random.key(1))), random.normal(random.key(1), (8, 16)))

@@ -11,7 +11,7 @@ from typing import cast
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.emitted_mesh import EmittedMesh
-from shardc.backend.python.draws.elements import INDEX, Affine, Element, Elements, Symbol
+from shardc.backend.python.draws.elements import Element, Elements, Symbol
 from shardc.graph import Dense, Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, spmd
 
@@ -201,20 +201,6 @@ def _slice(own: Evaluation, node: Node, known: Known, at: At) -> int:
     return known[node.operands[0]](tuple(moved))
 
 
-def _dynamic_slice(own: Evaluation, node: Node, known: Known, at: At) -> int:
-    """A device's part of an array, where all of it is inside for every device."""
-    operand, *starts = node.operands
-    apply, moved = own.elements.apply, list[int]()
-    room = zip(own.shape(operand), own.shape(node.results[0]), strict=True)
-    for x, start, most in zip(at, starts, (whole - part for whole, part in room), strict=True):
-        expr = known[start](())
-        form = own.elements.forms[expr]
-        if not isinstance(form, Affine) or form.bounds[0] < 0 or form.bounds[1] > most:
-            raise Unknown
-        moved.append(apply(hlo.add.name, INDEX, x, apply(hlo.convert.name, INDEX, expr)))
-    return known[operand](tuple(moved))
-
-
 def _concatenate(own: Evaluation, node: Node, known: Known, at: At) -> int:
     dim = cast(int, node.attrs["dimension"])
     place = own.elements.whole(at[dim])
@@ -242,7 +228,6 @@ _ELEMENT: Mapping[str, Callable[[Evaluation, Node, Known, At], int]] = {
     hlo.broadcast_in_dim.name: _broadcast,
     hlo.reshape.name: _reshape,
     hlo.slice_.name: _slice,
-    hlo.dynamic_slice.name: _dynamic_slice,
     hlo.concatenate.name: _concatenate,
     hlo.bitcast_convert.name: _same_bits,
 }
