@@ -20,8 +20,10 @@ from shardc.backend.python.terms import Several
 from shardc.graph import Node, Region
 from shardc.ops import func, hlo
 
-_OFTEN, _SHORT = 3, 20
-"""From so many uses on, what has more than so many characters is a variable."""
+_OFTEN, _SHORT, _LINE = 3, 20, 75
+"""From so many uses on, what has more than so many characters is a variable; from two on if it is longer than
+a line.
+"""
 
 
 def _casts(scope: Scope, exprs: Sequence[Expr], values: Sequence[int], like: Sequence[int]) -> list[Expr]:
@@ -61,7 +63,8 @@ def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
     often = Counter(expr.text for expr in exprs if expr.items and len(expr.text) > _SHORT)
     made: dict[str, Expr] = {}
     for expr in exprs:
-        if often[expr.text] >= _OFTEN and expr.text not in made:
+        enough = 2 if len(expr.text) > _LINE else _OFTEN
+        if often[expr.text] >= enough and expr.text not in made:
             variable = scope.names.fresh("zeros" if "jnp.zeros(" in expr.text else "start")
             scope.names.pin(variable)
             scope.writer.statement(f"{variable} = ", expr)
