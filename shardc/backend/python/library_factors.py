@@ -47,7 +47,7 @@ def triangular_cholesky(run: Run, node: Node) -> Found:
     rank = len(run.shape(factor))
     for side, dim in zip(test.operands, (rank - 2, rank - 1), strict=True):
         run.same(_counted(run, mask, test.results[0], side), dim)
-    return idiom.cholesky, made.operands, made.attrs
+    return idiom.cholesky, made.operands, dict(made.attrs)
 
 
 def _symmetrized(run: Run, value: int) -> int:
