@@ -10,9 +10,10 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
-computed, also where they are sliced or joined, gathers at places that are known are slices (known_places.py), what is summed is not placed into
-zeros before (placed_sums.py), the total of a product is not transposed but the product
-(transposed_totals.py), equal operations and calls (equal_groups.py) are done once, unused ones not at all.
+computed, also where they are sliced or joined, gathers at places that are known are slices
+(known_places.py), what is summed is not placed into zeros before (placed_sums.py), the total of a product
+is not transposed but the product (transposed_totals.py), equal operations and calls (equal_groups.py) are
+done once, unused ones not at all.
 """
 
 from __future__ import annotations
