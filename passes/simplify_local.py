@@ -10,9 +10,10 @@ becomes
     %2 = stablehlo.add %x, %y                  // and %1 is %i, %3 is %2
 
 Identities go, and sums over dimensions of size 1 that were only just added; constants of one element are
-computed, gathers at places that are known are slices (known_places.py), what is summed is not placed into
-zeros before (placed_sums.py), the total of a product is not transposed but the product
-(transposed_totals.py), equal operations and calls (equal_groups.py) are done once, unused ones not at all.
+computed, also where they are sliced or joined, gathers at places that are known are slices
+(known_places.py), what is summed is not placed into zeros before (placed_sums.py), the total of a product
+is not transposed but the product (transposed_totals.py), equal operations and calls (equal_groups.py) are
+done once, unused ones not at all.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ from shardc.dialects.types import type_of
 from shardc.graph import identity, is_float, is_integer
 from shardc.ops import Trait, has, hlo, spmd
 from shardc.passes.graph_pass import GraphPass
-from shardc.rewrite.constants import computed, is_splat, no_remainder, repeated, splat_of
+from shardc.rewrite.constants import computed, is_splat, moved, no_remainder, repeated, splat_of
 from shardc.rewrite.equal_groups import merge_equal_groups
 from shardc.rewrite.known_places import slice_of_gather
 from shardc.rewrite.placed_sums import sum_of_placed
@@ -232,5 +233,5 @@ IDENTITIES: dict[str, Callable[[Operation], SSAValue | None]] = {
     hlo.subtract.name: _minus_zero,
 }
 
-WRITTEN = (computed, no_remainder, _largest_of_one, slice_of_gather, sum_of_placed)
+WRITTEN = (computed, moved, no_remainder, _largest_of_one, slice_of_gather, sum_of_placed)
 """What writes another operation in the place of one."""

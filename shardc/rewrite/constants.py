@@ -2,6 +2,8 @@
 
 %0 = stablehlo.constant dense<3> : tensor<4xi32>      ->    %1 = stablehlo.constant dense<3.0> : tensor<4xf32>
 %1 = stablehlo.convert %0 : (tensor<4xi32>) -> tensor<4xf32>
+
+Likewise slices of them, and what else only moves elements.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from shardc.dialects.dense import DenseAttr
 from shardc.dialects.types import type_of
 from shardc.graph import Dense, Op, TensorType
 from shardc.graph.types import is_float, is_integer
-from shardc.ops import chlo, hlo, meaning
+from shardc.ops import chlo, hlo, meaning, spmd
 
 _EXACT = frozenset(
     definition.name
@@ -46,6 +48,18 @@ _EXACT = frozenset(
     )
 )
 """What gives the same everywhere."""
+
+_MOVED = {
+    hlo.concatenate.name: 0,
+    hlo.dynamic_slice.name: 1,
+    hlo.dynamic_update_slice.name: 2,
+    hlo.pad.name: 2,
+    hlo.reverse.name: 1,
+    hlo.slice_.name: 1,
+    hlo.transpose.name: 1,
+    spmd.all_slice.name: 1,
+}
+"""What has no other elements than these first operands, all for 0."""
 
 _RATIONAL: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
     hlo.add.name: operator.add,
@@ -74,6 +88,15 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
     if is_float(types[-1].dtype) and not _is_exact(op.name, arrays, np.asarray(found)):
         return None
     return repeated(op, found, builder)
+
+
+def moved(op: Operation, builder: IRBuilder) -> SSAValue | None:
+    """A new constant in the place of what moves, joins or pads one number that is everywhere."""
+    count = _MOVED.get(op.name, 0)
+    held = [splat_of(value) for value in (op.operands[:count] if count else op.operands)]
+    if op.name not in _MOVED or not held or any(value is None for value in held):
+        return None
+    return repeated(op, held[0], builder) if len({value.tobytes() for value in held}) == 1 else None
 
 
 def no_remainder(op: Operation, builder: IRBuilder) -> SSAValue | None:

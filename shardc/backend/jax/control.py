@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from shardc.analysis.loops import Counted
@@ -19,6 +20,11 @@ from shardc.backend.python.terms import Several
 from shardc.graph import Node, Region
 from shardc.ops import func, hlo
 
+_OFTEN, _SHORT, _LINE = 3, 20, 75
+"""From so many uses on, what has more than so many characters is a variable; from two on if it is longer than
+a line.
+"""
+
 
 def _casts(scope: Scope, exprs: Sequence[Expr], values: Sequence[int], like: Sequence[int]) -> list[Expr]:
     """Each expression, varying as the value in `like` does."""
@@ -31,7 +37,7 @@ def while_(scope: Scope, node: Node) -> Printed:
     loop = carried(scope, node)
     starts = [node.operands[i] for i in loop.moving]
     results = [node.results[i] for i in loop.moving]
-    exprs = _casts(scope, [scope.expr(value) for value in starts], starts, results)
+    exprs = _made_once(scope, _casts(scope, [scope.expr(value) for value in starts], starts, results))
     step = scope.names.fresh("step")
     scope.names.pin(step)
     start = exprs[0] if len(exprs) == 1 else tuple_of(exprs)
@@ -48,6 +54,22 @@ def while_(scope: Scope, node: Node) -> Printed:
     loop.leave(scope, node)
     _assign(scope, node, results, done)
     return None
+
+
+def _made_once(scope: Scope, exprs: Sequence[Expr]) -> list[Expr]:
+    """What a loop begins with, where several equal arrays are one variable; before its functions, which may
+    use other variables.
+    """
+    often = Counter(expr.text for expr in exprs if expr.items and len(expr.text) > _SHORT)
+    made: dict[str, Expr] = {}
+    for expr in exprs:
+        enough = 2 if len(expr.text) > _LINE else _OFTEN
+        if often[expr.text] >= enough and expr.text not in made:
+            variable = scope.names.fresh("zeros" if "jnp.zeros(" in expr.text else "start")
+            scope.names.pin(variable)
+            scope.writer.statement(f"{variable} = ", expr)
+            made[expr.text] = name(variable)
+    return [made.get(expr.text, expr) for expr in exprs]
 
 
 def _bound(scope: Scope, loop: Carried, counted: Counted, value: int) -> Expr:

@@ -10,7 +10,8 @@ from shardc.backend.jax.host_calls import host_call
 from shardc.backend.jax.local_function import by_local_function
 from shardc.backend.jax.structs import struct
 from shardc.backend.jax.target import JAX
-from shardc.backend.python.expressions import call, list_of, raw
+from shardc.backend.python import idiom
+from shardc.backend.python.expressions import Expr, call, list_of, raw
 from shardc.backend.python.names import quoted
 from shardc.backend.python.printers import Printed
 from shardc.backend.python.scope import Scope
@@ -29,7 +30,6 @@ factor = {lower}
 return factor, jnp.zeros(x.shape[:-2], jnp.int32)
 """,
     ),
-    "trsm": ("a, b", "return lax.linalg.triangular_solve(a, b, {options})"),
     "getrf": (
         "x",
         """
@@ -51,8 +51,6 @@ vectors, scales = jnp.linalg.qr(x, mode="raw")
 return vectors.mT, scales
 """,
     ),
-    "orgqr": ("vectors, scales", "return lax.linalg.householder_product(vectors, scales)"),
-    "ormqr": ("vectors, scales, c", "return lax.linalg.ormqr(vectors, scales, c, {options})"),
     "gehrd": (
         "x",
         """
@@ -129,13 +127,18 @@ return {parts}, left, right, jnp.zeros(x.shape[:-2], jnp.int32)
 
 @JAX.prints(hlo.custom_call)
 def custom_call(scope: Scope, node: Node) -> Printed:
-    """A small function of jax.lax.linalg, before the line that calls it; else jax.ffi.ffi_call."""
+    """A function of jax.lax.linalg, or a small one around it before the line that calls it; else
+    jax.ffi.ffi_call.
+    """
     target = str(node.attrs["call_target_name"])
     if target == HOST_CALL:
         return host_call(scope, node)
     name, options = routine(target), options_of(node.attrs)
     if name is None or not _is_plain(scope, node, name):
         return _foreign(scope, node, target)
+    if name in _CALLS:
+        function, said = _CALLS[name]
+        return call(function, *map(scope.expr, node.operands), **said(options))
     params, text = _FUNCTIONS[name]
     if name == "gesdd" and options["mode"] == ord("N"):
         text = _SINGULAR_VALUES
@@ -148,7 +151,6 @@ def custom_call(scope: Scope, node: Node) -> Printed:
         "lower": _CHOLESKY.get(uplo or 0, ""),
         "is_lower": str(uplo == ord("L")),
         "full": str(options.get("mode") == ord("A")),
-        "options": _OPTIONS[name](options) if name in _OPTIONS else "",
         "parts": "values" if len(node.results) == 4 else "values.real, values.imag",
     }
     return by_local_function(scope, node, name, params, text, values)
@@ -177,7 +179,7 @@ def _foreign(scope: Scope, node: Node, target: str) -> Printed:
     return done if len(results) == 1 else Several(done)
 
 
-def _solve_options(options: dict[str, int]) -> str:
+def _solve_options(options: dict[str, int]) -> dict[str, str]:
     flags = {
         "left_side": options["side"] == ord("L"),
         "lower": options["uplo"] == ord("L"),
@@ -185,11 +187,29 @@ def _solve_options(options: dict[str, int]) -> str:
         "conjugate_a": options["trans_x"] == ord("C"),
         "unit_diagonal": options["diag"] == ord("U"),
     }
-    return ", ".join(f"{key}=True" for key, value in flags.items() if value)
+    return {key: "True" for key, value in flags.items() if value}
 
 
-def _product_options(options: dict[str, int]) -> str:
-    return f"left={bool(options['left'])}, transpose={bool(options['transpose'])}"
+def _product_options(options: dict[str, int]) -> dict[str, str]:
+    return {key: str(bool(options[key])) for key in ("left", "transpose")}
 
 
-_OPTIONS = {"ormqr": _product_options, "trsm": _solve_options}
+def _no_options(_: dict[str, int]) -> dict[str, str]:
+    return {}
+
+
+_CALLS = {
+    "orgqr": ("lax.linalg.householder_product", _no_options),
+    "ormqr": ("lax.linalg.ormqr", _product_options),
+    "trsm": ("lax.linalg.triangular_solve", _solve_options),
+}
+"""Routine -> the function that takes and gives the same, and its keywords by the routine's options."""
+
+
+@JAX.prints(idiom.cholesky)
+def cholesky(scope: Scope, node: Node) -> Expr:
+    """jnp.linalg.cholesky(x), of x and its adjoint's mean; lax's function of what is symmetric already."""
+    (value,) = map(scope.expr, node.operands)
+    if node.attrs["symmetrizes"]:
+        return call("jnp.linalg.cholesky", value)
+    return call("lax.linalg.cholesky", value, symmetrize_input="False")

@@ -263,6 +263,21 @@ def put_elements(scope: Scope, node: Node) -> Expr:
     return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
 
 
+@JAX.prints(idiom.put_slices)
+def put_slices(scope: Scope, node: Node) -> Expr:
+    """x.at[:, 2:4].set(v)"""
+    table, updates = node.operands
+    ends = cast("tuple[tuple[int, int, int], ...]", node.attrs["at"])
+    entries = [
+        f"{start or ''}:{start + size if start + size < whole else ''}" if size else str(start)
+        for start, size, whole in ends
+    ]
+    while entries[-1] == ":":
+        entries.pop()
+    at = index(attribute(_table(scope, table, True), "at"), entries)
+    return method(at, PUT_BY[str(node.attrs["kind"])], _updates(scope, updates))
+
+
 @JAX.prints(idiom.put_layer)
 def put_layer(scope: Scope, node: Node) -> Expr:
     """ys.at[i].set(y)."""

@@ -29,6 +29,7 @@ from shardc.backend.python.functions import (
 )
 from shardc.backend.python.mesh_text import axis_names, spec
 from shardc.backend.python.names import quoted
+from shardc.backend.python.specs import specs
 from shardc.backend.python.writer import Writer
 from shardc.graph import Graph
 from shardc.graph.trees import leaf_count
@@ -180,7 +181,7 @@ def _stacked(program: PerDeviceProgram) -> set[int]:
 def _shard_map(writer: Writer, program: PerDeviceProgram) -> Expr:
     taken = (raw(spec(program.mesh, param.sharding)) for param in program.params)
     given = (raw(_stacked_spec(program, result)) for result in program.results)
-    in_specs, out_specs = records.specs(writer, program.interface, taken, given, prefixes=True)
+    in_specs, out_specs = specs(writer, program.interface, taken, given, prefixes=True)
     return call(
         "jax.shard_map",
         "device_main",

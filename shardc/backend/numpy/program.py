@@ -25,6 +25,7 @@ from shardc.backend.python.functions import (
 )
 from shardc.backend.python.mesh_text import axis_names, spec
 from shardc.backend.python.names import quoted
+from shardc.backend.python.specs import specs
 from shardc.backend.python.trace import Trace
 from shardc.backend.python.writer import Writer
 from shardc.graph import Graph
@@ -120,7 +121,7 @@ def _emulate(writer: Writer, program: PerDeviceProgram) -> Expr:
     """emulate(device_main, …), told what is uneven or partial."""
     assert program.mesh is not None
     taken, given = _specs(program, program.params), _specs(program, program.results)
-    in_specs, out_specs = records.specs(writer, program.interface, taken, given)
+    in_specs, out_specs = specs(writer, program.interface, taken, given)
     return call(
         "emulate",
         "device_main",

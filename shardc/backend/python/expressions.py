@@ -24,7 +24,7 @@ _LEVELS = {
     "|": OR,
     "**": POWER,
 }
-_MANY, _SHORT = 9, 20
+MANY, _SHORT = 9, 20
 """So many items of at most so many characters share lines."""
 _ASSOCIATIVE = {"&", "|", "^"}
 
@@ -73,7 +73,7 @@ class Expr:
         if len(together) <= width and tail[:1] == ")":
             return [prefix + head, together, indent + tail]
         tail = tail.removeprefix(",")  # every item has one
-        if len(self.items) >= _MANY and all(len(item.text) <= _SHORT for item in self.items):
+        if len(self.items) >= MANY and all(len(item.text) <= _SHORT for item in self.items):
             listed = textwrap.wrap(", ".join(i.text for i in self.items) + ",", width - len(inner))
             return [prefix + head, *(inner + line for line in listed), indent + tail]
         broken = [prefix + head]

@@ -46,7 +46,7 @@ from shardc.graph import Dense, Graph, Node, Region, identity
 from shardc.ops import Trait, combiner, has, hlo
 
 _REDUCTIONS = {"sum", "max", "min", "prod", "and", "or"}
-_RESHAPES = (hlo.reshape.name, hlo.broadcast_in_dim.name)
+_INDEX_TYPES = ("i32", "i64")
 
 
 def fold(
@@ -106,6 +106,7 @@ class _Folder:
         for node in grouped(self.graph, region.nodes, self.count, self.known):
             folded = self.node(node)
             self.made.update((value, folded) for value in folded.results)
+            self.counters.update(self.numbers(folded))
             nodes.append(folded)
         return Region(region.args, nodes)
 
@@ -133,6 +134,13 @@ class _Folder:
         if found is None:
             return {}
         return {node.regions[1].args[found.index]: (found.start, found.stop)}
+
+    def numbers(self, node: Node) -> dict[int, Range]:
+        """The numbers of the places in a dimension, where they are of a type that indices have."""
+        (result, *_) = node.results or (-1,)
+        if node.name != hlo.iota.name or self.graph.type(result).dtype not in _INDEX_TYPES:
+            return {}
+        return {result: (0, self.shape(result)[cast(int, node.attrs["iota_dimension"])])}
 
     def only(self, value: int, *names: str) -> Node | None:
         """The node that makes a value, if it is one of these, nobody else uses it, and it has no name."""

@@ -10,6 +10,7 @@
     square(0.0), -(0.25)                        ->  0.0, -0.25             where the result is not rounded
     jnp.einsum(",ab->ab", s, m)                 ->  s * m
     jnp.einsum("ab,bc->ac", x, w).T             ->  w.T @ x.T
+    x.T.T                                       ->  x
     jnp.sqrt(4.0), jnp.float32(4)               ->  2.0, 4.0
     jnp.abs(jnp.exp(x))                         ->  jnp.exp(x)             analysis/sizes.py
 
@@ -233,6 +234,16 @@ def _scaled(known: Known, node: Node) -> Node | None:
     return Node(node.id, hlo.multiply.name, node.operands, node.results, {}, (), node.loc)
 
 
+def _turned_back(known: Known, node: Node) -> Node | None:
+    """A transpose of a transpose, if it gives back what there was."""
+    made = known.made.get(node.operands[0])
+    if made is None or made.name != hlo.transpose.name:
+        return None
+    first, second = (cast("tuple[int, ...]", one.attrs["permutation"]) for one in (made, node))
+    back = [first[dim] for dim in second] == list(range(len(first)))
+    return _same(known, node, made.operands[0]) if back else None
+
+
 def _transposed_product(known: Known, node: Node) -> Node | None:
     """The product of two matrices, transposed, is that of the transposed ones in the other order."""
     made = known.only(node.operands[0], hlo.dot_general.name)
@@ -280,7 +291,7 @@ IDENTITIES: dict[str, tuple[Callable[[Known, Node], Node | None], ...]] = {
     hlo.select.name: (_no_choice, _as_numbers),
     hlo.sqrt.name: (_number,),
     hlo.subtract.name: (_number, _less_nothing),
-    hlo.transpose.name: (_transposed_product,),
+    hlo.transpose.name: (_turned_back, _transposed_product),
 }
 """What to try of a node, by its name."""
 

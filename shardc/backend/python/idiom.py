@@ -15,6 +15,11 @@ def _idiom(name: str, doc: str, variable: str = "t") -> OpDef:
 
 argmax = _idiom("argmax", "Where the greatest along `axis` is, as the result's dtype.")
 argmin = _idiom("argmin", "Where the least along `axis` is, as the result's dtype.")
+cholesky = _idiom(
+    "cholesky",
+    "The lower triangular factor, NaN where there is none; `symmetrizes`: of x and its transpose's mean.",
+    variable="factor",
+)
 cipher = _idiom("cipher", "threefry2x32 of a key's two words and two words at each place.", variable="bits")
 clip = _idiom("clip", "x, not below the second operand and not above the third.")
 drawn = _idiom(
@@ -62,6 +67,11 @@ put_elements = _idiom(
     "x with slices at such indices combined with others by `kind`; those that are not there do nothing.",
 )
 put_layer = _idiom("put_layer", "A stack with its part i along the first dimension replaced.")
+put_slices = _idiom(
+    "put_slices",
+    "x combined by `kind` with what stands from one place on; `at` has place, size and whole size of each "
+    "dimension, size 0 for one that goes.",
+)
 remainder = _idiom("remainder", "Python's %, whatever the signs.")
 roll = _idiom("roll", "Elements `shift` further along `axis`, around its end.")
 same = _idiom("same", "The operand.")
@@ -89,6 +99,17 @@ var = _idiom("var", "The mean of squared differences from the mean along `dimens
 
 VARIABLES = {
     definition.name: definition.spelling.variable
-    for definition in (cipher, drawn, einsum, elements, keepdims, pulled_back, sliced, take, take_filled)
+    for definition in (
+        cholesky,
+        cipher,
+        drawn,
+        einsum,
+        elements,
+        keepdims,
+        pulled_back,
+        sliced,
+        take,
+        take_filled,
+    )
 }
 """What a result is called that has no name in the source, for the idioms that say it."""

@@ -2,6 +2,7 @@
 
 A batch dimension, as jax.vmap makes it, is indexed by its own numbers. Indices count from the end if
 negative; `y[i, j]` takes the nearest element where there is none, `y.at[i, j].set(v)` leaves it out.
+Numbers that are known are places and slices: `y.at[:, 2:4].set(v)`.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import cast
 from shardc.backend.python import idiom
 from shardc.backend.python.library_indexing import PUT_BY, alongside, from_the_end
 from shardc.backend.python.library_run import Dims, Found, Other, Run
-from shardc.graph import GatherDims, Node, ScatterDims
+from shardc.graph import Dense, GatherDims, Node, ScatterDims
 from shardc.ops import combiner, hlo
 
 Entry = tuple[str, int, int]
@@ -37,14 +38,18 @@ def elements(run: Run, node: Node) -> Found:
 
 
 def rows_from_the_end(run: Run, node: Node) -> Found:
-    """Whole slices along one dimension: not where the indices are tested for both ends, as jnp.take does."""
+    """Whole slices along one dimension: not where the indices are tested for both ends, as jnp.take does, or
+    for neither.
+    """
     places = node.operands[1]
     dims = cast(GatherDims, node.attrs["dimension_numbers"])
     run.same((len(dims.start_index_map), dims.operand_batching_dims), (1, ()))
     run.same(run.program.count.get(places, 0) > 2, False)
     found = elements(run, node)
     column = Run(run.program).node(places, hlo.reshape, hlo.broadcast_in_dim)
-    run.same(found[1][1] in column.operands, False)
+    made = run.program.made.get(found[1][1])
+    was_tested = made is not None and made.name == idiom.same.name  # and found not to be negative
+    run.same(was_tested or found[1][1] not in column.operands, True)
     return found
 
 
@@ -64,6 +69,36 @@ def put_elements(run: Run, node: Node) -> Found:
     kind = combiner(node.regions[0], run.program.graph)
     run.same(kind in PUT_BY, True)
     return idiom.put_elements, [table, updates, *ids], {"at": entries, "kind": kind}
+
+
+def put_slices(run: Run, node: Node) -> Found:
+    """What stands from one known place on, all of it there."""
+    run.same(len(node.operands), 3)
+    table, places, updates = node.operands
+    dims, shape = cast(ScatterDims, node.attrs["scatter_dimension_numbers"]), run.shape(table)
+    mapped, inserted = dims.scatter_dims_to_operand_dims, dims.inserted_window_dims
+    run.same((run.shape(places), dims.input_batching_dims), ((len(mapped),), ()))
+    starts = dict(zip(mapped, _numbers(run, places), strict=True))
+    sizes = iter(run.shape(updates))
+    ends = [
+        (starts.get(dim, 0), 0 if dim in inserted else next(sizes), whole) for dim, whole in enumerate(shape)
+    ]
+    run.same(dims.update_window_dims, tuple(range(len(shape) - len(inserted))))
+    run.same(all(0 <= start <= whole - max(size, 1) for start, size, whole in ends), True)
+    kind = combiner(node.regions[0], run.program.graph)
+    run.same(kind in PUT_BY and any(size != whole for _, size, whole in ends), True)
+    return idiom.put_slices, [table, updates], {"at": tuple(ends), "kind": kind}
+
+
+def _numbers(run: Run, value: int) -> tuple[int, ...]:
+    """The integers in a constant of one dimension, or in several joined."""
+    (count,), number, made = run.shape(value), run.program.splat(value), run.program.made.get(value)
+    if number is not None:
+        return (int(cast(int, number)),) * count
+    if made is not None and made.name == hlo.constant.name:
+        return tuple(map(int, cast(Dense, made.attrs["value"]).data))
+    parts = run.node(value, hlo.concatenate).operands
+    return tuple(number for part in parts for number in _numbers(run, part))
 
 
 def _is_tested(run: Run, node: Node) -> bool:

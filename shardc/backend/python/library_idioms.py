@@ -13,12 +13,14 @@
     derivatives of these in a backward pass               ->  idiom.pulled_back  jax.vjp(jax.nn.gelu, x)
     ids[:, None] == arange(n) as numbers                  ->  idiom.one_hot      jax.nn.one_hot(ids, n)
     x != x                                                ->  idiom.isnan        jnp.isnan(x)
+    LAPACK's factor where it says that it found one       ->  idiom.cholesky     jnp.linalg.cholesky(x)
     gather along one dimension, clipped or NaN beyond it  ->  idiom.take_along   jnp.take_along_axis
     gather of whole slices, NaN beyond the ends           ->  idiom.take_filled  jnp.take(x, ids, axis=0)
     the same at one place                                 ->  idiom.item         x[:, 3]
     scatter of whole slices, not beyond the ends          ->  idiom.put          x.at[:, i].set(v)
     gather at indices of several dimensions               ->  idiom.elements     y[jnp.arange(4), j]
     scatter at indices of several dimensions              ->  idiom.put_elements y.at[i, j].set(v)
+    scatter at one known place                            ->  idiom.put_slices   y.at[:, 2:4].set(v)
 
 A run is one only if nothing else uses what is inside, and the author named nothing of it. What a device holds
 decides: a mean over a split dimension divides by another count, and stays as it is.
@@ -30,7 +32,8 @@ from math import prod
 from typing import cast
 
 from shardc.backend.python import group, idiom
-from shardc.backend.python.library_elements import elements, put_elements
+from shardc.backend.python.library_elements import elements, put_elements, put_slices
+from shardc.backend.python.library_factors import cholesky, triangular_cholesky
 from shardc.backend.python.library_gradients import (
     gelu_gradient,
     log_softmax_gradient,
@@ -210,8 +213,10 @@ MATCHERS = {
     hlo.gather.name: tuple(map(matching, (take_along_clipped, elements, take_rows_clipped))),
     hlo.minimum.name: (matching(_clip),),
     hlo.multiply.name: tuple(map(matching, (_silu, _gelu, softmax_gradient, logsumexp_gradient))),
-    hlo.scatter.name: tuple(map(matching, (put, put_elements))),
-    hlo.select.name: tuple(map(matching, (logaddexp, take_along, take_filled))),
+    hlo.scatter.name: tuple(map(matching, (put, put_elements, put_slices))),
+    hlo.select.name: tuple(
+        map(matching, (logaddexp, take_along, take_filled, cholesky, triangular_cholesky))
+    ),
     hlo.subtract.name: (matching(log_softmax),),
 }
 """What to try of a node, by its name, the largest first."""

@@ -6,10 +6,12 @@ from dataclasses import replace
 from math import isnan, prod
 from typing import cast
 
+import numpy as np
+
 from shardc.backend.python import idiom
 from shardc.backend.python.library_run import Dims, Found, Other, Run
 from shardc.backend.python.ranges import bounds
-from shardc.graph import GatherDims, Node, ScatterDims
+from shardc.graph import DTYPES, GatherDims, Node, ScatterDims, is_integer
 from shardc.ops import combiner, hlo
 
 PUT_BY = {
@@ -159,7 +161,7 @@ def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:
     Without `places`, the indices are constants.
     """
     found, _, fill = node.operands
-    run.same(isnan(run.number(fill)), True)
+    run.same(_is_filling(run, fill), True)
     inside = run.node(found, hlo.reduce, idiom.keepdims)
     rank = len(run.shape(inside.operands[0]))
     kind = combiner(inside.regions[0], run.program.graph)
@@ -176,6 +178,15 @@ def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:
         run.same(inside.results[0], found)
         return tuple(range(rank - 1))
     return _dims_in(run, found, inside.results[0])
+
+
+def _is_filling(run: Run, value: int) -> bool:
+    """Whether JAX puts it where there is no element: NaN, the least integer, the greatest unsigned."""
+    number, dtype = run.program.splat(value), run.program.graph.type(value).dtype
+    if number is None or not is_integer(dtype):
+        return isnan(run.number(value))
+    limits = np.iinfo(DTYPES[dtype][1])
+    return int(cast(int, number)) == (limits.min or limits.max)
 
 
 def _dims_in(run: Run, value: int, source: int) -> Dims:

@@ -25,18 +25,25 @@ _MODULES = frozenset(
 RESERVED = frozenset(keyword.kwlist) | _BUILTINS | _MODULES
 _JAX_PRIMITIVES = frozenset(
     """
-    abs acos acosh add add_any all_gather all_to_all and argmax argmin argsort asin asinh atan atan2 atanh
-    axis_index bitcast_convert_type broadcast_in_dim cbrt ceil clamp closed_call clz complex
-    concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cummax cummin
-    cumprod cumsum custom_jvp_call custom_vjp_call digamma div dot_general dynamic_slice
-    dynamic_update_slice eq erf erf_inv erfc exp exp2 expm1 fft floor gather ge gt imag integer_pow
-    iota is_finite jit le lgamma log log1p logistic lt max min mul ne neg nextafter not
-    optimization_barrier or pad pjit population_count pow ppermute psum pvary pmax pmin ragged_all_to_all real
-    reduce reduce_and reduce_max reduce_min reduce_or reduce_precision reduce_prod reduce_sum
-    reduce_scatter reduce_window reduce_window_max reduce_window_sum rem remat remat2 reshape rev round
-    rsqrt scan scatter scatter_add scatter-add select_and_scatter_add select_n shard_map shift_left
-    shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square squeeze
-    stop_gradient sub tan tanh top_k transpose while xor
+    abs acos acosh add add_any all_gather all_gather_invariant all_to_all and approx_top_k argmax argmin
+    argsort asin asinh atan atan2 atanh axis_index bessel_i0e bessel_i1e bitcast_convert_type
+    broadcast_in_dim broadcast_to cbrt ceil cholesky cholesky_update clamp closed_call clz complex
+    concatenate cond conj conv_general_dilated convert_element_type copy cos cosh cumlogsumexp cummax
+    cummin cumprod cumsum custom_jvp_call custom_linear_solve custom_vjp_call digamma div dot_general
+    dynamic_slice dynamic_update_slice eq erf erf_inv erfc exp exp2 expm1 fft floor gather ge geqp3 geqrf
+    gt hessenberg householder_product igamma igamma_grad_a igammac imag integer_pow io_callback iota
+    is_finite jit le lgamma log log1p log2 logistic lt lu_pivots_to_permutation max min mul mulhi ne neg
+    nextafter not one_minus_square optimization_barrier or ormqr pad pbroadcast pjit pmax pmin polygamma
+    polynomial population_count pow ppermute psum psum_invariant pure_callback pvary ragged_all_to_all
+    ragged_dot_general random_bits random_gamma real reduce reduce_and reduce_max reduce_min reduce_or
+    reduce_precision reduce_prod reduce_scatter reduce_sum reduce_window reduce_window_max
+    reduce_window_min reduce_window_sum reduce_xor regularized_incomplete_beta rem remat remat2 reshape
+    reshard rev rng_bit_generator rng_uniform round rsqrt scan scatter scatter-add scatter-max scatter-min
+    scatter-mul scatter-sub scatter_add scatter_max scatter_min scatter_mul scatter_sub
+    select_and_gather_add select_and_scatter select_and_scatter_add select_n shard_map sharding_constraint
+    shift_left shift_right_arithmetic shift_right_logical sign sin sinh slice sort split sqrt square
+    squeeze stop_gradient sub symmetric_product tan tanh threefry2x32 top_k transpose triangular_solve
+    tridiagonal tridiagonal_solve while xor zeros_like zeta
     """.split()
 )
 """JAX's names of its primitives, which are not the operations' names."""

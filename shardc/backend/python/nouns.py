@@ -10,7 +10,7 @@ _UPDATES = frozenset(
     definition.name
     for definition in (
         *(hlo.dynamic_update_slice, hlo.scatter),
-        *(idiom.put, idiom.put_elements, idiom.put_layer, idiom.updated),
+        *(idiom.put, idiom.put_elements, idiom.put_layer, idiom.put_slices, idiom.updated),
     )
 )
 """What gives its first operand with some elements replaced."""

@@ -1,4 +1,4 @@
-"""Between which bounds an integer lies that devices and loops count with, as far as its making tells.
+"""Between which bounds integers lie that devices, loops and arange count with, as far as their making tells.
 
 Of a table that devices look themselves up in, the bounds are those of all its numbers.
 """
@@ -96,6 +96,8 @@ _PARTS = {
     hlo.dynamic_slice.name,
     hlo.slice_.name,
     hlo.reshape.name,
+    hlo.broadcast_in_dim.name,
+    hlo.transpose.name,
 }
 """What has only numbers of its first operand."""
 

@@ -8,7 +8,6 @@ class Layer(NamedTuple):            def main(x, layer):
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from keyword import iskeyword
 
@@ -164,36 +163,6 @@ def places(tree: Tree, place: str) -> Iterator[tuple[str, Branch]]:
         yield place, tree
         for inner, item in parts(tree, place):
             yield from places(item, inner)
-
-
-def specs(
-    writer: Writer, interface: Interface, taken: Iterator[Expr], given: Iterator[Expr], prefixes: bool = False
-) -> tuple[list[Expr], list[Expr]]:
-    """The specs of parameters and of results, of which there is one or more.
-
-    Of a record that occurs again with the same ones they get a variable. With `prefixes` one spec may stand
-    for a tree with dicts whose tensors all have it.
-    """
-    made = _prefixed if prefixes else built
-    entering = [made(tree, taken) for tree in interface.arguments.items]
-    leaving = [made(tree, given) for tree in results(interface)]
-    both = *interface.arguments.items, *results(interface)
-    trees = [*zip(both, (*entering, *leaving), strict=True)]
-    often = Counter(expr.text for tree, expr in trees if tree is not None and tree.record)
-    names, variables = Names(own_names(interface)), dict[str, Expr]()
-    for tree, expr in trees:
-        if tree is not None and often[expr.text] > 1 and expr.text not in variables:
-            variables[expr.text] = name(names.taken(f"{tree.record.lower()}_specs"))
-            writer.statement(f"{variables[expr.text]} = ", expr)
-    return [variables.get(e.text, e) for e in entering], [variables.get(e.text, e) for e in leaving]
-
-
-def _prefixed(tree: Tree, leaves: Iterator[Expr]) -> Expr:
-    if tree is None:
-        return next(leaves)
-    items = [_prefixed(item, leaves) for item in tree.items]
-    alike = len({item.text for item in items}) == 1 and not any(item.items for item in items)
-    return items[0] if alike and any(branch.is_dict for branch in branches(tree)) else made_of(tree, items)
 
 
 def results(interface: Interface) -> tuple[Tree, ...]:

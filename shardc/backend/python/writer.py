@@ -7,11 +7,18 @@ import textwrap
 from collections.abc import Generator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 
-from shardc.backend.python.expressions import Expr, call
+from shardc.backend.python.expressions import MANY, Expr, call
 from shardc.backend.python.names import printable
 
 WIDTH = 88
 _COMMENT_WIDTH = 100
+
+
+def _listed(targets: Sequence[str], indent: str) -> list[str]:
+    """Names with commas: one a line, or many that share lines."""
+    if len(targets) < MANY:
+        return [f"{indent}{target}," for target in targets]
+    return [indent + line for line in textwrap.wrap(", ".join(targets) + ",", WIDTH - len(indent))]
 
 
 class Writer:
@@ -85,7 +92,7 @@ class Writer:
         """An assignment to more names than fit on a line: they stand in brackets."""
         inner = self._indent + "    "
         together = inner + ", ".join(targets)
-        above = [together] if len(together) <= WIDTH else [f"{inner}{target}," for target in targets]
+        above = [together] if len(together) <= WIDTH else _listed(targets, inner)
         return [f"{self._indent}(", *above, *value.lines(f"{self._indent}) = ", self._indent, WIDTH)]
 
     def room(self, prefix: str) -> int:

@@ -255,3 +255,24 @@ func.func @known_place(%x: tensor<4x8xf32>) -> tensor<4xf32> {
   %4 = stablehlo.select %2, %3, %nan : tensor<4xi1>, tensor<4xf32>
   return %4 : tensor<4xf32>
 }
+
+// What moves one number is that number; zeros and ones joined, or zeros with different signs, are not one.
+// CHECK-LABEL: @moved
+// CHECK: [[Z:%.*]] = stablehlo.constant dense<0.{{0*}}e+00> : tensor<6xf32>
+// CHECK-NEXT: [[J:%.*]] = stablehlo.concatenate %zeros, %ones
+// CHECK-NEXT: [[K:%.*]] = stablehlo.concatenate %zeros, %negative
+// CHECK-NEXT: func.return [[Z]], [[J]], [[K]]
+func.func @moved(%i: tensor<i32>) -> (tensor<6xf32>, tensor<8xf32>, tensor<8xf32>) {
+  %zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %zeros = stablehlo.broadcast_in_dim %zero, dims = [] : (tensor<f32>) -> tensor<4xf32>
+  %ones = stablehlo.constant dense<1.0> : tensor<4xf32>
+  %negative = stablehlo.constant dense<-0.0> : tensor<4xf32>
+  %0 = stablehlo.slice %zeros [1:4] : (tensor<4xf32>) -> tensor<3xf32>
+  %1 = stablehlo.dynamic_slice %zeros, %i, sizes = [1] : (tensor<4xf32>, tensor<i32>) -> tensor<1xf32>
+  %2 = stablehlo.concatenate %0, %1, dim = 0 : (tensor<3xf32>, tensor<1xf32>) -> tensor<4xf32>
+  %3 = stablehlo.dynamic_update_slice %2, %1, %i : (tensor<4xf32>, tensor<1xf32>, tensor<i32>) -> tensor<4xf32>
+  %4 = stablehlo.pad %3, %zero, low = [1], high = [1], interior = [0] : (tensor<4xf32>, tensor<f32>) -> tensor<6xf32>
+  %5 = stablehlo.concatenate %zeros, %ones, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  %6 = stablehlo.concatenate %zeros, %negative, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+  return %4, %5, %6 : tensor<6xf32>, tensor<8xf32>, tensor<8xf32>
+}

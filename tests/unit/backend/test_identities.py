@@ -33,6 +33,7 @@ GONE = {
     "a number of numbers": (lambda x: x * -jnp.square(jnp.float32(0.5)), "square"),
     "a number times an array": (lambda x: jnp.einsum(",ab->ab", jnp.sum(x), x), "einsum"),
     "a product transposed": (lambda x: (x[0:4].T @ x[4:8]).T, ".T)"),
+    "an array transposed twice": (lambda x: x * jnp.cos(x).T.T, ".T"),
     "a condition as numbers": (lambda x: x * jnp.where(x > 0, jnp.float32(1), jnp.float32(0)), "where"),
     "the one place of a dimension": (
         lambda x: x + jax.grad(lambda y: jnp.sum(y[:, 0]))(jnp.exp(x)[:, :1]),

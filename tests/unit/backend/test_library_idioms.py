@@ -29,6 +29,16 @@ def layer_norm(x: Any) -> Any:
     return (x - x.mean(-1, keepdims=True)) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5)
 
 
+def square(x: Any) -> Any:
+    """A symmetric matrix of each row, whose eigenvalues are above 4."""
+    rows = x.reshape(8, 4, 4)
+    return rows @ rows.mT + 4 * jnp.eye(4)
+
+
+def factor_of(x: Any) -> Any:
+    return jax.lax.linalg.cholesky(square(x), symmetrize_input=False)
+
+
 def place(x: Any) -> Any:
     """A number that may be before the first and after the last index."""
     return (x.sum() * 3).astype(jnp.int32)
@@ -142,9 +152,51 @@ IDIOMS = {
         "0.125 * jax.grad(lambda x: jax.nn.logsumexp(x, axis=-1).sum())(x)",
     ),
     "the last column": (lambda x: x.take(-1, axis=-1), "x[:, 15]"),
+    "some columns": (lambda x: x.at[:, 2:4].set(0.0), "x.at[:, 2:4].set(0.0)"),
+    "the first and the last columns": (
+        lambda x: x.at[:, :2].add(x[:, 14:]).at[:, 14:].multiply(x[:, :2]),
+        "x.at[:, :2].add(x[:, 14:])",
+    ),
+    "a part of one row of each": (
+        lambda x: x.reshape(8, 4, 4).at[:, 1, 1:3].max(2.0),
+        ".reshape(4, 4, 4).at[:, 1, 1:3].max(2.0)",
+    ),
+    "take_along_axis of integers": (
+        lambda _, ids: jnp.take_along_axis(jnp.arange(128).reshape(8, 16), ids[:, None], axis=1),
+        "jnp.take_along_axis(",
+    ),
+    "take of unsigned integers": (
+        lambda _, ids: jnp.take(jnp.arange(16, dtype=jnp.uint8), ids, axis=0),
+        ", ids, axis=0)",
+    ),
+    "columns by arange": (lambda x: x[:, jnp.arange(5) + 1], "x[:, jnp.arange(5, dtype=jnp.int32) + 1]"),
+    "cholesky": (lambda x: jnp.linalg.cholesky(square(x)), "jnp.linalg.cholesky("),
+    "cholesky of what is symmetric": (
+        lambda x: jax.lax.linalg.cholesky(square(x), symmetrize_input=False),
+        "lax.linalg.cholesky(",
+    ),
+    "triangular_solve": (
+        lambda x: jax.lax.linalg.triangular_solve(square(x), square(x) + 1, lower=True),
+        "lax.linalg.triangular_solve(",
+    ),
 }
 
 OTHERS = {
+    "columns beyond the last": (
+        lambda x: jax.lax.scatter(
+            *(x, jnp.array([14]), jnp.ones((8, 4), jnp.float32)),
+            jax.lax.ScatterDimensionNumbers((0, 1), (), (1,)),
+        ),
+        "lax.scatter(",
+    ),
+    "least integers of others": (
+        lambda _, ids: jnp.take(jnp.arange(16), ids, axis=0, mode="fill", fill_value=-(2**31) + 1),
+        'mode="clip"',
+    ),
+    "a factor and what else is above it": (
+        lambda x: jnp.where(jnp.tri(4, k=1, dtype=bool), factor_of(x), 0.5),
+        "0.5)",
+    ),
     "slices at places of their own": (
         lambda x, ids: jax.vmap(lambda row, i: jax.lax.dynamic_slice_in_dim(row, i, 3))(x, ids),
         "lax.gather(",
