@@ -100,8 +100,9 @@ def atan2(lhs: Array, rhs: Array) -> Array:
 
 
 def complex_(real: Array, imaginary: Array) -> Array:
-    """Numbers of these parts, which may be infinite: 1j times an infinity has a NaN."""
-    result = np.empty(real.shape, np.result_type(real, np.complex64))
+    """Numbers of these parts, one of which may be a scalar, and infinite: 1j times an infinity has a NaN."""
+    shape = np.broadcast_shapes(real.shape, imaginary.shape)
+    result = np.empty(shape, np.result_type(real, np.complex64))
     result.real, result.imag = real, imaginary
     return result
 

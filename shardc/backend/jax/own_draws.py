@@ -73,7 +73,7 @@ def own_words(key, shape, split):
 
 
 def own_threefry2x32(k0, k1, x0, x1):
-    """The cipher where devices differ, which JAX does not notice of its results."""
+    """The cipher where devices differ, which JAX notices neither of its results nor of one of two words."""
     same = jnp.zeros_like(k0 ^ k1 ^ x0 ^ x1)
-    first, second = threefry2x32_p.bind(k0, k1, x0, x1)
+    first, second = threefry2x32_p.bind(k0, k1, x0 ^ same, x1 ^ same)
     return first ^ same, second ^ same

@@ -88,8 +88,11 @@ def scalar_function(
     """def combine(a, b): … for a region over scalars, and its name.
 
     The region's arguments come in equal groups, one per name in `groups`; a group of several is one tuple
-    parameter, or with `as_list` several parameters, and then the results are a list.
+    parameter, or with `as_list` several parameters, and then the results are a list. A node that is printed
+    once more, with shorter operands, has the function that it had.
     """
+    if (id(node), number) in scope.written:
+        return scope.written[id(node), number]
     region = node.regions[number]
     count = len(region.args) // len(groups)
     flat = [group if count == 1 else f"{group}{i}" for group in groups for i in range(count)]
@@ -106,4 +109,5 @@ def scalar_function(
             scope.writer.statement("return ", list_of(exprs))
         else:
             write_return(scope, exprs)
+    scope.written[id(node), number] = function
     return function

@@ -33,6 +33,8 @@ class Scope(Values):
         super().__init__(emission, uses, names, terms)
         self._left = dict(uses.count)
         self._last: Node | None = None
+        self.written: dict[tuple[int, int], str] = {}
+        """Functions that stand above, by the id of their node and the number of their region."""
 
     def region(self, region: Region, counter: int | None = None) -> list[Expr]:
         """Print the nodes of a region; the expressions of its results.

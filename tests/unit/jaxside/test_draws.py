@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import shardc
+from shardc.backend.jax.own_draws import own_threefry2x32
 from tests.tolerance import assert_near
 
 jax = pytest.importorskip("jax")
@@ -67,6 +68,27 @@ def test_blocks_of_all_shapes(pod, key):
 
     text = drawn(function, pod, key, out=[pod.way(*spec) for _, spec in shapes])
     assert "while_loop" not in text
+
+
+def test_blocks_of_two_numbers_are_no_keys():
+    text = """mesh pod[data=2, model=4]
+
+def main(k: u32[2], x: f32[8@data, 8@model]):
+    return uniform(k, x.shape) * x
+"""
+    source = shardc.compile(text).source
+    assert 'own_uniform(k, (8, 8), ("data", "model")) * x' in source
+
+
+def test_one_word_may_be_the_same_on_all_devices(pod, key):
+    def device(k):
+        number = jnp.arange(3, dtype=jnp.uint32) + 3 * jax.lax.axis_index("model").astype(jnp.uint32)
+        return own_threefry2x32(k[0], k[1], jnp.zeros(3, jnp.uint32), number)
+
+    P = jax.sharding.PartitionSpec
+    run = jax.jit(jax.shard_map(device, mesh=pod.mesh, in_specs=P(), out_specs=P("model")))
+    first, second = run(key)
+    np.testing.assert_array_equal(first ^ second, random.bits(key, 12))
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

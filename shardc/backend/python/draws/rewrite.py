@@ -18,6 +18,7 @@ from shardc.analysis.per_device import PerDeviceProgram
 from shardc.analysis.usage import usage
 from shardc.backend.python import idiom
 from shardc.backend.python.draws import forms, is_split
+from shardc.backend.python.draws.elements import Affine
 from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unknown
 from shardc.backend.python.draws.keys import Found, Keys, is_key, placed
 from shardc.backend.python.draws.kinds import Bound, kinds
@@ -129,7 +130,7 @@ class _Rewriting:
         drawn = scope.drawn.intersection(node.operands)
         found = self._found(node, scope) if is_call or (drawn and node.name in _LAST) else None
         level = max((scope.level.get(value, 0) for value in node.operands), default=0) + 1
-        if is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn)):
+        if is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn), scope):
             scope.known.update(opaque)
         else:
             scope.known[result] = self.evaluation.or_opaque(node, scope.known)
@@ -137,10 +138,18 @@ class _Rewriting:
             scope.drawn.update(node.results if drawn else ())
         return node if found is None else found
 
-    def _is_beyond(self, node: Node, drawn: bool) -> bool:
+    def _is_beyond(self, node: Node, drawn: bool, scope: _Scope) -> bool:
         """Whether what a value is made of does not matter."""
         type = self.graph.type(node.results[0])
-        return type == _KEY or not (drawn or not is_float(type.dtype) or node.name in _CONSTANTS)
+        if type == _KEY:
+            return not self._counts(node, scope)
+        return not (drawn or not is_float(type.dtype) or node.name in _CONSTANTS)
+
+    def _counts(self, node: Node, scope: _Scope) -> bool:
+        """Whether two numbers are places of a block, and no key."""
+        array = self.evaluation.or_opaque(node, scope.known)
+        found = self.evaluation.elements.forms[array(self.evaluation.at(_KEY.shape))]
+        return isinstance(found, Affine) and bool(found.terms)
 
     def _found(self, node: Node, scope: _Scope) -> Node | None:
         """The node that draws what a node gives, if that is all that it is."""
