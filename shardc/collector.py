@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import sys
 from collections.abc import Generator
 from contextlib import contextmanager
 
@@ -12,14 +13,18 @@ def no_garbage_collection(kept: bool = False) -> Generator[None]:
     """Put the collector off. Looking at a large program again and again costs a third of the time.
 
     What is there afterwards is looked at once, unless it is `kept`: then it is held to be no garbage for as
-    long as the process lives.
+    long as the process lives. Where modules were imported most of it is theirs, and it is looked at when the
+    collector next looks at all that there is.
     """
-    enabled = gc.isenabled()
+    enabled, modules = gc.isenabled(), len(sys.modules)
     gc.disable()
     try:
         yield
     finally:
         if kept:
             gc.freeze()
+        elif enabled and len(sys.modules) > modules and not gc.get_freeze_count():
+            gc.freeze()
+            gc.unfreeze()  # which puts it among what is old
         if enabled:
             gc.enable()
