@@ -51,7 +51,7 @@ def ask(module: ModuleOp, prove: bool | None) -> Asked:
     if prove is False or (prove is None and os.environ.get(VARIABLE) == "off"):
         return Asked()
     said = None if prove else default.too_many(sum(1 for _ in module.walk()))
-    return Asked(said=said) if said else Asked(snapshot(module.clone()).graph, all=prove is True)
+    return Asked(said=said) if said else Asked(snapshot(module).graph, all=prove is True)
 
 
 def demand(whole: Graph, local: Graph, text: str, target: str) -> str:

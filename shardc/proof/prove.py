@@ -31,7 +31,7 @@ from shardc.proof.drawing import (
     wanted_of,
 )
 from shardc.proof.draws import ORDERLESS, Draw, one_way
-from shardc.proof.effort import Budget, beyond, effort
+from shardc.proof.effort import Budget, beyond, effort, least
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.exponents import has_exp
 from shardc.proof.failure import difference
@@ -123,6 +123,7 @@ def _attempt(
 
     What is not proved with shorter axes is tried at full length. Raises Beyond, _Large.
     """
+    _check_least(whole, local, full, most, built)
     shapes = reduced(whole, local)
     found = _at(shapes, full, seed, most, built)
     again = found.verdict is not Verdict.PROVED and shapes.short
@@ -134,15 +135,39 @@ def _attempt(
         return found
 
 
+def _check_least(whole: Graph, local: Graph, full: Graph, most: int | None, built: Layers | None) -> None:
+    """Raises _Large where that is seen without reduced shapes."""
+    limit = _limit(full, most)
+    if limit is None:
+        return
+    dealt = _dealt(built)
+    once = least(whole, dealt[0]) + least(local, dealt[1])
+    if once > limit:
+        raise _Large(beyond(f"{once:,} elements or more", limit))
+
+
+def _limit(full: Graph, most: int | None) -> int | None:
+    """The work that one draw of a short proof may be; None of one that is asked for."""
+    return None if most is None else SHORT_TIMES * most // (len(_kinds(full, most)) + 1)
+
+
+def _kinds(full: Graph, most: int | None) -> Sequence[str]:
+    return KINDS if most is None or sampled(full) else SHORT
+
+
+def _dealt(built: Layers | None) -> tuple[frozenset[int], frozenset[int]]:
+    """Calls of either program whose results are not computed."""
+    return built.dealt() if built else (frozenset[int](), frozenset[int]())
+
+
 def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers | None = None) -> Proof:
     """A proof of programs at reduced shapes."""
     size = work(shapes.whole) + work(shapes.local)
     if size > ELEMENTS:
         raise _Large(f"even reduced it computes {size:.1e} elements")
-    dealt = built.dealt() if built else (frozenset[int](), frozenset[int]())
+    dealt = _dealt(built)
     once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
-    kinds = KINDS if most is None or sampled(full) else SHORT
-    limit = None if most is None else SHORT_TIMES * most // (len(kinds) + 1)
+    kinds, limit = _kinds(full, most), _limit(full, most)
     if limit is not None and once > limit:
         raise _Large(beyond(f"{once:,} elements", limit))
     near = thresholds(shapes.whole, shapes.local)

@@ -18,8 +18,9 @@ from shardc.ops import hlo, spmd
 from shardc.passes.pipeline import run_to
 from shardc.proof import default
 from shardc.proof import prove as proving
-from shardc.proof.effort import effort
+from shardc.proof.effort import effort, least
 from shardc.proof.prove import Verdict, prove
+from shardc.proof.reduced import reduced
 
 PROGRAM = """mesh pod[data=2, model=4]
 def main(x: f32[8@data, 16@model], w: f32[16@model, 32]) -> f32[8@data, 32]:
@@ -127,12 +128,27 @@ def test_the_work_of_equal_layers_counts_once() -> None:
     assert default.verdict(*many, "--no-prove", most // 4).startswith("not proved: its work is that of")
 
 
+def test_shapes_are_not_reduced_where_operations_alone_are_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, local = _layers(12)
+    shapes = reduced(whole, local)
+    for full, short in ((whole, shapes.whole), (local, shapes.local)):
+        assert 0 < least(full) <= effort(short)
+    monkeypatch.setattr("shardc.proof.prove.reduced", lambda *_, **__: pytest.fail("reduced"))
+    said = default.verdict(whole, local, "--no-prove", 100_000)
+    assert said.startswith("not proved: its work is that of") and "elements or more" in said
+
+
 TURNS = """mesh m[x=2]
 def f(x: f32[4@x, 4]) -> f32[4@x, 4]:
     for i in range(3) carrying x:
         x = tanh(x) + 1.0
     return x
 """
+
+
+def test_bodies_of_loops_count_for_nothing_before_shapes_are_reduced() -> None:
+    whole = snapshot(read(TURNS, "test.shard", {}, None)).graph
+    assert 0 < least(whole) < effort(whole) // 3
 
 
 def test_the_work_of_all_draws_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
