@@ -7,6 +7,7 @@ proves most plans best. Deterministic: sizes decide what is solved, never time.
 
 from __future__ import annotations
 
+from enum import Enum, auto
 from math import inf
 
 from shardc.layout import LayoutError
@@ -25,24 +26,29 @@ ROUNDS = 3  # of solving with few collectives and pricing what that uses
 ASSIGNMENTS = 4_000  # ways to run all the operations together; more would take too many columns
 
 
-def perfect(problem: Problem) -> bool:
-    """Change the problem's choices for those of the best plan, if it is small enough to be solved.
+class Reached(Enum):
+    """What is known of a plan: it is the best, of what the linear program nearly uses, or neither."""
 
-    Whether it is, or the plan at hand is proved best.
-    """
+    BEST = auto()
+    NEARLY = auto()
+    NOT = auto()
+
+
+def perfect(problem: Problem) -> Reached:
+    """Change the problem's choices for those of the best plan, if it is small enough to be solved."""
     before = problem.total()
     if before[:2] == (0, 0):
         problem.proof = Proof(0, "nothing is sent")
-        return True
+        return Reached.BEST
     net = whole(problem, before[0])
     if net is None:
-        return False
+        return Reached.NOT
     if problem.modest is not None and problem.worth(problem.modest, before):
         problem.modest = before
     kept = taken(net)
     solved = take_cheapest(net)
     if solved is None:
-        return False
+        return Reached.NOT
     kind = "integer" if solved.whole else "linear"
     problem.proof = Proof(solved.ticks, f"{kind} program of {len(solved.net.integral)} columns")
     after = problem.total()
@@ -55,7 +61,9 @@ def perfect(problem: Problem) -> bool:
             take_cheapest(solved.net, few, rounds * columns)
     elif after < before:
         settle(problem)
-    return solved.whole or solved.ticks >= before[0]
+    if solved.whole or solved.ticks >= before[0]:
+        return Reached.BEST
+    return Reached.NEARLY if solved.nearly else Reached.NOT
 
 
 def whole(problem: Problem, limit: float = inf) -> Network | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import ceil, inf
 
 import numpy as np
@@ -78,7 +78,11 @@ class Rows:
         return both
 
 
-COLUMNS = 10_000  # of an integer program that is solved: a second
+WHOLE = (
+    1_500  # columns of an integer program that is solved: a tenth of a second; loose ones of 4,000 took six
+)
+COLUMNS = 10_000  # of one that is solved of those columns that the linear one nearly uses
+NEARLY = 1e-3  # of the objective: what a column would have to cost less
 NEAR = 1e-6  # what is so near to a limit keeps to it
 
 
@@ -87,7 +91,8 @@ class Solved:
     """The columns' values, the objective, and a number that no solution's objective is below.
 
     Without integrality a column is used once it costs `reduced` less, and the solution is that of `basis`.
-    `whole`: the columns are whole numbers where they must be.
+    `whole`: the columns are whole numbers where they must be. `nearly`: they are, too, but only those were
+    looked at that the linear program's solution uses or might use soon.
     """
 
     columns: Vector
@@ -96,6 +101,7 @@ class Solved:
     reduced: Vector
     basis: Basis
     whole: bool = True
+    nearly: bool = False
     below: Callable[[Vector, float], float | None] = lambda sum, limit: None
     """Of a linear program the objective where one sum more is at most so much, which is asked once."""
 
@@ -133,7 +139,9 @@ def minimum(
     The linear program is solved many times faster than the integer one. Mostly its solution is integral, or
     shows that no whole number is below the value of a solution that is `known`. It is left at that, too, if
     it shows that none is below `enough`, in programs of more than `most` columns, and where it is `unsure`.
-    The linear program begins at `start`; `presolve` as of solve.
+    Of more than WHOLE columns whole numbers are found for those that the linear solution uses or nearly does:
+    mostly a good plan, but the bound stays that of the linear program. That begins at `start`; `presolve` as
+    of solve.
     """
     sums = rows.sums(len(costs))
     spend(len(sums.factors))
@@ -150,7 +158,7 @@ def minimum(
         found = further(sum, limit)
         return None if found is None else found * back
 
-    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), below)
+    relaxed = Solved(result.columns, value, value, reduced, basis, not any(integral), below=below)
     if relaxed.whole or relaxed.whole_bound >= enough:
         return relaxed
     for columns in (_rounded(relaxed.columns, integral), *([] if known is None else [known])):
@@ -159,6 +167,10 @@ def minimum(
             return best
     if len(costs) > most or (unsure is not None and unsure(relaxed)):
         return relaxed
+    if len(costs) > WHOLE:
+        near = (relaxed.columns > NEAR) | (reduced <= NEARLY * value)
+        result = solve(scaled, sums, integral, only=near)
+        return replace(relaxed, columns=result.columns, nearly=True) if result else relaxed
     result = solve(scaled, sums, integral)
     if result is None:
         return None

@@ -18,7 +18,7 @@ from shardc.planning.program.by_axis import by_axis
 from shardc.planning.program.candidates import build, wishes
 from shardc.planning.program.data_first import data_first
 from shardc.planning.program.descent import follow, settle
-from shardc.planning.program.exact import perfect
+from shardc.planning.program.exact import Reached, perfect
 from shardc.planning.program.open_results import argument_layouts, split_results
 from shardc.planning.program.problem import Problem
 from shardc.planning.program.repeats import repeats_of
@@ -66,8 +66,9 @@ def search(problem: Problem) -> None:
     if problem.rates.flat:
         problem.modest = problem.modest or problem.total()
     own = _SavedChoices(problem)
-    if not perfect(problem):
-        own = _data_first(problem)
+    reached = perfect(problem)
+    if reached is not Reached.BEST:
+        own = _SavedChoices(problem) if reached is Reached.NEARLY else _data_first(problem)
         by_axis(problem)
         settle(problem)
         if not problem.takes(problem.total()):

@@ -45,7 +45,8 @@ class Chosen:
 
 @dataclass(frozen=True)
 class Optimum:
-    """Ticks that no plan of a program is below, and whether the program was solved and not only bounded.
+    """Ticks that no plan of a program is below, and whether the program was solved and not only bounded:
+    `whole`, or `nearly` (highs.py).
 
     `solved` are the columns of all the linear programs that this took together, `last` the one of `net`, if
     that was solved.
@@ -54,6 +55,7 @@ class Optimum:
     ticks: int
     net: Network
     whole: bool
+    nearly: bool
     solved: int
     last: Solved | None
 
@@ -75,7 +77,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     """
     problem, kept = net.problem, taken(net)
     before = best = problem.cost(net.scope)
-    plan, bound, whole, solved = kept, 0, False, 0
+    plan, bound, whole, nearly, solved = kept, 0, False, False, 0
     last: Solved | None = None
     start: Basis | None = None
     flat = problem.rates.flat
@@ -92,7 +94,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         last = least
         if least is None:
             break
-        bound, whole = max(bound, least.whole_bound), least.whole
+        bound, whole, nearly = max(bound, least.whole_bound), least.whole, least.nearly
         columns = least.columns
         equal = [columns]
         if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
@@ -114,7 +116,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         done, net, last = net, again(net), None
         start = None if flat else net.start(done, least.basis)
     plan.take(problem)
-    return Optimum(bound, net, whole, solved, last) if bound or whole else None
+    return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 
 
 def taken(net: Network) -> Chosen:

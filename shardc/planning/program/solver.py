@@ -83,12 +83,13 @@ def solve(
     integral: Sequence[bool] | None,
     start: Basis | None = None,
     presolve: bool = True,
+    only: NDArray[np.bool_] | None = None,
 ) -> Found | None:
     """The columns between 0 and 1 for which costs sum to least, or the best found; None if none was.
 
-    `integral` says which are whole numbers; None for a linear program, which begins at `start`. What
-    `presolve` takes out of one takes it longer than the simplex method needs with it, but of equally good
-    solutions another is found.
+    `integral` says which are whole numbers; None for a linear program, which begins at `start`. Of an integer
+    one all columns but those in `only` are zero. What `presolve` takes out of a linear program takes it
+    longer than the simplex method needs with it, but of equally good solutions another is found.
     """
     import highspy as untyped
 
@@ -97,6 +98,9 @@ def solve(
     for option, value in _OPTIONS.items():
         highs.setOptionValue(option, value)
     highs.passModel(_model(highspy, costs, sums, integral))
+    if only is not None:
+        off = np.flatnonzero(~only).astype(np.int32)
+        highs.changeColsBounds(len(off), off, np.zeros(len(off)), np.zeros(len(off)))
     if integral is None and not presolve:
         highs.setOptionValue("presolve", "off")
     if start is not None:
