@@ -18,7 +18,6 @@ from shardc.proof.comparable import comparable, incomparable
 from shardc.proof.drawing import (
     KINDS,
     LAW,
-    SHORT,
     Doubt,
     Run,
     deciding_of,
@@ -31,7 +30,7 @@ from shardc.proof.drawing import (
     wanted_of,
 )
 from shardc.proof.draws import ORDERLESS, Draw, one_way
-from shardc.proof.effort import Budget, beyond, effort, least
+from shardc.proof.effort import Budget, beyond, effort
 from shardc.proof.evaluate import evaluate, evaluate_both, note_exponents, work
 from shardc.proof.exponents import has_exp
 from shardc.proof.failure import difference
@@ -43,6 +42,7 @@ from shardc.proof.logarithms import with_logarithms
 from shardc.proof.numbers import real_copies
 from shardc.proof.reduced import Reduced, reduced
 from shardc.proof.refuted import copies_differ, refuted
+from shardc.proof.short import SHORT_TIMES, Large, check_least, dealt_of, kinds_of, limit_of
 from shardc.proof.thresholds import thresholds
 from shardc.proof.values import Beyond, DrawAgain
 from shardc.proof.verdict import Proof, Verdict
@@ -53,9 +53,6 @@ ELEMENTS = 1 << 27
 """The most elements, over all operations and devices, that a proof is tried with."""
 
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
-
-SHORT_TIMES = 3
-"""All draws of a short proof together may be so many times the work (effort.py) that one may be."""
 
 TIMES, LEAST = 32, 1 << 20
 """Else they may be so many times the work that one draw is taken for, or this."""
@@ -80,7 +77,7 @@ def prove(
         found = found or _attempt(whole, local, whole, seed, most)
         unlike = () if built is None else tuple(k for k in built.kinds.values() if k not in found.layers)
         return replace(found, in_full=unlike)
-    except _Large as error:
+    except Large as error:
         return Proof(Verdict.NOT_PROVED, str(error))
     except Beyond as error:
         return Proof(Verdict.NOT_PROVED, f"{error} are beyond the proof")
@@ -90,7 +87,7 @@ def prove(
 
 def _by_layers(built: Layers, full: Graph, seed: int, most: int | None) -> Proof | None:
     """A proof in which equal layers are proved once; None where that fails, which says nothing. Raises
-    _Large.
+    Large.
     """
     try:
         found = _attempt(built.whole, built.local, full, seed, most, built)
@@ -107,13 +104,9 @@ def prove_by_calls(local: Graph, text: Graph, seed: int = 1) -> Proof | None:
     built = None if incomparable(local, text, manual=True) else both_call(local, text)
     try:
         found = _attempt(local, text, local, seed, None, built) if built else None
-    except (_Large, Beyond, RecursionError, ShardcError):
+    except (Large, Beyond, RecursionError, ShardcError):
         return None
     return replace(found, as_local=True) if found and found.verdict is Verdict.PROVED else None
-
-
-class _Large(Exception):
-    """Programs are too large; says why."""
 
 
 def _attempt(
@@ -121,55 +114,31 @@ def _attempt(
 ) -> Proof:
     """A proof of programs, with equal layers as calls where they were `built`; what fails then is no matter.
 
-    What is not proved with shorter axes is tried at full length. Raises Beyond, _Large.
+    What is not proved with shorter axes is tried at full length. Raises Beyond, Large.
     """
-    _check_least(whole, local, full, most, built)
+    if most is not None:
+        check_least(whole, local, built, limit_of(full, most))
     shapes = reduced(whole, local)
     found = _at(shapes, full, seed, most, built)
     again = found.verdict is not Verdict.PROVED and shapes.short
     try:
         return _at(reduced(whole, local, short=False), full, seed, most, built) if again else found
-    except _Large as error:
+    except Large as error:
         if found.verdict is Verdict.DIFFERS and not shapes.exact:
-            raise _Large(f"on shorter axes, along which it sums, it differs; {error}") from error
+            raise Large(f"on shorter axes, along which it sums, it differs; {error}") from error
         return found
-
-
-def _check_least(whole: Graph, local: Graph, full: Graph, most: int | None, built: Layers | None) -> None:
-    """Raises _Large where that is seen without reduced shapes."""
-    limit = _limit(full, most)
-    if limit is None:
-        return
-    dealt = _dealt(built)
-    once = least(whole, dealt[0]) + least(local, dealt[1])
-    if once > limit:
-        raise _Large(beyond(f"{once:,} elements or more", limit))
-
-
-def _limit(full: Graph, most: int | None) -> int | None:
-    """The work that one draw of a short proof may be; None of one that is asked for."""
-    return None if most is None else SHORT_TIMES * most // (len(_kinds(full, most)) + 1)
-
-
-def _kinds(full: Graph, most: int | None) -> Sequence[str]:
-    return KINDS if most is None or sampled(full) else SHORT
-
-
-def _dealt(built: Layers | None) -> tuple[frozenset[int], frozenset[int]]:
-    """Calls of either program whose results are not computed."""
-    return built.dealt() if built else (frozenset[int](), frozenset[int]())
 
 
 def _at(shapes: Reduced, full: Graph, seed: int, most: int | None, built: Layers | None = None) -> Proof:
     """A proof of programs at reduced shapes."""
     size = work(shapes.whole) + work(shapes.local)
     if size > ELEMENTS:
-        raise _Large(f"even reduced it computes {size:.1e} elements")
-    dealt = _dealt(built)
+        raise Large(f"even reduced it computes {size:.1e} elements")
+    dealt = dealt_of(built)
     once = effort(shapes.whole, dealt[0]) + effort(shapes.local, dealt[1])
-    kinds, limit = _kinds(full, most), _limit(full, most)
-    if limit is not None and once > limit:
-        raise _Large(beyond(f"{once:,} elements", limit))
+    kinds = KINDS if most is None else kinds_of(full)
+    if most is not None and once > (limit := limit_of(full, most)):
+        raise Large(beyond(f"{once:,} elements", limit))
     near = thresholds(shapes.whole, shapes.local)
     deciding = deciding_of(shapes, once, size, most, near)
     wanted = wanted_of(full, size) if most is None else len(kinds)

@@ -1,0 +1,41 @@
+"""How large a program may be that is proved unasked, by a short proof: of few draws."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shardc.graph import Graph
+from shardc.proof.drawing import SHORT, sampled
+from shardc.proof.draws import KINDS
+from shardc.proof.effort import beyond, least
+from shardc.proof.layers import Layers
+
+SHORT_TIMES = 3
+"""All draws of a short proof together may be so many times the work (effort.py) that one may be."""
+
+
+class Large(Exception):
+    """Programs are too large; says why."""
+
+
+def kinds_of(full: Graph) -> Sequence[str]:
+    """The kinds of its draws."""
+    return KINDS if sampled(full) else SHORT
+
+
+def limit_of(full: Graph, most: int) -> int:
+    """The work that one of its draws may be, where all together may be SHORT_TIMES `most`."""
+    return SHORT_TIMES * most // (len(kinds_of(full)) + 1)
+
+
+def dealt_of(built: Layers | None) -> tuple[frozenset[int], frozenset[int]]:
+    """Calls of either program whose results are not computed."""
+    return built.dealt() if built else (frozenset[int](), frozenset[int]())
+
+
+def check_least(whole: Graph, local: Graph, built: Layers | None, limit: int) -> None:
+    """Raises Large where it is seen without reduced shapes that one draw is more work."""
+    dealt = dealt_of(built)
+    once = least(whole, dealt[0]) + least(local, dealt[1])
+    if once > limit:
+        raise Large(beyond(f"{once:,} elements or more", limit))
