@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
+from typing import Any, cast
 
 import numpy as np
+from ml_dtypes import finfo
 
 from shardc.graph import Graph, Location, Node, walk
+from shardc.graph.types import DTYPES, is_float
 from shardc.interpret.devices import Blocks
 from shardc.proof.draws import Draw
 from shardc.proof.evaluate import evaluate
@@ -23,8 +26,9 @@ from shardc.proof.values import is_exact, parts, same
 from shardc.proof.way_back import Step, way_back
 from shardc.semantics.arrays import Array
 
-_ROUNDED = 2.0**-21
-"""The part of a value by which constants that a compiler computes, and rounds to f32, may change it."""
+_ROUNDED = 4
+"""By so many units in the last place of f32, or of a narrower dtype, constants that a compiler computes, and
+rounds, may change a value."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,22 +64,34 @@ def difference(
     they do, or where it is the `first` difference.
     """
     draw = replace(draw, budget=None)
-    seen = [(*each, number) for number, pair in found.items() for each in _parts_seen(*pair)]
+    results = shapes.whole.main.body.results
+    seen = [
+        (*each, number)
+        for number, pair in found.items()
+        for each in _parts_seen(*pair, _rounding(shapes.whole.type(results[number]).dtype))
+    ]
     really, rounded, differ, want, have, number = max(seen, key=lambda each: (*each[:2], each[2].any()))
     if is_exact(want):
         want, have = want["shadow"], have["shadow"]
     index = tuple(int(i) for i in np.argwhere(differ)[0])
     path = _path(shapes, draw, inputs, number) if really or first else ()
-    result = shapes.whole.main.body.results[number]
-    loc = shapes.whole.values[result].loc
+    loc = shapes.whole.values[results[number]].loc
     values = float(want[index]), float(have[index])
     there = _at(shapes.whole, path[-1]) if path else None
     return Difference(number, index, want.shape, *values, really, path, loc, rounded, there)
 
 
-def _parts_seen(want: Array, have: Array) -> Iterator[tuple[bool, bool, Array, Array, Array]]:
+def _rounding(dtype: str) -> float:
+    """The part of a value of a dtype by which rounded constants may change it."""
+    own = float(cast(Any, finfo(DTYPES[dtype][1])).eps) if is_float(dtype) else 0.0
+    return _ROUNDED * max(own, float(np.finfo(np.float32).eps))
+
+
+def _parts_seen(
+    want: Array, have: Array, rounding: float
+) -> Iterator[tuple[bool, bool, Array, Array, Array]]:
     """What is seen of an array, or of both parts of a complex one."""
-    size = np.maximum(_size(want), _size(have))
+    size = rounding * np.maximum(_size(want), _size(have))
     for pair in zip(parts(want) or [want], parts(have) or [have], strict=True):
         yield (*_seen(*pair, size), *pair)
 
@@ -92,10 +108,10 @@ def _seen(want: Array, have: Array, size: Array) -> tuple[bool, bool, Array]:
 
 
 def _near(want: Array, have: Array, size: Array) -> Array:
-    """Where real values are numbers, equal but for what rounded constants change."""
+    """Where real values are numbers, equal but for what rounded constants change, which is at most `size`."""
     a, b = want["shadow"], have["shadow"]
     with np.errstate(invalid="ignore"):
-        return np.isfinite(a - b) & (np.abs(a - b) <= _ROUNDED * size)
+        return np.isfinite(a - b) & (np.abs(a - b) <= size)
 
 
 def _size(array: Array) -> Array:

@@ -149,11 +149,17 @@ def test_a_wrong_constant_is_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "verdict"), [("0.3333333432674408", Verdict.NOT_PROVED), ("0.333335", Verdict.DIFFERS)]
+    ("dtype", "factor", "verdict"),
+    [
+        ("f32", "0.3333333432674408", Verdict.NOT_PROVED),
+        ("f32", "0.333335", Verdict.DIFFERS),
+        ("f16", "0.333252", Verdict.NOT_PROVED),
+        ("f16", "0.335", Verdict.DIFFERS),
+    ],
 )
-def test_a_constant_that_was_rounded_is_no_difference(factor: str, verdict: Verdict) -> None:
-    """A compiler makes x / 3.0 a product with 1/3, rounded to f32."""
-    text = "mesh m[x=4]\ndef f(x: f32[64@x]) -> f32[64@x]:\n    return {}\n"
+def test_a_constant_that_was_rounded_is_no_difference(dtype: str, factor: str, verdict: Verdict) -> None:
+    """A compiler makes x / 3.0 a product with 1/3, rounded to the dtype."""
+    text = "mesh m[x=4]\ndef f(x: f32[64@x]) -> f32[64@x]:\n    return {}\n".replace("f32", dtype)
     whole, _, _ = _compiled(text.format("x / 3.0"))
     _, local, _ = _compiled(text.format(f"x * {factor}"))
     proof = prove(whole, local)
