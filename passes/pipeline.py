@@ -89,9 +89,8 @@ STAGES: dict[str, tuple[str, ...]] = {
 FOLDING = ("fold-layers", "unfold-layers")
 """The passes around those that see few of many equal layers, on the way from text to a device's program."""
 
-OUTLINES = ("outline-calls", "outline-repeats")
-"""The passes that write what is equal once; to the first of them it matters whether numbers of layers are
-equal."""
+OUTLINING = "outline-calls"
+"""The first pass to which it matters whether numbers of layers are equal."""
 
 PASSES: dict[str, Callable[[], type[GraphPass]]] = {entry.name: entry.load for entry in PIPELINE}
 """Pass name -> a function that imports it."""
@@ -112,19 +111,15 @@ def run_to(
     start: str = "ir",
     options: Options | None = None,
     verify_each: bool | None = None,
-    outlines: bool = True,
 ) -> None:
     """Take a module from the end of stage `start` to the end of `stage`, and verify what comes out.
 
-    `verify_each` is what the environment says, unless given. Without `outlines` what is equal stays written
-    out, unless layers are folded, where only times are asked for. ShardcError if the program is wrong.
+    `verify_each` is what the environment says, unless given. ShardcError if the program is wrong.
     """
     each = bool(os.environ.get("SHARDC_VERIFY_EACH")) if verify_each is None else verify_each
     stages, options = list(STAGES), options or {}
     wanted = stages[stages.index(start) + 1 : stages.index(stage) + 1]
     entries = [e for e in PIPELINE if e.stage in wanted and (e.name in options or not e.by_option)]
-    if not outlines:
-        entries = [entry for entry in entries if entry.name not in OUTLINES]
     run = _Run(SharedGraph(module, checked=each), options, each)
     with no_garbage_collection():
         if start == "ir" and stage == "local":
@@ -165,7 +160,7 @@ class _Run:
         if not whole:
             self.plainly(entries[at:])
             return
-        outlining = min(after, [entry.name for entry in entries].index(OUTLINES[0]))
+        outlining = min(after, [entry.name for entry in entries].index(OUTLINING))
         try:
             with collecting() as warnings:
                 self._remembering(entries[at + 1 : outlining])

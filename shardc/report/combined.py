@@ -81,8 +81,7 @@ def plans(module: ModuleOp, machine: Machine, options: ByPass) -> Iterator[tuple
             run_to(make_context(), start, stage, options=options)
 
     def tried(**said: object) -> Tried:
-        told = saying(options, PLANS, **said) if said else options
-        return _tried(start.clone(), machine, told, stage, outlines=small or stage == "ir")
+        return _tried(start.clone(), machine, saying(options, PLANS, **said) if said else options, stage)
 
     small = size <= SMALL
     if small:
@@ -147,13 +146,11 @@ def _joined(learnt: Iterable[Combined]) -> tuple[Combined, ...]:
     return tuple(known.values())
 
 
-def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str, outlines: bool) -> Tried:
-    """A module at a stage before planning, planned and priced; without `outlines`, which take a large program
-    a while, to a thousandth or so."""
+def _tried(module: ModuleOp, machine: Machine, options: ByPass, stage: str) -> Tried:
+    """A module at a stage before planning, planned and priced."""
     found: list[Combined] = []
     with collecting():
-        said = saying(options, COMBINES, told=found.append)
-        run_to(make_context(), module, "local", stage, said, outlines=outlines)
+        run_to(make_context(), module, "local", stage, saying(options, COMBINES, told=found.append))
         program = per_device.read(snapshot(module).graph)
     took = estimate(machine, program, collectives(program), 0).total_ns
     return Tried(options, took, tuple(found))

@@ -2,8 +2,9 @@
 
 Reshards are priced by a table of lower bounds first. Where the plan that a solution says costs more than the
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
-without integrality. On a machine with latency it begins then where it ended. Without latency many plans take
-equally long; there each program begins anew, so that which of them is found hangs on no other.
+without integrality. On a machine with latency it begins then where it ended; if the last solution is no plan
+of its price, the program is solved anew, since of equally good solutions another may be one. Without latency
+many plans take equally long; there each program begins anew, so that which of them is found hangs on no other.
 """
 
 from __future__ import annotations
@@ -80,7 +81,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
     plan, bound, whole, nearly, solved = kept, 0, False, False, 0
     last: Solved | None = None
     start: Basis | None = None
-    flat = problem.rates.flat
+    presolve = problem.rates.flat
     enough = before[0] if len(net.integral) > SMALL else inf
     most = SMALL if problem.expected else COLUMNS
     while len(net.integral) <= work - solved:
@@ -89,7 +90,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
         least = minimum(
-            moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start, presolve=flat
+            moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start, presolve=presolve
         )
         last = least
         if least is None:
@@ -100,7 +101,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         if ties and whole and (problem.rates.free or len(net.integral) <= TIES):
             near = _at_most(moved, least.value + 1e-6 * least.value + 1e-3)
             wanted = count if problem.rates.free else net.effort()
-            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=flat)
+            fewest = minimum(wanted, rows.and_also(near), net.integral, columns, presolve=presolve)
             columns = fewest.columns if fewest else columns
             equal = [columns] if problem.rates.free else [*equal, columns]
         for each in equal:
@@ -112,9 +113,12 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
             break
         net.settle(columns, least.reduced)
         if net.prices.changes == changes:
-            break
+            if presolve:
+                break
+            presolve, start = True, None
+            continue
         done, net, last = net, again(net), None
-        start = None if flat else net.start(done, least.basis)
+        start = None if presolve else net.start(done, least.basis)
     plan.take(problem)
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 

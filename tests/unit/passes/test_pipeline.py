@@ -11,7 +11,6 @@ from xdsl.dialects.builtin import ModuleOp, StringAttr
 from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
-from shardc.analysis import per_device
 from shardc.backend.jax import emit
 from shardc.diagnostics import ShardcError, collecting
 from shardc.dialects import shared_graph, wellformed
@@ -24,9 +23,6 @@ from shardc.frontend.text import read
 from shardc.passes import pipeline
 from shardc.passes.graph_pass import GraphPass
 from shardc.passes.pipeline import FOLDING, PASSES, PIPELINE, STAGES, run_to
-from shardc.planning.machines import load
-from shardc.report.times import estimate
-from shardc.report.traffic import collectives
 
 ROOT = Path(__file__).parents[3]
 PROGRAMS = ["megatron_mlp", "transformer_layer", "layers"]
@@ -59,21 +55,6 @@ def test_each_pass_works_alone_on_text(name: str) -> None:
                 entry.load()().apply(make_context(), alone)
         run_to(make_context(), together, "local")
     assert emit(snapshot(alone).graph) == emit(snapshot(together).graph)
-
-
-def test_what_is_equal_stays_written_out_where_only_times_are_asked_for() -> None:
-    """This program takes as long with functions for it as without."""
-    machine, counts = load("h100-infiniband"), list[int]()
-    took: list[tuple[int, int]] = []
-    with collecting():
-        for outlines in (True, False):
-            module = program("transformer_layer")
-            run_to(make_context(), module, "local", outlines=outlines)
-            counts.append(sum(op.name == "func.call" for op in module.walk()))
-            found = per_device.read(snapshot(module).graph)
-            time = estimate(machine, found, collectives(found), 0)
-            took.append((time.communication_ns, time.work_ns))
-    assert counts[0] and not counts[1] and took[0] == took[1]
 
 
 def test_passes_share_graphs(monkeypatch: pytest.MonkeyPatch) -> None:

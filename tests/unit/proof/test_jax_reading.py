@@ -134,5 +134,5 @@ func.func @main(%a: tensor<6x6xf32>, %b: tensor<6x8xf32> {sdy.sharding = #sdy.sh
 
 def test_triangular_solutions_on_blocks_of_columns_are_proved() -> None:
     proof = shardc.compile(DIVIDED, language="mlir", prove=True)
-    assert "all_gather" not in proof.source and "lax.linalg.triangular_solve(a, b" in proof.source
+    assert "all_gather" not in proof.source and "lax.linalg.triangular_solve(" in proof.source
     assert not proof.warnings
