@@ -25,7 +25,7 @@ def mutation() -> ModuleType:
 QUICK = (
     "in_and_out_specs layers matmul_basic matmul_reduce_scatter megatron_mlp transformer_layer vocabulary "
     "digits per_device per_device_x ring_in_grid uneven_softmax weights_2d pipeline ulysses mlp_train_fsdp "
-    "argmax_vocab embed_vocab_sharded moe_ep_fwd cumsum_sharded roll_stencil decode_loop_sequence"
+    "argmax_vocab embed_vocab_sharded cumsum_sharded roll_stencil decode_loop_sequence"
 ).split()
 
 
