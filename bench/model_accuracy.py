@@ -128,6 +128,7 @@ def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Plan
     child = str(Path(__file__).with_name("model_child_mpi.py" if mpi else "model_child.py"))
     reference = ("run", child, *kind, "--", str(folder))
     if not ((folder / MACHINE).exists() and (folder / AT_FIT).exists()):
+        (folder / AT_FIT).unlink(missing_ok=True)
         started(*reference)
         started("measure", *kind, "-o", str(folder / MACHINE))
         started(*reference)
@@ -138,7 +139,7 @@ def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Plan
             found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
     started(*reference, *found)
     machine = load(str(folder / MACHINE))
-    at_fit = json.loads((folder / AT_FIT).read_text(encoding="utf-8"))
+    at_fit = statistics.mean(json.loads((folder / AT_FIT).read_text(encoding="utf-8")))
     seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
     for name, planned in found.items():
         own, beside = seconds[name]
