@@ -4,7 +4,8 @@ Reshards are priced by a table of lower bounds first. Where the plan that a solu
 solution, those that it uses are priced exactly, and the program is solved again; as long as prices change,
 without integrality. On a machine with latency it begins then where it ended; if the last solution is no plan
 of its price, the program is solved anew, since of equally good solutions another may be one. Without latency
-many plans take equally long; there each program begins anew, so that which of them is found hangs on no other.
+many plans take equally long; there each program begins anew, so that which of them is found depends on no
+other.
 """
 
 from __future__ import annotations
@@ -90,7 +91,14 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
         moved, count = net.costs()
         rows = net.rows if few == inf else net.rows.and_also(_at_most(count, few))
         least = minimum(
-            moved, rows, net.integral, enough=enough, most=most, unsure=net.unsure, start=start, presolve=presolve
+            moved,
+            rows,
+            net.integral,
+            enough=enough,
+            most=most,
+            unsure=net.unsure,
+            start=start,
+            presolve=presolve,
         )
         last = least
         if least is None:

@@ -25,7 +25,8 @@ def test_a_part_that_is_one_number() -> None:
     a, b = np.array([[1, 2, 3, 4], [5, 6, 7, 8]], np.float32)
     compiled = shardc.compile(text, target="numpy")
     np.testing.assert_array_equal(compiled.main(a, b), a + 2 + (b + 3) * 1j)
-    for parts in ((np.float32(2), b), (b, np.float32(2))):
+    two = np.array(2, np.float32)
+    for parts in ((two, b), (b, two)):
         np.testing.assert_array_equal(ops.complex_(*parts), parts[0] + parts[1] * 1j)
 
 
