@@ -55,7 +55,7 @@ ELEMENTS = 1 << 27
 _NO_BOUND = "equal in {} draws, but degrees are too high for a bound on the chance of a miss"
 
 TIMES, LEAST = 32, 1 << 20
-"""Else they may be so many times the work that one draw is taken for, or this."""
+"""All draws of a proof that is asked for may be so many times the work that one is taken for, or this."""
 
 
 def prove(

@@ -92,9 +92,11 @@ def computed(op: Operation, builder: IRBuilder) -> SSAValue | None:
 
 def moved(op: Operation, builder: IRBuilder) -> SSAValue | None:
     """A new constant in the place of what moves, joins or pads one number that is everywhere."""
-    count = _MOVED.get(op.name, 0)
+    count = _MOVED.get(op.name)
+    if count is None:
+        return None
     held = [splat_of(value) for value in (op.operands[:count] if count else op.operands)]
-    if op.name not in _MOVED or not held or any(value is None for value in held):
+    if any(value is None for value in held):
         return None
     return repeated(op, held[0], builder) if len({value.tobytes() for value in held}) == 1 else None
 

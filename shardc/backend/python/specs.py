@@ -48,10 +48,6 @@ class _Spec:
         self.branch: Branch | None = tree if parts else None
         self.parts, self.whole = parts, whole
 
-    @property
-    def is_short(self) -> bool:
-        return self.branch is None or (not self.branch.record and len(self.whole.text) <= _SHORT)
-
 
 class _Specs:
     """All specs. `often`: how many times a text occurs, in which each that occurs again counts once."""
@@ -85,7 +81,7 @@ class _Specs:
         keys = spec.branch.fields or (wish.removesuffix("s"),) * len(spec.parts)
         parts = [self.written(part, key) for part, key in zip(spec.parts, keys, strict=True)]
         made = _made(spec.branch, parts)
-        if self.often[text] == 1 or spec.is_short:
+        if self.often[text] == 1 or (not spec.branch.record and len(text) <= _SHORT):
             return made
         stem = spec.branch.record.lower() or identifier(wish) or "tree"
         self.variables[text] = name(self.names.taken(f"{stem}_specs"))

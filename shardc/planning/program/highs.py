@@ -78,9 +78,7 @@ class Rows:
         return both
 
 
-WHOLE = (
-    1_500  # columns of an integer program that is solved: a tenth of a second; loose ones of 4,000 took six
-)
+WHOLE = 1_500  # columns of an integer program that is solved: a tenth of a second; 4,000 may take six
 COLUMNS = 10_000  # of one that is solved of those columns that the linear one nearly uses
 NEARLY = 1e-3  # of the objective: what a column would have to cost less
 NEAR = 1e-6  # what is so near to a limit keeps to it
@@ -99,7 +97,7 @@ class Solved:
     value: float
     bound: float
     reduced: Vector
-    basis: Basis
+    basis: Callable[[], Basis]
     whole: bool = True
     nearly: bool = False
     below: Callable[[Vector, float], float | None] = lambda sum, limit: None

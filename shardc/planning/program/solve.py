@@ -126,7 +126,7 @@ def take_cheapest(net: Network, few: float = inf, work: int = RELAXED, ties: boo
             presolve, start = True, None
             continue
         done, net, last = net, again(net), None
-        start = None if presolve else net.start(done, least.basis)
+        start = None if presolve else net.start(done, least.basis())
     plan.take(problem)
     return Optimum(bound, net, whole, nearly, solved, last) if bound or whole else None
 

@@ -67,14 +67,14 @@ class Sums:
 @dataclass(frozen=True)
 class Found:
     """Values of the columns, and a number that no solution's objective is below; of a linear program by how
-    much less each column would have to cost to be used, the basis, and what the objective is `below` a limit
-    on one sum more, looked for from this solution on; None if there is no solution."""
+    much less each column would have to cost to be used, what the objective is `below` a limit on one sum
+    more, looked for from this solution on (None if there is none), and, before that is asked, its basis."""
 
     columns: Vector
     bound: float
     reduced: Vector
     below: Callable[[Vector, float], float | None]
-    basis: Basis
+    basis: Callable[[], Basis]
 
 
 def solve(
@@ -123,9 +123,11 @@ def solve(
         optimal = highs.getModelStatus() == highspy.HighsModelStatus.kOptimal
         return float(highs.getInfo().objective_function_value) if optimal else None
 
-    ended = highs.getBasis()
-    statuses = (np.array([*map(int, each)], np.int8) for each in (ended.col_status, ended.row_status))
-    return Found(columns, float(bound), reduced, below, Basis(*statuses))
+    def basis() -> Basis:
+        ended = highs.getBasis()
+        return Basis(*(np.array([*map(int, each)], np.int8) for each in (ended.col_status, ended.row_status)))
+
+    return Found(columns, float(bound), reduced, below, basis)
 
 
 _OPTIONS = {
