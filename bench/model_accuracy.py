@@ -35,7 +35,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from bench.model_programs import SCALED, text
-from bench.model_timing import AT_FIT
+from bench.model_timing import AT_FIT, STARTS, TIMES, left
 from shardc.analysis import per_device
 from shardc.compilation import emit, lower
 from shardc.diagnostics import collecting
@@ -115,10 +115,15 @@ def modelled(graph: Graph, machine: Machine) -> tuple[float, float, float]:
     return time.communication_ns / 1e9, time.matmul_ns / 1e9, (time.work_ns - time.matmul_ns) / 1e9
 
 
-def started(*words: str) -> None:
-    """Run a command of shardc on processes."""
+def started(folder: Path, *words: str) -> None:
+    """Run a command of shardc on processes. What JAX compiles in one start is taken from the folder in the
+    next."""
     path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
-    environment = {**os.environ, "PYTHONPATH": path, "SHARDC_PROVE": "off"}
+    compiled = {
+        "JAX_COMPILATION_CACHE_DIR": str(folder / "compiled"),
+        "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+    }
+    environment = {**os.environ, **compiled, "PYTHONPATH": path, "SHARDC_PROVE": "off"}
     subprocess.run([sys.executable, "-m", "shardc.cli.shardc", *words], check=True, env=environment)
 
 
@@ -129,20 +134,21 @@ def measured(folder: Path, count: int, names: list[str], mpi: bool) -> list[Plan
     reference = ("run", child, *kind, "--", str(folder))
     if not ((folder / MACHINE).exists() and (folder / AT_FIT).exists()):
         (folder / AT_FIT).unlink(missing_ok=True)
-        started(*reference)
-        started("measure", *kind, "-o", str(folder / MACHINE))
-        started(*reference)
+        started(folder, *reference)
+        started(folder, "measure", *kind, "-o", str(folder / MACHINE))
+        started(folder, *reference)
     found: dict[str, Planned] = {}
     chosen = [number for number, (_, name, _) in enumerate(SCALED) if not names or name in names]
     with ProcessPoolExecutor(mp_context=get_context("spawn")) as pool:
         for each in pool.map(plans, chosen, repeat(count), repeat(folder), repeat("mpi" if mpi else "jax")):
             found |= {f"{planned.program}-{index}": planned for index, planned in enumerate(each)}
-    started(*reference, *found)
+    while names_left := left(folder, [*found]):
+        started(folder, *reference, *names_left)
     machine = load(str(folder / MACHINE))
     at_fit = statistics.mean(json.loads((folder / AT_FIT).read_text(encoding="utf-8")))
-    seconds = json.loads((folder / "seconds.json").read_text(encoding="utf-8"))
+    seconds = json.loads((folder / TIMES).read_text(encoding="utf-8"))
     for name, planned in found.items():
-        own, beside = seconds[name]
+        own, beside, _ = seconds[name]
         planned.slower = beside / at_fit
         planned.seconds = own / planned.slower
         planned.sends, planned.products, planned.rest = modelled(planned.graph, machine)
@@ -175,7 +181,7 @@ def page(found: list[Planned], count: int, mpi: bool, fitted: str) -> str:
         "",
         f"Written by `python -m bench.model_accuracy -n {count}{' --mpi' if mpi else ''}`: {len(found)} "
         f"plans of {programs} programs on {count} processes of {'MPI' if mpi else 'JAX (gloo)'}, "
-        f"{os.cpu_count()} cores; the quickest of ten runs.",
+        f"{os.cpu_count()} cores; the quickest of ten runs, two in each of {STARTS} starts.",
         "",
         f"* Median error of the modelled time: {statistics.median(off):.0%}.",
         "* Pairs of plans for the same program whose times differ by more than a fifth, in the right order: "

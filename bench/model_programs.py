@@ -1,7 +1,8 @@
 """Programs of the suites with larger sizes, on any number of devices, for comparing times.
 
-Arguments have other sizes, those of a table, which stand for the same dimension wherever they stand; the
-functions take any sizes. Blocks then have 1 MiB and more.
+Arguments have other sizes, those of a table, which stand for the same dimension wherever they stand. Blocks
+then have 1 MiB and more. Three programs are not here, since their functions name sizes: reshape_merge_split,
+rnn_train_tp and scan_over_split_rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ Sizes = Mapping[int, int]
 _MLP = {128: 512, 512: 2048}
 _SMALL_MLP = {64: 512, 128: 2048}
 _LAYER = {64: 256, 128: 512, 16: 64, 512: 2048}
+_EXPERTS = {32: 512, 64: 1024}
+_CONTEXT = {128: 512, 16: 64}
+_DECODER = {32: 512, 8: 128}
 
 SCALED: tuple[tuple[str, str, Sizes], ...] = (
     ("bench.ruler.programs", "mlp_fwd_dp", _MLP),
@@ -45,16 +49,34 @@ SCALED: tuple[tuple[str, str, Sizes], ...] = (
     ("bench.ruler.programs", "scan_mlp_tp_fwd", {256: 512, 128: 512, 512: 1024}),
     ("bench.ruler.programs", "grad_accum_dp", {128: 512, 512: 1024}),
     ("bench.ruler.programs", "attn_context_parallel", {512: 1024, 32: 64}),
+    ("bench.ruler.programs", "gpt4_train_dp_tp", {64: 256, 256: 1024, 16: 64, 32: 128, 512: 2048}),
+    ("bench.ruler.programs", "uneven_batch_train", {30: 1023, **_MLP}),
+    ("bench.ruler.programs", "dynslice_sharded", {1024: 8192, 64: 512}),
     ("bench.more_programs", "zero1_adam", _SMALL_MLP),
     ("bench.more_programs", "clip_global_norm", _SMALL_MLP),
     ("bench.more_programs", "remat_tp_train", _SMALL_MLP),
-    ("bench.more_programs", "moe_train_ep", {32: 512, 64: 1024}),
-    ("bench.more_programs", "fused_qkv_6_heads", {32: 512, 64: 1024}),
+    ("bench.more_programs", "moe_train_ep", _EXPERTS),
+    ("bench.more_programs", "moe_train_ep_dp", _EXPERTS),
+    ("bench.more_programs", "moe_top2_dense", _EXPERTS),
+    ("bench.more_programs", "fused_qkv_6_heads", _EXPERTS),
+    ("bench.more_programs", "attn_6_heads_on_4", {32: 256, 64: 512, 16: 64}),
+    ("bench.more_programs", "attn_30_heads_on_4", {64: 512, 16: 64}),
+    ("bench.more_programs", "attn_context_causal", _CONTEXT),
+    ("bench.more_programs", "attn_context_train", _CONTEXT),
+    ("bench.more_programs", "decode_loop_heads", _DECODER),
+    ("bench.more_programs", "decode_loop_sequence", _DECODER),
+    ("bench.more_programs", "gpt2_train_16dev", {64: 256, 128: 512, 16: 64, 256: 1024}),
+    ("bench.more_programs", "train_steps_in_scan", _SMALL_MLP),
+    ("bench.more_programs", "skip_bad_steps", _SMALL_MLP),
+    ("bench.more_programs", "power_iteration", {128: 2048}),
+    ("bench.more_programs", "switch_layers", {64: 1024}),
     ("bench.more_programs", "embedding_gradient", {512: 8192, 32: 512, 16: 64, 8: 32}),
     ("bench.more_programs", "segment_mean", {256: 8192, 32: 512}),
     ("bench.more_programs", "scan_layers_train_tp", {64: 512, 128: 1024}),
     ("bench.more_programs", "scan_layers_train_fsdp", {64: 512, 128: 1024}),
-    ("bench.hand_plans", "context_train", {128: 512, 16: 64}),
+    ("bench.hand_plans", "context_train", _CONTEXT),
+    ("bench.hand_plans", "context_causal", _CONTEXT),
+    ("bench.hand_plans", "moe_constrained_dp_ep", _EXPERTS),
     ("bench.hand_plans", "gpt_adam_dp_tp", {32: 256, 64: 256, 16: 64, 256: 1024, 512: 2048}),
     ("bench.hand_plans", "dropout", {64: 2048}),
     ("bench.hand_plans", "fsdp_two_axes", {64: 512, 128: 2048, 512: 2048}),

@@ -1,7 +1,10 @@
-"""What processes of both kinds do with the plans of a folder: run each in ten turns, and keep the quickest.
+"""What processes of both kinds do with the plans of a folder: run each in a few turns, and keep the quickest
+of these and of those of earlier starts.
 
 The plans of a program take turns with each other and with a product that is the same for all programs, the
-reference: a machine that is slower than it was when `shardc measure` fitted it is slower there too.
+reference: a machine that is slower than it was when `shardc measure` fitted it is slower there too. Where the
+arrays of a plan lie in memory is luck, and for as long as its processes live the same: one start and another
+of a plan are up to 1.9 times apart. So the ten turns are of STARTS starts.
 """
 
 from __future__ import annotations
@@ -18,13 +21,18 @@ from typing import Any
 import numpy as np
 
 from shardc.launch.program import load_program
-from shardc.launch.solving import STEADY, Clock, quickest
+from shardc.launch.solving import REPEATS, STEADY, Clock, quickest
 from shardc.launch.working import Product
+
+STARTS = 5
+TURNS = REPEATS // STARTS
+"""Of a plan in one start."""
 
 REFERENCE = Product("f32", (1024, 512, 1024), (False, False))
 AT_FIT = "reference.json"
 """Seconds of the reference before and after the fit, each the quickest of ten runs as beside programs. Their
 mean is compared with those: the quicker of two would be of a better moment than the fit had."""
+TIMES = "seconds.json"
 
 
 def block(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
@@ -59,18 +67,25 @@ def measure(processes: Processes) -> None:
 
 
 def _plans(processes: Processes, folder: Path, names: Sequence[str], reference: Callable[[], object]) -> None:
-    """Of each plan its seconds, and those of the reference beside it."""
-    kept = folder / "seconds.json"
-    found: dict[str, tuple[float, float]] = _kept(kept, {})
-    left = [name for name in names if name not in found]
-    for _, group in groupby(left, lambda name: name.rpartition("-")[0]):
+    """Of each plan its seconds, those of the reference beside it, and in how many starts they were found."""
+    kept = folder / TIMES
+    found: dict[str, tuple[float, float, int]] = _kept(kept, {})
+    for _, group in groupby(names, lambda name: name.rpartition("-")[0]):
         plans = [*group]
         runs = [processes.ready(load_program(str(folder / f"{name}.py"))) for name in plans]
-        *seconds, beside = quickest([*runs, reference], processes.clock, STEADY)
-        found |= {name: (own, beside) for name, own in zip(plans, seconds, strict=True)}
+        *seconds, beside = quickest([*runs, reference], processes.clock, STEADY, TURNS)
+        for name, own in zip(plans, seconds, strict=True):
+            before, reference_before, starts = found.get(name, (own, beside, 0))
+            found[name] = min(own, before), min(beside, reference_before), starts + 1
         if processes.first:
             _written(kept, found)
             print(", ".join(f"{name}: {found[name][0] * 1e3:.1f} ms" for name in plans), flush=True)
+
+
+def left(folder: Path, names: Sequence[str]) -> list[str]:
+    """The plans that STARTS starts have not timed yet."""
+    found = _kept(folder / TIMES, {})
+    return [name for name in names if name not in found or found[name][2] < STARTS]
 
 
 def _kept(path: Path, otherwise: Any) -> Any:

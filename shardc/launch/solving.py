@@ -30,8 +30,10 @@ class Clock:
     wait: Callable[[object], object] = lambda made: made
 
 
-def quickest(runs: Sequence[Callable[[], object]], clock: Clock, steady: float = 0.0) -> list[float]:
-    """Seconds of the quickest of REPEATS turns of each run, as long as its slowest process takes.
+def quickest(
+    runs: Sequence[Callable[[], object]], clock: Clock, steady: float = 0.0, turns: int = REPEATS
+) -> list[float]:
+    """Seconds of the quickest of so many turns of each run, as long as its slowest process takes.
 
     Runs take turns: what slows the machine for a while slows a turn of all, not all turns of one. In a turn a
     run that takes less than `steady` seconds is repeated for as long, and its mean counts: an accelerator is
@@ -44,8 +46,8 @@ def quickest(runs: Sequence[Callable[[], object]], clock: Clock, steady: float =
         counts = [max(1, ceil(steady / seconds)) for seconds in once]
     else:
         counts = [1] * len(runs)
-    found = np.empty((REPEATS, len(runs)))
-    for turn in range(REPEATS):
+    found = np.empty((turns, len(runs)))
+    for turn in range(turns):
         for index, (run, count) in enumerate(zip(runs, counts, strict=True)):
             found[turn, index] = _timed(run, count, clock)
     return [float(seconds) for seconds in clock.slowest(found).min(axis=0)]
