@@ -34,7 +34,7 @@ def plain(site: CheckedOp) -> list[State]:
         said = " and ".join(f"a partial {kind} over {site.parts.text([a])}" for a, kind in kinds.items())
         raise site.error(f"the result of {site.op_name} would be {said}: {site.operands()}")
     kind = next(iter(kinds.values()), "sum")
-    if PARTIAL_KIND in site.node.attrs:
+    if PARTIAL_KIND in site.node.attrs and kinds:  # none over axes of size 1
         _check_declared(site, str(site.node.attrs[PARTIAL_KIND]), kind, marked - varies - partial)
     state = State(varies - kinds.keys(), frozenset(kinds), kind, _is_zero(site, rule))
     return [state] * len(site.node.results)
