@@ -166,7 +166,7 @@ def _sharded_to_unreduced(change: LayoutChange, value: Any) -> Any:
     """Each device's block at its place in what would have been gathered."""
     builder, fill = change.builder, identity(change.after.kind, change.type.dtype)
     for dim, axes in enumerate(lost(change.before, change.after)):
-        if axes:
+        if size_of(axes) > 1:
             type = builder.type_of(value)
             block = type.shape[dim]
             shape = (*type.shape[:dim], block * size_of(axes), *type.shape[dim + 1 :])

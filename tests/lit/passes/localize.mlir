@@ -67,3 +67,17 @@ func.func @main(%unused: tensor<f32>) -> (tensor<3x8xi32> {sdy.sharding = #sdy.s
   %0 = stablehlo.iota dim = 1 {sdy.sharding = #sdy.sharding_per_value<[<@ring, [{}, {"r"}]>]>} : tensor<3x8xi32>
   return %0 : tensor<3x8xi32>
 }
+
+// -----
+
+// Along an axis of one device a block is the whole already.
+// CHECK-LABEL: @main
+// CHECK: sdy.manual_computation
+// CHECK-NOT: dynamic_update_slice
+// CHECK: sdy.return
+sdy.mesh @row = <["one"=1, "r"=2]>
+func.func @main(%x: tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@row, [{"one"}, {"r"}]>}) -> (tensor<4x8xf32> {sdy.sharding = #sdy.sharding<@row, [{}, {"r"}]>}) {
+  %0 = sdy.sharded_to_unreduced [{"one"}, {}] %x out_sharding=<@row, [{}, {"r"}], replicated={"one"}> {shardc.partial = {max = ["one"]}} : tensor<4x8xf32>
+  %1 = sdy.all_reduce {"one"} %0 out_sharding=<@row, [{}, {"r"}]> : tensor<4x8xf32>
+  return %1 : tensor<4x8xf32>
+}
