@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, cast
 
 
@@ -17,17 +17,17 @@ def leaves(tree: object) -> list[Any]:
 
 def like(tree: object, items: Iterable[object]) -> Any:
     """The same tuples, records and dicts of other leaves."""
-    rest = iter(items)
+    return _filled(tree, iter(items))
 
-    def made(part: object) -> object:
-        if isinstance(part, dict):
-            named = cast("dict[str, object]", part)
-            return {key: made(item) for key, item in named.items()}
-        if not isinstance(part, tuple):
-            return next(rest)
-        items = cast("tuple[object, ...]", part)
-        kind: Any = type(items)
-        own = map(made, items)
-        return kind(*own) if hasattr(kind, "_fields") else tuple(own)
 
-    return made(tree)
+def _filled(tree: object, rest: Iterator[object]) -> object:
+    """The same with the next of `rest` for every leaf."""
+    if isinstance(tree, dict):
+        named = cast("dict[str, object]", tree)
+        return {key: _filled(item, rest) for key, item in named.items()}
+    if not isinstance(tree, tuple):
+        return next(rest)
+    items = cast("tuple[object, ...]", tree)
+    kind: Any = type(items)
+    own = [_filled(item, rest) for item in items]
+    return kind(*own) if hasattr(kind, "_fields") else tuple(own)

@@ -119,17 +119,17 @@ def leaves(tree):
 
 def like(tree, items):
     """The same tuples, records and dicts of other leaves."""
-    rest = iter(items)
+    return filled(tree, iter(items))
 
-    def made(part):
-        if isinstance(part, dict):
-            return {key: made(part[key]) for key in sorted(part)}
-        if not isinstance(part, tuple):
-            return next(rest)
-        own = map(made, part)
-        return type(part)(*own) if hasattr(part, "_fields") else tuple(own)
 
-    return made(tree)
+def filled(tree, rest):
+    """The same with the next of `rest` for every leaf."""
+    if isinstance(tree, dict):
+        return {key: filled(tree[key], rest) for key in sorted(tree)}
+    if not isinstance(tree, tuple):
+        return next(rest)
+    own = [filled(part, rest) for part in tree]
+    return type(tree)(*own) if hasattr(tree, "_fields") else tuple(own)
 
 
 def abort(kind, error, trace):

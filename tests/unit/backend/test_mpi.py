@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import sys
+import weakref
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import shardc
@@ -42,6 +44,16 @@ def test_array_functions_are_carried():
     assert "shardc." not in text.replace("shardc.\n", "")
     module = shardc.compile(INDEXED, target="mpi").module
     assert module.GROUPS and module.PARAMS["at"][2] == ("data",)
+
+
+def test_blocks_are_gone_once_nobody_has_them():
+    module = shardc.compile(INDEXED, target="mpi").module
+    blocks = [np.zeros(4), np.ones(4)]
+    held = [weakref.ref(block) for block in blocks]
+    made = module.like(({"b": 0}, 1), blocks)
+    assert made[1] is blocks[1]
+    del made, blocks
+    assert [block() for block in held] == [None, None]  # not only when the collector runs
 
 
 def test_names_of_the_source_do_not_hide_those_of_the_program():

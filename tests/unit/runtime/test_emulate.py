@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 
 from shardc.layout import LayoutError
 from shardc.runtime import Comm, DivergenceError, Mesh, P, ReplicationError, emulate
+from shardc.runtime.trees import like
 
 MESH = Mesh({"i": 4, "j": 2})
 HERE = Path(__file__)
@@ -281,3 +283,12 @@ def test_one_device():
         1,
     ]
     assert emulate(lambda c, x: x + 1, Mesh({}), (P(),), (P(),))(np.arange(2)).tolist() == [1, 2]
+
+
+def test_leaves_of_a_tree_are_gone_once_nobody_has_them():
+    blocks = [np.zeros(4), np.ones(4)]
+    held = [weakref.ref(block) for block in blocks]
+    made = like(({"b": 0}, 1), blocks)
+    assert made[1] is blocks[1]
+    del made, blocks
+    assert [block() for block in held] == [None, None]  # not only when the collector runs
