@@ -1,8 +1,8 @@
 """Programs of the suites with larger sizes, on any number of devices, for comparing times.
 
 Arguments have other sizes, those of a table, which stand for the same dimension wherever they stand. Blocks
-then have 1 MiB and more. Three programs are not here, since their functions name sizes: reshape_merge_split,
-rnn_train_tp and scan_over_split_rows.
+then have 1 MiB and more. Four programs are not here: the functions of reshape_merge_split, rnn_train_tp and
+scan_over_split_rows name sizes, and JAX places no blocks of different sizes, as uneven_batch_train has.
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ SCALED: tuple[tuple[str, str, Sizes], ...] = (
     ("bench.ruler.programs", "grad_accum_dp", {128: 512, 512: 1024}),
     ("bench.ruler.programs", "attn_context_parallel", {512: 1024, 32: 64}),
     ("bench.ruler.programs", "gpt4_train_dp_tp", {64: 256, 256: 1024, 16: 64, 32: 128, 512: 2048}),
-    ("bench.ruler.programs", "uneven_batch_train", {30: 1023, **_MLP}),
     ("bench.ruler.programs", "dynslice_sharded", {1024: 8192, 64: 512}),
     ("bench.more_programs", "zero1_adam", _SMALL_MLP),
     ("bench.more_programs", "clip_global_norm", _SMALL_MLP),
