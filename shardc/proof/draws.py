@@ -19,6 +19,7 @@ from shardc.proof.field import key_of
 from shardc.proof.lost import LostLast
 from shardc.proof.narrow import Known
 from shardc.proof.order import Order
+from shardc.proof.rounding import Moved
 from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
@@ -81,6 +82,8 @@ class Draw:
     """The numbers of dtypes of 8 bits."""
     as_f64: bool = False
     """Whether casts to 8 bits round, and f64 decides what has no place in the real order (lost.py)."""
+    moved: Moved | None = None
+    """Numbers that are not where they are, but rounded (rounding.py)."""
 
     @property
     def uniform(self) -> bool:

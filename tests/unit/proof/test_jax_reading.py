@@ -36,6 +36,23 @@ def test_a_loop_stays_a_loop_and_sizes_shrink() -> None:
     assert shapes is not None and (64, 3) in shapes.units
 
 
+NORMAL = """
+mesh m[x=2]
+def f(key: u32[2], a: f16[8@x, 4]) -> f16[8@x, 4]:
+    return a @ normal(key, (4, 4), dtype=f16)
+"""
+
+
+def test_what_jax_computes_of_constants_is_no_difference() -> None:
+    """It computes 1 - nextafter(-1, 0), which is 2 in f16, and erf_inv makes much of what is missing."""
+    whole, text = _emitted(NORMAL)
+    assert "jax.random.normal(" in text
+    proof = prove_text(whole, text, "jax")
+    assert proof.verdict is not Verdict.DIFFERS, proof.difference
+    wrong = prove_text(whole, text.replace("a @ ", "1.01 * a @ "), "jax")
+    assert wrong.verdict is Verdict.DIFFERS, wrong.reason
+
+
 FAULTS = {
     "a sum over other devices": (LAYER, '@ w2, "model")', '@ w2, "data")'),
     "a maximum": (LAYER, "lax.psum(", "lax.pmax("),
