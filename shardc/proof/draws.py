@@ -13,6 +13,7 @@ from shardc.graph import Graph, Node, TensorType
 from shardc.proof import values
 from shardc.proof.any_integers import any_integers
 from shardc.proof.any_order import AnyOrder
+from shardc.proof.each_once import EachOnce
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
@@ -45,7 +46,10 @@ CASTS_KEPT = "any order but of casts"
 holds in the real order only.
 """
 
-ORDERLESS = (ANY_ORDER, CASTS_KEPT)
+EACH_ONCE = "any order, each once"
+"""With any order in which a maximum may be taken of a value twice (each_once.py)."""
+
+ORDERLESS = (ANY_ORDER, CASTS_KEPT, EACH_ONCE)
 
 ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS, *ORDERLESS)
 
@@ -93,7 +97,8 @@ class Draw:
     def order(self) -> Order:
         """What decisions are made by."""
         if self.kind in ORDERLESS:
-            return AnyOrder(self.key("order"), self.near.literals)
+            kind = AnyOrder if self.kind == ANY_ORDER else EachOnce
+            return kind(self.key("order"), self.near.literals)
         return LostLast() if self.as_f64 else Order()
 
     def key(self, name: str, *attrs: object) -> int:

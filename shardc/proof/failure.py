@@ -62,7 +62,7 @@ def difference(
     seen = _first(shapes, found)
     path = ()
     if seen.really or first:
-        noted = Constants(), Constants()
+        noted = Constants(shapes.whole), Constants(shapes.local)
         path = _path(shapes, draw, inputs, seen.number, noted)
         again = _first(shapes, found, _off(shapes, draw, inputs, found, noted)) if seen.really else seen
         if again.number != seen.number:
@@ -159,7 +159,7 @@ def _path(
     def of_whole(node: Node, values: list[Blocks]) -> None:
         known.extend(_residues(values))
         if noted:
-            noted[0].note(shapes.whole, node, values)
+            noted[0].note(node, values)
 
     evaluate(shapes.whole, draw, inputs, of_whole)
     right = distinct(np.concatenate(known)) if known else np.empty(0, np.uint64)
@@ -168,7 +168,7 @@ def _path(
 
     def of_local(node: Node, values: list[Blocks]) -> None:
         if noted:
-            noted[1].note(shapes.local, node, values)
+            noted[1].note(node, values)
         for value, blocks in zip(node.results, values, strict=True):
             if not all(_occur(found, right) for found in _residues([blocks])):
                 wrong.setdefault(value, next(time))

@@ -10,16 +10,17 @@ that counts.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
 from ml_dtypes import finfo
 
-from shardc.graph import Graph, Node
+from shardc.graph import Graph, Node, walk
 from shardc.graph.types import DTYPES, is_float
 from shardc.interpret.collectives import Blocks
+from shardc.ops import Trait, has
 from shardc.proof.field import distinct
 from shardc.proof.values import Floats, parts
 from shardc.semantics.arrays import Array, quiet
@@ -38,20 +39,25 @@ def unit(dtype: str) -> float:
 
 @dataclass(slots=True)
 class Constants:
-    """The numbers of one run that no argument goes into, with the units of their dtypes."""
+    """The numbers of one run of a program that no argument goes into, with the units of their dtypes."""
 
+    graph: Graph
     found: list[Array] = field(default_factory=lambda: [np.empty(0, _NUMBER)])
+    varying: set[int] = field(init=False)
 
-    def note(self, graph: Graph, node: Node, values: Sequence[Blocks]) -> None:
+    def __post_init__(self) -> None:
+        self.varying = varying(self.graph)
+
+    def note(self, node: Node, values: Sequence[Blocks]) -> None:
         """Those among the results of an operation."""
         for value, blocks in zip(node.results, values, strict=True):
-            for block in {id(block): block for block in blocks}.values():
+            for block in {id(block): block for block in blocks}.values() if value not in self.varying else ():
                 for part in parts(block):
-                    alike = part[(part["shadow"] == part["other"]) & (part["shadow"] != 0)]
-                    numbers = np.empty(alike.shape, _NUMBER)
-                    numbers["residue"], numbers["shadow"] = alike["residue"], alike["shadow"]
-                    numbers["unit"] = unit(graph.type(value).dtype)
-                    self.found.append(numbers[np.unique(alike["residue"], return_index=True)[1]])
+                    residues, first = np.unique(part["residue"], return_index=True)
+                    numbers = np.empty(residues.shape, _NUMBER)
+                    numbers["residue"], numbers["shadow"] = residues, part["shadow"].reshape(-1)[first]
+                    numbers["unit"] = unit(self.graph.type(value).dtype)
+                    self.found.append(numbers)
 
     def beside(self, other: Constants) -> Array:
         """What these have and others have not, in order; of a number in several dtypes the greatest unit."""
@@ -92,3 +98,34 @@ def spread(before: Array, after: Array) -> Floats:
     pairs = zip(parts(before), parts(after), strict=True)
     apart = [np.abs(a["shadow"] - b["shadow"]) for a, b in pairs] or [np.zeros(before.shape)]
     return UNITS * np.maximum.reduce([np.where(np.isfinite(each), each, 0.0) for each in apart])
+
+
+def varying(graph: Graph) -> set[int]:
+    """The values of a program that an argument goes into."""
+    found = set(graph.main.body.args)
+    before = -1
+    while before < len(found):  # functions and loops may be reached before what is given to them varies
+        before = len(found)
+        for function in graph.functions.values():
+            for node in walk(function.body):
+                found.update(_more(graph, node, found))
+    return found
+
+
+def _more(graph: Graph, node: Node, found: set[int]) -> Iterator[int]:
+    """What varies since operands of an operation do, or what its regions or callees give."""
+    called = graph.functions.get(str(node.attrs.get("callee", "")))
+    regions = [called.body] if called else node.regions if has(node.name, Trait.REGION) else []
+    for region in regions:
+        if len(region.args) == len(node.operands):
+            yield from _where(node.operands, region.args, found)
+            yield from _where(node.results, region.args, found) if has(node.name, Trait.LOOP) else ()
+        if len(region.results) == len(node.results):
+            yield from _where(region.results, node.results, found)
+
+    if not regions or (node.operands and not any(region.args for region in regions)):
+        yield from node.results if not found.isdisjoint(node.operands) else ()
+
+
+def _where(those: Sequence[int], others: Sequence[int], found: set[int]) -> Iterator[int]:
+    return (other for one, other in zip(those, others, strict=True) if one in found)
