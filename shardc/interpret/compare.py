@@ -88,9 +88,9 @@ def _in_f64(
 
 
 def _sample(sampled: Sampled, arrays: Sequence[Array], judges: Sequence[Judge]) -> None:
-    """Tell the judges what one device gives for arguments nearby."""
+    """Tell the judges what one device gives for arguments nearby, with sums in other orders."""
     for seed in range(SAMPLES):
-        results, found = sampled(nearby(arrays, seed))
+        results, found = sampled(nearby(arrays, seed), seed)
         for judge, sample in zip(judges, results, strict=True):
             judge.learn(sample, found.get(judge.index, []))
 

@@ -3,7 +3,7 @@ and bits, which decide on the last place.
 
 On one side of such a decision a right program may be as far from the true value as it likes, so what hangs on
 it is not compared. Which do is found by running the single-device program again, on arguments that differ by
-at most a unit in the last place.
+at most a unit in the last place, with the terms of sums in other orders (resummed.py).
 """
 
 from __future__ import annotations

@@ -12,12 +12,17 @@ import numpy as np
 from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, TensorType
 from shardc.interpret.decisions import Decision, Decisions, affected
+from shardc.interpret.resummed import resummed
 from shardc.interpret.run import run
 from shardc.interpret.wide import run_wide, widened
+from shardc.ops import meaning
 from shardc.semantics.arrays import Array
 
-Sampled = Callable[[Sequence[Array]], tuple[list[Array], dict[int, list[Decision]]]]
-"""Results of arguments, and by result the decisions that fell otherwise than in `Reference.exact`."""
+Judged = tuple[list[Array], dict[int, list[Decision]]]
+"""Results, and for each the decisions that fell otherwise than in `Reference.exact`."""
+
+Sampled = Callable[[Sequence[Array], int], Judged]
+"""Results of arguments, with sums in an order that a seed says, where that can be."""
 
 
 class Reference(Protocol):
@@ -33,11 +38,13 @@ class Reference(Protocol):
         """The results in f64, integers exactly. Called first."""
         ...
 
-    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
-        """The results in the program's own dtypes, and by result the decisions that fell otherwise in f64."""
+    def own(self, arrays: Sequence[Array], seed: int | None = None) -> Judged:
+        """The results in the program's own dtypes, and by result the decisions that fell otherwise in f64;
+        with a seed sums are in another order, where that can be.
+        """
         ...
 
-    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+    def nearby(self, arrays: Sequence[Array], seed: int) -> Judged:
         """The results in f64 for arguments in f64, near those of `exact`, as `own` has them."""
         ...
 
@@ -52,14 +59,15 @@ class GraphReference:
     def exact(self, arrays: Sequence[Array]) -> list[Array]:
         return run_wide(self.graph, arrays, self._exact.record)
 
-    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+    def own(self, arrays: Sequence[Array], seed: int | None = None) -> Judged:
         decisions = Decisions(self.graph)
-        results = run(self.graph, arrays, trace=decisions.record)
+        means = meaning if seed is None else resummed(seed)
+        results = run(self.graph, arrays, trace=decisions.record, meanings=means)
         return results, affected(self.graph, decisions.otherwise(self._exact))
 
-    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+    def nearby(self, arrays: Sequence[Array], seed: int) -> Judged:
         decisions = Decisions(self.graph)
-        results = run_wide(self.graph, arrays, decisions.record)
+        results = run_wide(self.graph, arrays, decisions.record, resummed(seed))
         return results, affected(self.graph, decisions.otherwise(self._exact))
 
 
@@ -79,11 +87,11 @@ class PythonReference:
         with _f64():
             return [widened(array) for array in self._results([widened(array) for array in arrays])]
 
-    def own(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+    def own(self, arrays: Sequence[Array], seed: int | None = None) -> Judged:
         results = self._results(arrays)
         return [array.astype(type.numpy) for array, type in zip(results, self.types, strict=True)], {}
 
-    def nearby(self, arrays: Sequence[Array]) -> tuple[list[Array], dict[int, list[Decision]]]:
+    def nearby(self, arrays: Sequence[Array], seed: int) -> Judged:
         return self.exact(arrays), {}
 
     def _results(self, arrays: Sequence[Array]) -> list[Array]:

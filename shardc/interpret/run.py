@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,8 @@ from shardc.graph.types import TensorType
 from shardc.interpret.collectives import Blocks, Place
 from shardc.interpret.devices import ONE_DEVICE, Lockstep
 from shardc.interpret.hooks import Env, Hooks, Show, Trace
+from shardc.ops import meaning
+from shardc.ops.definition import Meaning
 from shardc.semantics.arrays import Array
 from shardc.semantics.reduction import dtype_name
 
@@ -26,13 +28,15 @@ def run(
     check: bool = True,
     trace: Trace | None = None,
     show: Show | None = None,
+    meanings: Callable[[str], Meaning | None] = meaning,
 ) -> list[Array]:
     """The results of a function (main by default) of global arrays.
 
     Shardings and the collectives of sdy change nothing here. A manual computation runs on the blocks of all
     its devices; `check` demands that devices agree where its out_shardings say they hold copies. `trace` is
-    called after every node with the blocks of its results, `show` with what the program shows. Raises
-    ValueError if the inputs don't fit the function, ShardcError where the program cannot be run.
+    called after every node with the blocks of its results, `show` with what the program shows; `meanings`
+    says what operations compute. Raises ValueError if the inputs don't fit the function, ShardcError where
+    the program cannot be run.
     """
     entry = graph.main if function is None else graph.functions[function]
     types = graph.types(entry.body.args)
@@ -43,7 +47,7 @@ def run(
             raise ValueError(
                 f"argument {number} of {entry.name} is {type}, got {array.dtype}{list(array.shape)}"
             )
-    machine = Lockstep(graph, hooks=Hooks(check, trace, show=show))
+    machine = Lockstep(graph, hooks=Hooks(check, trace, meanings, show=show))
     return [result[0] for result in machine.run(entry.body, [[array] for array in inputs], {})]
 
 

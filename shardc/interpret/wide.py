@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cache
 from typing import cast
 
 import numpy as np
@@ -30,10 +29,16 @@ def widened(array: Array) -> Array:
     return array if name is None else array.astype(DTYPES[WIDER[name]][1])
 
 
-def run_wide(graph: Graph, inputs: Sequence[Array], trace: Trace | None = None) -> list[Array]:
+def run_wide(
+    graph: Graph,
+    inputs: Sequence[Array],
+    trace: Trace | None = None,
+    meanings: Callable[[str], Meaning | None] = meaning,
+) -> list[Array]:
     """The entry's results in f64; see `run`."""
     wide = wide_graph(graph)
-    machine = Lockstep(wide, hooks=Hooks(check=False, trace=trace, meanings=_meaning))
+    hooks = Hooks[Lockstep](check=False, trace=trace, meanings=lambda name: _wide(meanings(name)))
+    machine = Lockstep(wide, hooks=hooks)
     return [result[0] for result in machine.run(wide.main.body, [[widened(array)] for array in inputs], {})]
 
 
@@ -64,9 +69,7 @@ def _wide_type(type: TensorType) -> TensorType:
     return type.with_dtype(WIDER.get(type.dtype, type.dtype))
 
 
-@cache
-def _meaning(name: str) -> Meaning | None:
-    computes = meaning(name)
+def _wide(computes: Meaning | None) -> Meaning | None:
     if computes is None:
         return None
 

@@ -13,6 +13,7 @@ argmax is found. A literal counts once however often it is joined, as where ever
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ from shardc.proof.thresholds import FAR, Interval
 from shardc.proof.values import Floats, either, is_literal, make, special
 from shardc.semantics.arrays import Array
 
-_Numbers = NDArray[np.float32]
+Numbers = NDArray[np.float32]
 
 _NONE = ((-2.0, 2.0),)
 _UPPER, _MARK, _SMALL = map(np.uint64, (0xFFFF_FFFF_0000_0000, 0x81FF_FFFF_0000_0000, 0x3E00_0000_0000_0000))
@@ -65,7 +66,7 @@ class AnyOrder(Order):
     def _is_joined(self, array: Array, wanted: int) -> NDArray[np.bool_]:
         return _upper(array) == _mark(self._marks(array["residue"]), wanted)
 
-    def _numbers(self, array: Array, wanted: int) -> _Numbers:
+    def _numbers(self, array: Array, wanted: int) -> Numbers:
         """The literals, and the greatest literal that something is joined of, or NaN; of the opposites where
         the lesser is wanted.
         """
@@ -73,7 +74,7 @@ class AnyOrder(Order):
         inside = np.where(self._is_joined(array, wanted), inside, np.float32(np.nan))
         return np.where(is_literal(array), wanted * array["shadow"], inside).astype(np.float32)
 
-    def _factors(self, numbers: _Numbers) -> tuple[Residues, Residues]:
+    def factors(self, numbers: Numbers) -> tuple[Residues, Residues]:
         """The factors of literals, and their inverses; 1 where there is none."""
         found, places = np.unique(numbers, return_inverse=True)
         factors = field.hashed(self.key + 1, [found.view(np.uint32).astype(np.uint64)])
@@ -102,22 +103,30 @@ class AnyOrder(Order):
         lesser is what is opposite to the greater of opposites.
         """
         key = field.hashed(self.key, [np.zeros((), np.uint64)])
-        product, numbers = np.ones(left.shape, np.uint64), list[_Numbers]()
+        product, numbers, pair = np.ones(left.shape, np.uint64), list[Numbers](), list[Residues]()
         for each in (left, right):
             residue = np.where(special(each), np.uint64(0), each["residue"])
             residue = field.negate(residue) if wanted < 0 else residue
             number = self._numbers(each, wanted)
-            own = np.where(is_literal(each), self._factors(number)[0], field.add(residue, key))
+            own = np.where(is_literal(each), self.factors(number)[0], field.add(residue, key))
             product = field.multiply(product, own)
             numbers.append(number)
+            pair.append(residue)
         twice = np.minimum(*numbers)  # NaN but where both have one
-        product = field.multiply(product, self._factors(twice)[1])
+        product = field.multiply(product, self.factors(twice)[1])
+        product = self.different(pair, numbers, product, int(key), wanted)
         both = field.subtract(product, key)
         residue = field.negate(both) if wanted < 0 else both
         further = np.maximum if wanted > 0 else np.minimum
         place = further(self.places(left, right)[0], self.places(right, left)[0])
         greatest = np.fmax(*numbers).view(np.uint32).astype(np.uint64)
         return make(residue, place, (_mark(self._marks(residue), wanted) | greatest).view(np.float64))
+
+    def different(
+        self, pair: Sequence[Residues], numbers: Sequence[Numbers], product: Residues, key: int, wanted: int
+    ) -> Residues:
+        """The product of what a pair of values are joined of, and of their greatest literals."""
+        return product
 
 
 def _upper(array: Array) -> Residues:

@@ -14,6 +14,7 @@ from shardc.proof.degrees import Degrees, chance
 from shardc.proof.draws import (
     ANY_ORDER,
     CASTS_KEPT,
+    EACH_ONCE,
     KINDS,
     LONGEST,
     NEGATIVE,
@@ -207,13 +208,14 @@ class Doubt(Exception):
 
 
 def doubted(run: Run, draw: Draw, where: str) -> None:
-    """Programs differ with any order: maybe really, so real draws where that shows follow. Where numbers are
-    cast to 8 bits it is a doubt if it is so without these casts.
+    """Programs differ with any order: maybe really, so real draws where that shows follow. It is a doubt if
+    it is so where maxima may be taken of a value twice, and numbers are not cast to 8 bits.
     """
     more = [kind for kind in run.real if kind not in run.kinds]
-    if draw.known and draw.kind == ANY_ORDER:
-        run.kinds = [CASTS_KEPT if kind == ANY_ORDER else kind for kind in run.kinds]
-        more.append(CASTS_KEPT)
+    if draw.kind == ANY_ORDER:
+        then = CASTS_KEPT if draw.known else EACH_ONCE
+        run.kinds = [then if kind == ANY_ORDER else kind for kind in run.kinds]
+        more.append(then)
     else:
         run.doubt = where if run.doubt is None else run.doubt
     run.kinds = [*run.kinds, *more]

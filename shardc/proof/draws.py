@@ -13,12 +13,14 @@ from shardc.graph import Graph, Node, TensorType
 from shardc.proof import values
 from shardc.proof.any_integers import any_integers
 from shardc.proof.any_order import AnyOrder
+from shardc.proof.each_once import EachOnce
 from shardc.proof.effort import Budget
 from shardc.proof.exponents import Exponents
 from shardc.proof.field import key_of
 from shardc.proof.lost import LostLast
 from shardc.proof.narrow import Known
 from shardc.proof.order import Order
+from shardc.proof.rounding import Moved
 from shardc.proof.thresholds import Thresholds
 from shardc.semantics.arrays import Array
 
@@ -44,7 +46,10 @@ CASTS_KEPT = "any order but of casts"
 holds in the real order only.
 """
 
-ORDERLESS = (ANY_ORDER, CASTS_KEPT)
+EACH_ONCE = "any order, each once"
+"""With any order in which a maximum may be taken of a value twice (each_once.py)."""
+
+ORDERLESS = (ANY_ORDER, CASTS_KEPT, EACH_ONCE)
 
 ALL = (*KINDS, NEGATIVE, PEAKS, THRESHOLDS, *ORDERLESS)
 
@@ -81,6 +86,8 @@ class Draw:
     """The numbers of dtypes of 8 bits."""
     as_f64: bool = False
     """Whether casts to 8 bits round, and f64 decides what has no place in the real order (lost.py)."""
+    moved: Moved | None = None
+    """Numbers that are not where they are, but rounded (rounding.py)."""
 
     @property
     def uniform(self) -> bool:
@@ -90,7 +97,8 @@ class Draw:
     def order(self) -> Order:
         """What decisions are made by."""
         if self.kind in ORDERLESS:
-            return AnyOrder(self.key("order"), self.near.literals)
+            kind = AnyOrder if self.kind == ANY_ORDER else EachOnce
+            return kind(self.key("order"), self.near.literals)
         return LostLast() if self.as_f64 else Order()
 
     def key(self, name: str, *attrs: object) -> int:

@@ -6,29 +6,28 @@ as good as a name). From the wrong result the way goes back through values that 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from typing import Any, cast
+from types import MappingProxyType
 
 import numpy as np
-from ml_dtypes import finfo
 
+from shardc.diagnostics import ShardcError
 from shardc.graph import Graph, Location, Node, walk
-from shardc.graph.types import DTYPES, is_float
 from shardc.interpret.devices import Blocks
 from shardc.proof.draws import Draw
 from shardc.proof.evaluate import evaluate
 from shardc.proof.field import distinct
 from shardc.proof.numbers import really_equal
 from shardc.proof.reduced import Reduced
-from shardc.proof.values import is_exact, parts, same
+from shardc.proof.rounding import UNITS, Constants, moved, spread, unit
+from shardc.proof.values import DrawAgain, Floats, is_exact, parts, same
 from shardc.proof.way_back import Step, way_back
 from shardc.semantics.arrays import Array
 
-_ROUNDED = 4
-"""By so many units in the last place of f32, or of a narrower dtype, constants that a compiler computes, and
-rounds, may change a value."""
+Pairs = Mapping[int, tuple[Array, Array]]
+"""What results are to be, and are, by number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,58 +52,85 @@ class Difference:
 
 
 def difference(
-    shapes: Reduced,
-    draw: Draw,
-    inputs: Sequence[Array],
-    found: Mapping[int, tuple[Array, Array]],
-    first: bool = True,
+    shapes: Reduced, draw: Draw, inputs: Sequence[Array], found: Pairs, first: bool = True
 ) -> Difference:
-    """Describe the difference of one of the results that differ (number: what it is to be, and is): the first
-    of which real values do, if there is one. What that takes is not counted. The way back is looked for where
-    they do, or where it is the `first` difference.
+    """Describe the difference of one of the results that differ: the first of which real values do, if there
+    is one. What that takes is not counted. The way back is looked for where they do, or where it is the
+    `first` difference.
     """
     draw = replace(draw, budget=None)
-    results = shapes.whole.main.body.results
-    seen = [
-        (*each, number)
-        for number, pair in found.items()
-        for each in _parts_seen(*pair, _rounding(shapes.whole.type(results[number]).dtype))
-    ]
-    really, rounded, differ, want, have, number = max(seen, key=lambda each: (*each[:2], each[2].any()))
+    seen = _first(shapes, found)
+    path = ()
+    if seen.really or first:
+        noted = Constants(shapes.whole), Constants(shapes.local)
+        path = _path(shapes, draw, inputs, seen.number, noted)
+        again = _first(shapes, found, _off(shapes, draw, inputs, found, noted)) if seen.really else seen
+        if again.number != seen.number:
+            path = _path(shapes, draw, inputs, again.number)
+        seen = again
+    want, have = seen.want, seen.have
     if is_exact(want):
         want, have = want["shadow"], have["shadow"]
-    index = tuple(int(i) for i in np.argwhere(differ)[0])
-    path = _path(shapes, draw, inputs, number) if really or first else ()
-    loc = shapes.whole.values[results[number]].loc
+    index = tuple(int(i) for i in np.argwhere(seen.differ)[0])
+    loc = shapes.whole.values[shapes.whole.main.body.results[seen.number]].loc
     values = float(want[index]), float(have[index])
     there = _at(shapes.whole, path[-1]) if path else None
-    return Difference(number, index, want.shape, *values, really, path, loc, rounded, there)
+    return Difference(seen.number, index, want.shape, *values, seen.really, path, loc, seen.rounded, there)
 
 
-def _rounding(dtype: str) -> float:
-    """The part of a value of a dtype by which rounded constants may change it."""
-    own = float(cast(Any, finfo(DTYPES[dtype][1])).eps) if is_float(dtype) else 0.0
-    return _ROUNDED * max(own, float(np.finfo(np.float32).eps))
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    """A result, or a part of a complex one: whether its real values differ, whether they do by as little as
+    rounded constants change, and where.
+    """
+
+    really: bool
+    rounded: bool
+    differ: Array
+    want: Array
+    have: Array
+    number: int = 0
 
 
-def _parts_seen(
-    want: Array, have: Array, rounding: float
-) -> Iterator[tuple[bool, bool, Array, Array, Array]]:
-    """What is seen of an array, or of both parts of a complex one."""
-    size = rounding * np.maximum(_size(want), _size(have))
-    for pair in zip(parts(want) or [want], parts(have) or [have], strict=True):
-        yield (*_seen(*pair, size), *pair)
+def _first(shapes: Reduced, found: Pairs, off: Mapping[int, Floats] = MappingProxyType({})) -> _Seen:
+    """The first result that really differs, or that differs; `off`: what constants change in them."""
+    results, none = shapes.whole.main.body.results, np.zeros(())
+    seen: list[_Seen] = []
+    for number, (want, have) in found.items():
+        size = UNITS * unit(shapes.whole.type(results[number]).dtype) * np.maximum(_size(want), _size(have))
+        size = np.maximum(size, off.get(number, none))
+        for pair in zip(parts(want) or [want], parts(have) or [have], strict=True):
+            seen.append(replace(_seen(*pair, size), number=number))
+    return max(seen, key=lambda each: (each.really, each.rounded, each.differ.any()))
 
 
-def _seen(want: Array, have: Array, size: Array) -> tuple[bool, bool, Array]:
-    """Whether real values differ, whether they do by as little as rounded constants change, and where."""
+def _off(
+    shapes: Reduced, draw: Draw, inputs: Sequence[Array], found: Pairs, noted: tuple[Constants, Constants]
+) -> Mapping[int, Floats]:
+    """What results change where the constants that one of the programs has are rounded."""
+    draw.moved = moved(*noted)
+    if draw.moved is None:
+        return {}
+    try:
+        runs = [evaluate(graph, draw, inputs).results for graph in (shapes.whole, shapes.local)]
+    except (DrawAgain, ShardcError):
+        return {}
+    finally:
+        draw.moved = None
+    return {
+        number: np.maximum(*(spread(now, run[number][0]) for now, run in zip(pair, runs, strict=True)))
+        for number, pair in found.items()
+    }
+
+
+def _seen(want: Array, have: Array, size: Array) -> _Seen:
     differ = ~same(want, have)
     if not is_exact(want):
-        return bool(differ.any()), False, differ
+        return _Seen(bool(differ.any()), False, differ, want, have)
     real = differ & ~really_equal(want, have)
     far = real & ~_near(want, have, size)
     really, rounded = bool(far.any()), bool(real.any())
-    return really, rounded, far if really else real if rounded else differ
+    return _Seen(really, rounded, far if really else real if rounded else differ, want, have)
 
 
 def _near(want: Array, have: Array, size: Array) -> Array:
@@ -120,11 +146,20 @@ def _size(array: Array) -> Array:
     return np.maximum.reduce(found) if found else np.zeros(array.shape)
 
 
-def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> tuple[Step, ...]:
+def _path(
+    shapes: Reduced,
+    draw: Draw,
+    inputs: Sequence[Array],
+    number: int,
+    noted: tuple[Constants, Constants] | None = None,
+) -> tuple[Step, ...]:
+    """The way back from a result; `noted` gets the constants of both programs."""
     known = _residues([[array] for array in inputs])
 
     def of_whole(node: Node, values: list[Blocks]) -> None:
         known.extend(_residues(values))
+        if noted:
+            noted[0].note(node, values)
 
     evaluate(shapes.whole, draw, inputs, of_whole)
     right = distinct(np.concatenate(known)) if known else np.empty(0, np.uint64)
@@ -132,6 +167,8 @@ def _path(shapes: Reduced, draw: Draw, inputs: Sequence[Array], number: int) -> 
     time = count()
 
     def of_local(node: Node, values: list[Blocks]) -> None:
+        if noted:
+            noted[1].note(node, values)
         for value, blocks in zip(node.results, values, strict=True):
             if not all(_occur(found, right) for found in _residues([blocks])):
                 wrong.setdefault(value, next(time))

@@ -50,14 +50,17 @@ def modulo(bits: int) -> Generator[None]:
 
 def fold(wide: Residues) -> Residues:
     """Any uint64 modulo p."""
-    return _below((wide & _now.number) + (wide >> _now.at))
+    below = wide & _now.number
+    below += wide >> _now.at
+    return _below(below)
 
 
 def _below(residues: Residues) -> Residues:
     """Numbers below 2p modulo p: what is less than p becomes greater by wrapping around, of which functions
     say nothing, while operators warn where there is one element.
     """
-    return np.minimum(residues, np.subtract(residues, _now.number))
+    less = np.subtract(residues, _now.number)
+    return np.minimum(residues, less, out=less if less.ndim else None)
 
 
 def add(a: Residues, b: Residues) -> Residues:

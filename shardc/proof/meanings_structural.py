@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import prod
 from typing import Any, cast
@@ -18,7 +18,18 @@ from shardc.proof.field import Residues
 from shardc.proof.meanings_elementwise import furthest
 from shardc.proof.order import order, representative
 from shardc.proof.table import exact, exact_complex
-from shardc.proof.values import EXACT, Beyond, Floats, any_special, is_exact, make, special, stands_for, whole
+from shardc.proof.values import (
+    EXACT,
+    Beyond,
+    Floats,
+    any_special,
+    either,
+    is_exact,
+    make,
+    special,
+    stands_for,
+    whole,
+)
 from shardc.proof.values import exact as as_exact
 from shardc.semantics import contraction, lapack, ops
 from shardc.semantics.arrays import Array, Body
@@ -110,8 +121,20 @@ def top_k(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Ar
     return [flat[found], (found % operand.shape[-1]).astype(np.int32)]
 
 
-_MEANT = ("call_target_name", "mhlo.backend_config", "lower", "left_side", "unit_diagonal", "transpose_a")
-"""The attributes that say what a factorisation is."""
+def _routine(op: Op) -> tuple[str, Mapping[str, int]]:
+    """The routine of LAPACK that an operation is, and its options: `cholesky` is potrf, too."""
+    if op.name == hlo.cholesky.name:
+        return "potrf", {"uplo": ord("L" if op.attrs.get("lower") else "U")}
+    if op.name == hlo.triangular_solve.name:
+        letters = {
+            "side": "L" if op.attrs["left_side"] else "R",
+            "uplo": "L" if op.attrs["lower"] else "U",
+            "trans_x": str(op.attrs["transpose_a"])[0],  # NO_TRANSPOSE, TRANSPOSE; ADJOINT is of complex ones
+            "diag": "U" if op.attrs["unit_diagonal"] else "N",
+        }
+        return "trsm", {name: ord(letter) for name, letter in letters.items()}
+    target = str(op.attrs.get("call_target_name"))
+    return lapack.routine(target) or target, lapack.options_of(op.attrs)
 
 
 @exact(hlo.custom_call, hlo.cholesky, hlo.triangular_solve)
@@ -122,14 +145,25 @@ def factorisation(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) ->
     batch = op.results[0].shape[:-2]
     if any(array.shape[: len(batch)] != batch or not is_exact(array) for array in arrays):
         raise Beyond(f"operands of {op.name} that are no matrices of floats")
-    name = draw.key(op.name, *map(op.attrs.get, _MEANT))
-    states = field.hashed(name, [np.zeros(batch, np.uint64)])
-    if lapack.routine(str(op.attrs.get("call_target_name"))) == "trsm":
-        return [_quotient(draw, op, _hashed(states, arrays[0]["residue"]), arrays)]
+    name, options = _routine(op)
+    states = field.hashed(draw.key(name, *sorted(options.items())), [np.zeros(batch, np.uint64)])
+    really = _really(draw, op, name, arrays)
+    if name == "trsm":
+        return [_quotient(draw, _hashed(states, arrays[0]["residue"]), arrays[1], options, *really)]
     for array in arrays:
         states = _hashed(states, array["residue"])
-    found = zip(op.results, _really(draw, op, arrays), strict=True)
-    return [_elements(draw, states, number, type, really) for number, (type, really) in enumerate(found)]
+    found = [
+        _elements(draw, states, number, type, shadows)
+        for number, (type, shadows) in enumerate(zip(op.results, really, strict=True))
+    ]
+    return [_beside(op, found[0], arrays[0], options), *found[1:]] if name == "potrf" else found
+
+
+def _beside(op: Op, factor: Array, matrix: Array, options: Mapping[str, int]) -> Array:
+    """A Cholesky factor in its triangle: in the other one `cholesky` has zeros, LAPACK what was there."""
+    triangle = np.tri(factor.shape[-1], dtype=np.bool_)
+    triangle = triangle if options["uplo"] == ord("L") else triangle.T
+    return either(triangle, factor, whole(np.zeros(())) if op.name == hlo.cholesky.name else matrix)
 
 
 def _hashed(states: Residues, residues: Residues) -> Residues:
@@ -140,27 +174,27 @@ def _hashed(states: Residues, residues: Residues) -> Residues:
     return states
 
 
-def _quotient(draw: Draw, op: Op, states: Residues, arrays: Sequence[Array]) -> Array:
+def _quotient(
+    draw: Draw, states: Residues, divided: Array, options: Mapping[str, int], really: tuple[Floats, Floats]
+) -> Array:
     """What triangular matrices divide: each column for itself, or each row where they stand on the right."""
-    on_left = lapack.options_of(op.attrs).get("side") == ord("L")
-    divided = arrays[1]["residue"]
-    each = np.swapaxes(divided, -1, -2) if on_left else divided
+    on_left, residues = options["side"] == ord("L"), divided["residue"]
+    each = np.swapaxes(residues, -1, -2) if on_left else residues
     columns = _hashed(np.broadcast_to(states[..., None], each.shape[:-1]), each)
-    draw.hashes("factorisation", divided.size)
+    draw.hashes("factorisation", residues.size)
     places = np.broadcast_to(np.arange(each.shape[-1], dtype=np.uint64), each.shape)
     residues = field.hashed(0, [np.broadcast_to(columns[..., None], each.shape), places])
-    ((real, error),) = _really(draw, op, arrays)
-    return make(np.swapaxes(residues, -1, -2) if on_left else residues, real, error)
+    return make(np.swapaxes(residues, -1, -2) if on_left else residues, *really)
 
 
 _CONTINUOUS = ("potrf", "trsm")
 """Routines whose results are continuous where they succeed; those of others may change sides or signs."""
 
 
-def _really(draw: Draw, op: Op, arrays: Sequence[Array]) -> Sequence[tuple[Floats, Floats]]:
-    """The shadows of the results; NaN where they are left open."""
-    target, open_ = op.attrs.get("call_target_name"), [np.full(type.shape, np.nan) for type in op.results]
-    if not draw.uniform or not (target is None or lapack.routine(str(target)) in _CONTINUOUS):
+def _really(draw: Draw, op: Op, name: str, arrays: Sequence[Array]) -> Sequence[tuple[Floats, Floats]]:
+    """The shadows of the results of a routine; NaN where they are left open."""
+    open_ = [np.full(type.shape, np.nan) for type in op.results]
+    if not draw.uniform or name not in _CONTINUOUS:
         return list(zip(open_, open_, strict=True))
     shadows = [_factors(op, [array[which] for array in arrays]) for which in _SHADOWS]
     return list(zip(*shadows, strict=True))

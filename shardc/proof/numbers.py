@@ -11,7 +11,7 @@ from shardc.proof import values
 from shardc.proof.arithmetic import COMBINATIONS
 from shardc.proof.meanings_complex import add, multiply
 from shardc.proof.values import pair
-from shardc.semantics.arrays import Array
+from shardc.semantics.arrays import Array, quiet
 from shardc.semantics.blocks import NUMBERS
 
 
@@ -49,6 +49,7 @@ class ComplexNumbers:
 _COMPLEX = {"sum": add, "prod": multiply}
 
 
+@quiet
 def really_equal(left: Array, right: Array) -> np.ndarray:
     """Where shadows are within 64 times their errors, or none is a number: values are not shown to differ."""
     a, b = left["shadow"], right["shadow"]

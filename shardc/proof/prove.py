@@ -256,7 +256,7 @@ def _once(run: Run, draw: Draw) -> Proof | None:
 
 _UNDIVIDED = "not where 1 / x is any function"
 _ONLY_TRIED = "not with equal layers proved once"
-_ROUNDED = "equal in real numbers but for four units in the last place, as rounded constants change them"
+_ROUNDED = "equal in real numbers but for what rounded constants change, by four units in their last place"
 _DOUBT = "equal in {} draws, but not if floats had any other order: {}"
 _ONLY_REALLY = "equal in real numbers as far as f64 shows, by laws of functions that the proof does not know"
 

@@ -13,13 +13,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
+
+import numpy as np
 
 from shardc.graph import Op
 from shardc.ops import OpDef, Trait, find, has
 from shardc.ops.definition import Meaning
 from shardc.proof.draws import Draw
-from shardc.proof.values import COMPLEX, EXACT, Beyond, stands_for
+from shardc.proof.values import COMPLEX, EXACT, Beyond, is_exact, stands_for
 from shardc.semantics.arrays import Array, Body
 
 
@@ -65,6 +67,15 @@ def _plain(name: str) -> Meaning | None:
 
 def _meaning(draw: Draw, op: Op, arrays: Sequence[Array], *bodies: Body) -> list[Array]:
     dtypes = [stands_for(type.dtype) for type in op.results]
+    found = _found(draw, op, arrays, dtypes, *bodies)
+    if draw.moved is None:
+        return found
+    return [draw.moved(array) if is_exact(array) else array for array in found]
+
+
+def _found(
+    draw: Draw, op: Op, arrays: Sequence[Array], dtypes: Sequence[np.dtype[Any]], *bodies: Body
+) -> list[Array]:
     plain = _plain(op.name)
     assert plain is not None
     all_dtypes = {*(array.dtype for array in arrays), *dtypes}

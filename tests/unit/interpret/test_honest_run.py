@@ -168,6 +168,14 @@ def test_a_decision_that_falls_otherwise(say: Say) -> None:
     assert "falls otherwise in f64 in" in text and "line 3" in text
 
 
+def test_a_decision_that_no_argument_nearby_shows(say: Say) -> None:
+    """Next to 1 the last place of x * 1e-3 is lost, so the sum is the same; in another order it is not."""
+    body = "(sum(x * 1e-3 + 1.0, 1) - 64.0) * 1e6 > sum(x * 1e3, 1)"
+    text, code = say(f"mesh pod[m=4]\ndef main(x: f32[8, 64@m]) -> bool[8]:\n    return {body}\n")
+    assert code == 0 and "DIFFERS" not in text
+    assert "compare falls otherwise in f64 in" in text
+
+
 BITS = """module {
   sdy.mesh @mesh = <["m"=8]>
   func.func @main(

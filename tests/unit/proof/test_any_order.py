@@ -14,7 +14,8 @@ from shardc.graph import Graph
 from shardc.options import Options
 from shardc.proof import arithmetic, values
 from shardc.proof.any_order import AnyOrder
-from shardc.proof.draws import ANY_ORDER
+from shardc.proof.draws import ANY_ORDER, EACH_ONCE
+from shardc.proof.each_once import EachOnce
 from shardc.proof.order import ordered
 from shardc.proof.prove import Verdict, prove
 from shardc.proof.report import lines
@@ -151,3 +152,35 @@ def f(x: f32[16, 64@y], m: f32[16, 64@y]) -> (i32[16], f32[16]):
 def test_what_is_right_is_so_in_any_order() -> None:
     proof = prove(*_compiled(ARGMAX))
     assert proof.verdict is Verdict.PROVED and ANY_ORDER in {draw.kind for draw in proof.draws}
+
+
+TWICE = """
+mesh m[y=4]
+def f(x: f32[16@y, 8], u: f32[16@y, 8]) -> f32[8]:
+    return max(x, 0) + {}
+"""
+
+
+def test_a_maximum_may_be_taken_of_a_value_twice() -> None:
+    """As where every device begins with the same elements; of another value it may not."""
+    whole, _ = _compiled(TWICE.format("max(maximum(x, u), 0)"))
+    _, twice = _compiled(TWICE.format("max(maximum(maximum(x, u), max(x, 0, keepdims=True)), 0)"))
+    _, other = _compiled(TWICE.format("max(maximum(maximum(x, u), max(u[:4], 0, keepdims=True)), 0)"))
+    _, wrong = _compiled(TWICE.format("max(maximum(maximum(x, 0.5 * u), max(x, 0, keepdims=True)), 0)"))
+    proof = prove(whole, twice)
+    assert proof.verdict is Verdict.PROVED and EACH_ONCE in {draw.kind for draw in proof.draws}, proof.reason
+    assert prove(whole, other).verdict is Verdict.PROVED
+    assert prove(whole, wrong).verdict is Verdict.DIFFERS
+
+
+def test_values_that_are_joined_again() -> None:
+    """The least is of the different values, too, and of the least literal."""
+    a, b, c = _drawn(3, 50)
+    half, one = values.whole(np.array(0.5)), values.whole(np.array(1.0))
+    for function, number in ((arithmetic.maximum, one), (arithmetic.minimum, half)):
+        with ordered(EachOnce(7, ORDER.intervals)):
+            left = function(function(function(a, b), half), function(function(c, a), one))
+            right = function(function(a, function(b, c)), number)
+            assert values.same(left, right).all()
+            assert values.same(function(left, a), left).all()
+            assert not values.same(left, function(function(a, b), number)).any()

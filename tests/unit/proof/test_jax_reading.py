@@ -36,6 +36,23 @@ def test_a_loop_stays_a_loop_and_sizes_shrink() -> None:
     assert shapes is not None and (64, 3) in shapes.units
 
 
+NORMAL = """
+mesh m[x=2]
+def f(key: u32[2], a: f16[8@x, 4]) -> f16[8@x, 4]:
+    return a @ normal(key, (4, 4), dtype=f16)
+"""
+
+
+def test_what_jax_computes_of_constants_is_no_difference() -> None:
+    """It computes 1 - nextafter(-1, 0), which is 2 in f16, and erf_inv makes much of what is missing."""
+    whole, text = _emitted(NORMAL)
+    assert "jax.random.normal(" in text
+    proof = prove_text(whole, text, "jax")
+    assert proof.verdict is not Verdict.DIFFERS, proof.difference
+    wrong = prove_text(whole, text.replace("a @ ", "1.01 * a @ "), "jax")
+    assert wrong.verdict is Verdict.DIFFERS, wrong.reason
+
+
 FAULTS = {
     "a sum over other devices": (LAYER, '@ w2, "model")', '@ w2, "data")'),
     "a maximum": (LAYER, "lax.psum(", "lax.pmax("),
@@ -136,3 +153,22 @@ def test_triangular_solutions_on_blocks_of_columns_are_proved() -> None:
     proof = shardc.compile(DIVIDED, language="mlir", prove=True)
     assert "all_gather" not in proof.source and "lax.linalg.triangular_solve(" in proof.source
     assert not proof.warnings
+
+
+FACTORED = """
+mesh m[x=4]
+def f(a: f32[4@x, 3, 3], b: f32[4@x, 3, 2]) -> f32[4@x, 3, 2]:
+    factor = cholesky(a @ swapaxes(a, 1, 2) + 3.0 * eye(3))
+    return triangular_solve(factor, b, left_side=True, lower=True)
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"), [("lower=True)", "lower=True, transpose_a=True)"), ("3.0 *", "4.0 *")]
+)
+def test_operations_that_jax_leaves_to_lapack(right: str, wrong: str) -> None:
+    """It lowers what `cholesky` and `triangular_solve` are printed as to calls of potrf and trsm."""
+    whole, text = _emitted(FACTORED)
+    assert right in text
+    assert prove_text(whole, text, "jax").verdict is Verdict.PROVED
+    assert prove_text(whole, text.replace(right, wrong), "jax").verdict is not Verdict.PROVED

@@ -167,6 +167,19 @@ def test_a_constant_that_was_rounded_is_no_difference(dtype: str, factor: str, v
     assert ("rounded" in proof.reason) == (verdict is Verdict.NOT_PROVED)
 
 
+@pytest.mark.parametrize(
+    ("factor", "verdict"), [("0.3333333432674408", Verdict.NOT_PROVED), ("0.33334", Verdict.DIFFERS)]
+)
+def test_what_a_function_makes_of_a_rounded_constant_is_no_difference(factor: str, verdict: Verdict) -> None:
+    """exp(4096 x) makes many units in the last place of one."""
+    text = "mesh m[x=4]\ndef f(x: f32[64@x]) -> f32[64@x]:\n    return exp({} * 4096.0)\n"
+    whole, _, _ = _compiled(text.format("(x / 3.0)"))
+    _, local, _ = _compiled(text.format(f"(x * {factor})"))
+    proof = prove(whole, local)
+    assert proof.verdict is verdict, lines(proof)
+    assert ("rounded" in proof.reason) == (verdict is Verdict.NOT_PROVED)
+
+
 MASKED = """
 mesh m[x=4]
 def f(x: f32[8, 64@x], n: i32[8]) -> f32[8, 64@x]:

@@ -13,7 +13,7 @@ from shardc.dialects.snapshot import snapshot
 from shardc.frontend.mlir import read
 from shardc.graph import Graph
 from shardc.passes.pipeline import run_to
-from shardc.proof.prove import Verdict
+from shardc.proof.prove import Verdict, prove
 from shardc.proof.reading.text import prove_text
 from shardc.semantics.lapack import lapack, result_types
 
@@ -68,6 +68,28 @@ def test_another_option_is_not(name: str) -> None:
     _, right, wrong = PROGRAMS[name]
     assert right in text, text
     assert prove_text(whole, text.replace(right, wrong), "numpy").verdict is not Verdict.PROVED
+
+
+FACTOR = """func.func @main(%a: tensor<3x3xf32>) -> tensor<3x3xf32> {{
+  %factor = {}
+  %low = stablehlo.constant dense<[[true, {}, {}], [true, true, {}], [true, true, true]]> : tensor<3x3xi1>
+  %zero = stablehlo.constant dense<0.0> : tensor<3x3xf32>
+  %0 = stablehlo.select %low, %factor, %zero : tensor<3x3xi1>, tensor<3x3xf32>
+  return %0 : tensor<3x3xf32>
+}}
+"""
+OPERATION = "stablehlo.cholesky %a, lower = true : tensor<3x3xf32>"
+CALL = """stablehlo.custom_call @lapack_spotrf_ffi(%a) {mhlo.backend_config = {uplo = 76 : ui8}}
+    : (tensor<3x3xf32>) -> (tensor<3x3xf32>, tensor<i32>)"""
+
+
+@pytest.mark.parametrize("above", ["false", "true"])
+def test_a_factor_of_either_kind(above: str) -> None:
+    """They are alike in their triangle; in the other one LAPACK leaves what was there."""
+    texts = [FACTOR.format(each, *[above] * 3) for each in (OPERATION, CALL)]
+    texts[1] = texts[1].replace("%factor =", "%factor, %info =")
+    whole, local = (snapshot(read(text)).graph for text in texts)
+    assert prove(whole, local).verdict is (Verdict.PROVED if above == "false" else Verdict.DIFFERS)
 
 
 U, L, V, N, A, S = map(ord, "ULVNAS")
