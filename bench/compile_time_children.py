@@ -2,13 +2,14 @@
 
 lower PROGRAM FILE           writes the program as JAX prints it; prints how many operations it has
 ours FILE OUT MODULES        compiles it as the command does, lists the modules imported; prints its peak
-imports MODULES              imports those; prints its peak, in bytes
+imports MODULES              imports those, as the command does; prints its peak, in bytes
 xla PROGRAM                  compiles it with XLA; prints its CPU seconds from where the devices are there
 profile FILE                 compiles it as the command does; prints samples by room and by pass, as JSON
 """
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -58,16 +59,22 @@ def lower(name: str, path: str) -> None:
 def ours(path: str, out: str, modules: str) -> None:
     from shardc.cli.shardc import main
 
-    code = main([path, "-o", out, "--no-cache"])
+    sys.argv = ["shardc", path, "-o", out, "--no-cache"]
+    code = main()
     Path(modules).write_text(json.dumps(list(sys.modules)), encoding="utf-8")
     print(peak())
     sys.exit(code)
 
 
 def imports(modules: str) -> None:
-    for name in json.loads(Path(modules).read_text(encoding="utf-8")):
-        if name != "__main__":
-            import_module(name)
+    from shardc.collector import no_garbage_collection
+
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with no_garbage_collection(kept=True):
+        for name in json.loads(Path(modules).read_text(encoding="utf-8")):
+            if name != "__main__":
+                import_module(name)
+    gc.freeze()
     print(peak())
 
 

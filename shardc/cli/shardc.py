@@ -20,6 +20,10 @@ from shardc.options import Options
 
 _SPELLED = {"shardings": "--shard"}
 """Options whose name in the arguments is another."""
+_THREADS = "OPENBLAS_NUM_THREADS"
+"""How many threads NumPy has for products of matrices, one per processor if nothing is said. Each that is
+started waits some hundredths of a second for work, busily, and only a run on emulated devices has any.
+"""
 COMMANDS = {
     "fmt": "shardc.cli.fmt",
     "lsp": "shardc.cli.lsp",
@@ -118,6 +122,8 @@ def _act(given: argparse.Namespace, options: Options, ends: bool) -> int:
 
     cache.ANEW.set(given.no_cache)
     options = replace(options, **driver.source_of(given.program))
+    if ends and not given.run:
+        os.environ.setdefault(_THREADS, "1")
     if not (given.run or given.check or given.cost) and given.prove is None and given.explain is None:
         from shardc.cli import compiling
 

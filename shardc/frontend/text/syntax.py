@@ -1,5 +1,6 @@
 """The syntax tree of a .shard program: frozen records, each with the place where it begins.
 
+A node equals itself alone: no two are at the same place, and nothing compares them by their parts.
 Nothing is resolved yet: sizes are names, axes are names, types are as written. Expressions,
 statements and types have files of their own; all of the tree is named here.
 """
@@ -120,7 +121,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Import:
     """`import "layers.shard" as layers`, or with `names` `from "layers.shard" import norm as unit`."""
 
@@ -131,7 +132,7 @@ class Import:
     """What the file calls it, and what this one does."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class MeshDef:
     """`mesh pod[data=2, model=4]`; the order of devices and the processes are None if not stated."""
 
@@ -142,7 +143,7 @@ class MeshDef:
     processes: int | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class SizeDef:
     """`size B = 32`."""
 
@@ -151,7 +152,7 @@ class SizeDef:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class ConstDef:
     """`const EPS = 1e-5`."""
 
@@ -160,7 +161,7 @@ class ConstDef:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class RecordDef:
     """`record Layer:` and its fields."""
 
@@ -170,7 +171,7 @@ class RecordDef:
     doc: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LogicalDef:
     """`axes embed = (x, y)`."""
 
@@ -179,7 +180,7 @@ class LogicalDef:
     axes: tuple[AxisRef, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Program:
     """A file: its declarations by kind, each in the order of the text. about: its docstring."""
 

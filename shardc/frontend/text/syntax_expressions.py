@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from shardc.frontend.text.syntax_types import Target
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Name:
     """A variable, a size, an axis or a function, by its name."""
 
@@ -19,7 +19,7 @@ class Name:
     id: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Number:
     """`3`, `0.5`, `1e-6`, `2j`."""
 
@@ -27,7 +27,7 @@ class Number:
     value: int | float | complex
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class String:
     """`"ij,jk->ik"`."""
 
@@ -35,14 +35,14 @@ class String:
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Dots:
     """`...` in a subscript."""
 
     pos: Pos
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Sequence:
     """`(a, b)` or `[a, b]`; the two mean the same."""
 
@@ -50,7 +50,7 @@ class Sequence:
     items: tuple[Expr, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Starred:
     """`*items` in a sequence or among the arguments of a call."""
 
@@ -58,7 +58,7 @@ class Starred:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Evaluated:
     """An item of a starred argument, which has its value already; no text has it."""
 
@@ -66,7 +66,7 @@ class Evaluated:
     value: object
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Comprehension:
     """`[item for targets in source]`."""
 
@@ -76,7 +76,7 @@ class Comprehension:
     source: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Record:
     """`{name=value, …}`: the attributes of op(…)."""
 
@@ -84,7 +84,7 @@ class Record:
     entries: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Choice:
     """`yes if condition else no`, decided while compiling."""
 
@@ -94,7 +94,7 @@ class Choice:
     no: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Lambda:
     """`lambda x, y: body`."""
 
@@ -103,7 +103,7 @@ class Lambda:
     body: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Unary:
     """`-x`, `+x`, `~x`."""
 
@@ -112,7 +112,7 @@ class Unary:
     operand: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Binary:
     """`pos` is where the left operand begins, `op_pos` where the operator stands."""
 
@@ -123,7 +123,7 @@ class Binary:
     right: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Attribute:
     """`x.T`, `jnp.tanh`."""
 
@@ -132,7 +132,7 @@ class Attribute:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Keyword:
     """`axis=0` in a call."""
 
@@ -141,7 +141,7 @@ class Keyword:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Call:
     """`function(args, keywords)`."""
 
@@ -151,7 +151,7 @@ class Call:
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Slice:
     """`start:stop:step` in a subscript; None for a part that is left out."""
 
@@ -161,7 +161,7 @@ class Slice:
     step: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Index:
     """`x[…]`; one subscript per comma."""
 

@@ -13,7 +13,7 @@ Pattern: TypeAlias = "int | tuple[Pattern, ...]"
 """The number of a target that takes a value, or patterns that take its items."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Assign:
     """`patterns = value`: names that take the value, or unpack it.
 
@@ -27,7 +27,7 @@ class Assign:
     patterns: tuple[Pattern, ...] = (0,)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Return:
     """`return value`."""
 
@@ -35,7 +35,7 @@ class Return:
     value: Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class For:
     """`for targets in stacks carrying names collecting names:`."""
 
@@ -47,7 +47,7 @@ class For:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class While:
     """`while condition carrying names:`, decided while running."""
 
@@ -57,7 +57,7 @@ class While:
     body: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class If:
     """`if condition: … elif condition: … else: …`, decided while compiling."""
 
@@ -66,7 +66,7 @@ class If:
     otherwise: tuple[Statement, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Assert:
     """`assert condition, message`, checked while compiling."""
 
@@ -75,7 +75,7 @@ class Assert:
     message: Expr | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Docstring:
     """A text as the first statement of a function."""
 
@@ -83,7 +83,7 @@ class Docstring:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Show:
     """`print("h", h)` or `breakpoint(h)`: a call that shows values and gives none."""
 
@@ -91,7 +91,7 @@ class Show:
     call: Call
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Decorator:
     """`@shard_map` or `@shard_map(axes=(i,))`."""
 
@@ -101,7 +101,7 @@ class Decorator:
     keywords: tuple[Keyword, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
     """`x: f32[B@data, D]` of a function, `eps=1e-5`; `named`: given by name only. Also a record's field."""
 
@@ -112,7 +112,7 @@ class Parameter:
     named: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Function:
     """`results` is None where `->` is left out; a tuple of them is a TupleType. `decorator` says where the
     function runs: @shard_map, @per_device.

@@ -9,7 +9,7 @@ from shardc.frontend.text.places import Pos
 from shardc.frontend.text.syntax_expressions import Expr
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class AxisRef:
     """An axis, or with `part` = (pre, size) a part of it: data, data:(1)2."""
 
@@ -18,7 +18,7 @@ class AxisRef:
     part: tuple[int, int] | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class DimType:
     """One dimension of a type. Not `annotated` is the bare `64`."""
 
@@ -30,7 +30,7 @@ class DimType:
     priority: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Rest:
     """`*B`: any number of dimensions, which the call binds."""
 
@@ -38,7 +38,7 @@ class Rest:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Replicated:
     """`replicated`, or with axes `replicated(model)`."""
 
@@ -46,7 +46,7 @@ class Replicated:
     axes: tuple[AxisRef, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Partial:
     """`partial(sum: model)`."""
 
@@ -55,7 +55,7 @@ class Partial:
     axes: tuple[AxisRef, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class On:
     """`on pod`."""
 
@@ -63,7 +63,7 @@ class On:
     mesh: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Notated:
     """`P("data", None)`, `(S(0), B)`: a sharding in the words of another system."""
 
@@ -74,7 +74,7 @@ class Notated:
 Suffix: TypeAlias = Replicated | Partial | On | Notated
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Type:
     """`f32[B@data, D] partial(sum: model) on pod`, as written."""
 
@@ -84,7 +84,7 @@ class Type:
     suffixes: tuple[Suffix, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class NamedType:
     """`Layer`, a record; or `int`, `float`, `str`, `bool`: a value known while compiling."""
 
@@ -92,7 +92,7 @@ class NamedType:
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class TupleType:
     """`(f32[4], Layer)`."""
 
@@ -104,7 +104,7 @@ AnyType: TypeAlias = Type | NamedType | TupleType
 """A type of a parameter or a result. The name before the brackets of a Type may be that of a record."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Target:
     """The left of an assignment; a type makes it a sharding constraint too.
 
