@@ -28,7 +28,7 @@ PUT_BY = {
 
 def take_along(run: Run, node: Node) -> Found:
     """Elements by indices that count from the end if negative, and NaN where there is none. Who uses the
-    indices besides, as the derivative does, has them computed for himself.
+    indices, or whether they are inside, besides, as the derivative does, has them computed for himself.
     """
     rows = node.operands[1]
     gather = run.node(rows, hlo.gather)
@@ -88,7 +88,7 @@ def _along(run: Run, gather: Node, axis: int, attrs: dict[str, object]) -> Found
 
 
 def take_filled(run: Run, node: Node) -> Found:
-    """Slices by such indices. Who uses the indices besides has them computed for himself."""
+    """Slices by such indices. Who uses what is found of them besides has it computed for himself."""
     rows = node.operands[1]
     take = run.node(rows, idiom.take)
     run.same(run.shape(rows), run.shape(node.results[0]))
@@ -160,6 +160,7 @@ def _filled(run: Run, node: Node, places: int | None, size: int) -> Dims:
 
     Without `places`, the indices are constants.
     """
+    run = Run(run.program)
     found, _, fill = node.operands
     run.same(_is_filling(run, fill), True)
     inside = run.node(found, hlo.reduce, idiom.keepdims)

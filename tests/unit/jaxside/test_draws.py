@@ -70,6 +70,17 @@ def test_blocks_of_all_shapes(pod, key):
     assert "while_loop" not in text
 
 
+def test_blocks_are_drawn_of_what_is_drawn_whole_for_them(pod, key):
+    def function(k):
+        whole = jax.lax.with_sharding_constraint(random.normal(k, (8, 24)), pod.way())
+        return jax.lax.with_sharding_constraint(whole, pod.way("data", "model")) * 2, whole[:, 0]
+
+    text = drawn(lambda k: function(k)[0], pod, key)
+    assert 'own_normal(k, (8, 24), ("data", "model"))' in text and "dynamic_slice" not in text
+    text = drawn(function, pod, key, out=[pod.way("data", "model"), pod.way()])
+    assert "jax.random.normal(k, (8, 24)" in text and "own_normal" not in text
+
+
 def test_blocks_of_two_numbers_are_no_keys():
     text = """mesh pod[data=2, model=4]
 

@@ -11,7 +11,7 @@ from typing import cast
 
 from shardc.analysis.collectives import axes_of
 from shardc.analysis.emitted_mesh import EmittedMesh
-from shardc.backend.python.draws.elements import Element, Elements, Symbol
+from shardc.backend.python.draws.elements import INDEX, Element, Elements, Symbol
 from shardc.graph import Dense, Graph, Node, Region
 from shardc.ops import Trait, func, has, hlo, spmd
 
@@ -161,10 +161,14 @@ def _iota(own: Evaluation, node: Node, known: Known, at: At) -> int:
 
 
 def _axis_index(own: Evaluation, node: Node, known: Known, at: At) -> int:
-    """The device's number over some axes of the emitted mesh, of which the last changes first."""
+    return _position(own, node, own.graph.type(node.results[0]).dtype)
+
+
+def _position(own: Evaluation, node: Node, dtype: str) -> int:
+    """The device's number over a node's axes of the emitted mesh, of which the last changes first."""
     if own.mesh is None:
         raise Unknown
-    dtype, sizes = own.graph.type(node.results[0]).dtype, dict(own.mesh.axes)
+    sizes = dict(own.mesh.axes)
     apply, found = own.elements.apply, own.elements.integer(0, dtype)
     for name in own.mesh.names(axes_of(node)):
         more = own.elements.place(("axis", name, sizes[name]), dtype)
@@ -197,8 +201,17 @@ def _slice(own: Evaluation, node: Node, known: Known, at: At) -> int:
     if any(stride != 1 for stride in strides):
         raise Unknown
     integer, apply = own.elements.integer, own.elements.apply
-    moved = (apply(hlo.add.name, "i64", x, integer(start)) for x, start in zip(at, starts, strict=True))
+    moved = (apply(hlo.add.name, INDEX, x, integer(start)) for x, start in zip(at, starts, strict=True))
     return known[node.operands[0]](tuple(moved))
+
+
+def _own_block(own: Evaluation, node: Node, known: Known, at: At) -> int:
+    """The block that belongs to the device."""
+    dim, apply = cast(int, node.attrs["dim"]), own.elements.apply
+    size = own.elements.integer(own.shape(node.results[0])[dim])
+    start = apply(hlo.multiply.name, INDEX, _position(own, node, INDEX), size)
+    moved = apply(hlo.add.name, INDEX, start, at[dim])
+    return known[node.operands[0]]((*at[:dim], moved, *at[dim + 1 :]))
 
 
 def _concatenate(own: Evaluation, node: Node, known: Known, at: At) -> int:
@@ -225,6 +238,7 @@ _ELEMENT: Mapping[str, Callable[[Evaluation, Node, Known, At], int]] = {
     hlo.constant.name: _constant,
     hlo.iota.name: _iota,
     spmd.axis_index.name: _axis_index,
+    spmd.all_slice.name: _own_block,
     hlo.broadcast_in_dim.name: _broadcast,
     hlo.reshape.name: _reshape,
     hlo.slice_.name: _slice,

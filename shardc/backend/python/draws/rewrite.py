@@ -5,6 +5,7 @@
 
 What the function computes is compared with what jax.random computes (forms.py), element by element; its name
 says nothing. A device's block is found too: the number of an element in the whole array says where it lies.
+An array of which nothing but blocks are read is drawn as those.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ from shardc.backend.python.draws.evaluate import Array, Evaluation, Known, Unkno
 from shardc.backend.python.draws.keys import Found, Keys, is_key, placed
 from shardc.backend.python.draws.kinds import Bound, kinds
 from shardc.backend.python.draws.shuffles import shuffled
-from shardc.graph import Graph, Node, Region, TensorType, is_float
-from shardc.ops import Trait, func, has, hlo
+from shardc.graph import Graph, Node, Region, TensorType, is_float, walk
+from shardc.ops import Trait, func, has, hlo, spmd
 
 _KEY = TensorType((2,), "u32")
 
@@ -43,6 +44,13 @@ def rewritten(program: PerDeviceProgram, is_own: Callable[[Node], bool]) -> PerD
     functions[program.function.name] = program.function
     graph = Graph(program.graph.meshes, functions, program.graph.values)
     return replace(program, graph=graph, body=body)
+
+
+def _read_whole(graph: Graph) -> set[int]:
+    """What something else than a device's own block is read of."""
+    bodies = [function.body for function in graph.functions.values()]
+    nodes = (node for body in bodies for node in walk(body))
+    return {value for node in nodes if node.name != spmd.all_slice.name for value in node.operands}
 
 
 def _alive(region: Region) -> Region:
@@ -81,6 +89,7 @@ class _Rewriting:
         self.keys = Keys(self.evaluation)
         self.ciphers: dict[str, bool] = {}
         self.shuffles: dict[str, int | None] = {}
+        self.read_whole = _read_whole(graph)
 
     def is_cipher(self, name: str) -> bool:
         if name not in self.ciphers:
@@ -128,15 +137,23 @@ class _Rewriting:
             return node
         (result,) = node.results
         drawn = scope.drawn.intersection(node.operands)
-        found = self._found(node, scope) if is_call or (drawn and node.name in _LAST) else None
+        found = self._found(node, scope) if is_call or (drawn and self._is_last(node)) else None
         level = max((scope.level.get(value, 0) for value in node.operands), default=0) + 1
-        if is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn), scope):
+        if found is not None and result not in self.read_whole and not is_key(self.graph.type(result)):
+            scope.known[result] = self._array(node, scope)
+            scope.drawn.add(result)
+        elif is_call or level > _MOST_STEPS or self._is_beyond(node, bool(drawn), scope):
             scope.known.update(opaque)
         else:
             scope.known[result] = self.evaluation.or_opaque(node, scope.known)
             scope.level[result] = level
             scope.drawn.update(node.results if drawn else ())
         return node if found is None else found
+
+    def _is_last(self, node: Node) -> bool:
+        """Whether something drawn may end with a node; a block is cut off one that is needed anyway."""
+        cut = node.name == spmd.all_slice.name
+        return node.name in _LAST and not (cut and node.operands[0] in self.read_whole)
 
     def _is_beyond(self, node: Node, drawn: bool, scope: _Scope) -> bool:
         """Whether what a value is made of does not matter."""
@@ -253,7 +270,15 @@ _MOST_STEPS = 40
 
 _LAST = {
     definition.name
-    for definition in (hlo.maximum, hlo.multiply, hlo.negate, hlo.xor, hlo.compare, hlo.concatenate)
+    for definition in (
+        hlo.maximum,
+        hlo.multiply,
+        hlo.negate,
+        hlo.xor,
+        hlo.compare,
+        hlo.concatenate,
+        spmd.all_slice,
+    )
 }
 """What comes last in what jax.random computes."""
 
