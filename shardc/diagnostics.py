@@ -107,10 +107,17 @@ class ShardcError(Exception):
 
 
 def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
-    """A hint with the known word that is nearest to a misspelt one; `otherwise` if none is near."""
+    """A hint with the known word that is nearest to a misspelt one, if need be without regard to capitals.
+
+    `otherwise` if none is near.
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, list(known), 1)
+    words = list(known)
+    near = get_close_matches(word, words, 1)
+    if not near:
+        small = {each.lower(): each for each in words}
+        near = [small[each] for each in get_close_matches(word.lower(), small, 1)]
     return f"did you mean {near[0]}?" if near else otherwise
 
 
