@@ -34,7 +34,7 @@ from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
-from shardc.frontend.mlir_lexer import StrictLexer
+from shardc.frontend.mlir_lexer import StrictLexer, closing
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
@@ -181,7 +181,7 @@ class ModuleParser(Parser):
         position = self.pos
         if not self.text.startswith("loc(", position):
             return None
-        end = _closing(self.text, position + 3)
+        end = closing(self.text, position + 3)
         if end < 0:
             self.raise_error("a location does not end", position)
         try:
@@ -291,21 +291,3 @@ def _drop_empty(func: FuncOp) -> None:
     for key, attr in (("arg_attrs", func.arg_attrs), ("res_attrs", func.res_attrs)):
         if attr is not None and not any(entry.data for entry in attr):
             del func.properties[key]
-
-
-def _closing(text: str, start: int) -> int:
-    """The position of the parenthesis that closes the one at `start`; -1 if there is none."""
-    depth, quoted, position = 0, False, start
-    while position < len(text):
-        char = text[position]
-        if quoted:
-            position += char == "\\"
-            quoted = char != '"'
-        elif char == '"':
-            quoted = True
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-            if depth == 0:
-                return position
-        position += 1
-    return -1
