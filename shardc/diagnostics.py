@@ -106,12 +106,25 @@ class ShardcError(Exception):
         return str(self.diagnostic)
 
 
-def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
-    """A hint with the known word that is nearest to a misspelt one; `otherwise` if none is near."""
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is nearest to a misspelt one, if need be without regard to capitals.
+
+    None if none is near.
+    """
     from difflib import get_close_matches
 
-    near = get_close_matches(word, list(known), 1)
-    return f"did you mean {near[0]}?" if near else otherwise
+    words = list(known)
+    if near := get_close_matches(word, words, 1):
+        return near[0]
+    small = {each.lower(): each for each in words}
+    near = get_close_matches(word.lower(), small, 1)
+    return small[near[0]] if near else None
+
+
+def did_you_mean(word: str, known: Iterable[str], otherwise: str | None = None) -> str | None:
+    """A hint with the known word that is nearest to a misspelt one; `otherwise` if none is near."""
+    near = nearest(word, known)
+    return f"did you mean {near}?" if near is not None else otherwise
 
 
 def listed(word: str, known: Iterable[str], introduction: str) -> str | None:

@@ -41,6 +41,28 @@ def check_target(path: str) -> None:
         raise ShardcError(f"{path} is there already", hint="remove it, or save under another name")
 
 
+def check_names(path: str, layouts: Mapping[str, Placed]) -> None:
+    """ShardcError for an array whose name the format has not."""
+    checkpoint = path.endswith(CHECKPOINT)
+    for name in layouts:
+        parts = [name] if checkpoint else name.split("/")
+        no = ("", ".", "..", ORBAX if checkpoint else "zarr.json")
+        if any(word in no or _NO_CHARACTERS & {*word} for word in parts):
+            raise ShardcError(f"{name} is no name in {_KINDS[checkpoint]}")
+        if not checkpoint and any(word.startswith("__") for word in parts):
+            raise ShardcError(f"{name} is no name in {_KINDS[checkpoint]}")
+        above = next((str(p) for p in Path(name).parents if str(p) in layouts), None)
+        if above is not None:
+            hint = "safetensors and npz have places for both"
+            raise ShardcError(f"zarr has no place for {name} inside of {above}, which is an array", hint=hint)
+
+
+_NO_CHARACTERS = frozenset("/\\\0")
+"""tensorstore takes both strokes for a border of folders."""
+
+_KINDS = ("a zarr group", "an orbax checkpoint")
+
+
 def temporary_of(path: str, token: str) -> Path:
     """Where it is written first."""
     return Path(path).with_name(f".{Path(path).name}.{token}.tmp")
@@ -52,6 +74,7 @@ def make_folder(folder: Path, path: str, layouts: Mapping[str, Placed], token: s
     `token` says what it is made of, for who asks `token_of`.
     """
     ts = tensorstore(str(folder))
+    check_names(path, layouts)
     with saying(path):
         folder.mkdir(parents=True, exist_ok=True)
         describe = _describe_checkpoint if path.endswith(CHECKPOINT) else _describe_groups
@@ -151,23 +174,13 @@ def _chunk(placed: Placed) -> tuple[int, ...]:
 
 
 def _describe_groups(folder: Path, layouts: Mapping[str, Placed], notes: Mapping[str, str]) -> None:
-    """A zarr group, and one for every folder of an array's name. ShardcError for a name that is none."""
+    """A zarr group, and one for every folder of an array's name."""
     said = {n: [str(p.type.numpy), list(p.type.shape)] for n, p in layouts.items()}
     _describe_group(folder, {OWN: said, **notes})
     for name in layouts:
-        parts = name.split("/")
-        if any(word in _NO_NAMES or word.startswith("__") or "\0" in word for word in parts):
-            raise ShardcError(f"{name} is no name in a zarr group")
-        above = next((str(p) for p in Path(name).parents if str(p) in layouts), None)
-        if above is not None:
-            hint = "safetensors and npz have places for both"
-            raise ShardcError(f"zarr has no place for {name} inside of {above}, which is an array", hint=hint)
         for parent in reversed(Path(name).parents[:-1]):
             (folder / parent).mkdir(exist_ok=True)
             _describe_group(folder / parent, {})
-
-
-_NO_NAMES = ("", ".", "..", "zarr.json")
 
 
 def _describe_group(folder: Path, attributes: Mapping[str, Any]) -> None:
@@ -179,8 +192,6 @@ def _describe_checkpoint(folder: Path, layouts: Mapping[str, Placed], notes: Map
     """A flat tree of arrays, as orbax describes one whose arrays are zarr's (use_ocdbt=False)."""
     tree: dict[str, Any] = {}
     for name, placed in layouts.items():
-        if name in _NO_NAMES or "/" in name or "\0" in name or name == ORBAX:
-            raise ShardcError(f"{name} is no name in an orbax checkpoint")
         tree[str((name,))] = {
             "key_metadata": [{"key": name, "key_type": 2}],
             "value_metadata": {

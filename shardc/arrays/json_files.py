@@ -15,7 +15,7 @@ def read_object(path: Path, otherwise: str) -> dict[str, Any]:
         said = json.loads(path.read_bytes())
     except OSError as error:
         raise ShardcError(f"cannot read {path}: {(error.strerror or 'failed').lower()}") from None
-    except ValueError:
+    except (ValueError, RecursionError):
         raise ShardcError(f"{path} is not JSON") from None
     if not isinstance(said, dict):
         raise ShardcError(f"{path} {otherwise}")

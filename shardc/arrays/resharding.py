@@ -25,7 +25,7 @@ from shardc.arrays.checksums import cuts_of
 from shardc.arrays.loading import matching
 from shardc.arrays.placed import Bounds, Placed, extent, moved, overlap
 from shardc.arrays.safetensors import Plan, name_of, read_entries
-from shardc.arrays.saving import files_of
+from shardc.arrays.saving import check_layouts, files_of
 from shardc.arrays.sinks import Sink, sink
 from shardc.arrays.writing import Sums, place, put, removed_on_failure, reserve, saying, write_index
 from shardc.diagnostics import ShardcError
@@ -102,6 +102,7 @@ def _to_files(
     progress: Callable[[str], object],
 ) -> Resharded:
     """A file for each device."""
+    check_layouts(path, layouts)
     files = _plan(layouts)
     folder = Path(path)
     with saying(path):

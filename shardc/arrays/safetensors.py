@@ -32,6 +32,8 @@ DTYPES: dict[str, np.dtype[Any]] = {
     "F8_E4M3": np.dtype(ml_dtypes.float8_e4m3fn),
     "F8_E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "F8_E8M0": np.dtype(ml_dtypes.float8_e8m0fnu),
+    "F8_E4M3FNUZ": np.dtype(ml_dtypes.float8_e4m3fnuz),
+    "F8_E5M2FNUZ": np.dtype(ml_dtypes.float8_e5m2fnuz),
     "I64": np.dtype(np.int64),
     "I32": np.dtype(np.int32),
     "I16": np.dtype(np.int16),
@@ -49,13 +51,16 @@ _NAMES = {dtype: name for name, dtype in DTYPES.items()}
 def name_of(array: str, dtype: np.dtype[Any]) -> str:
     """What the format calls the dtype of an array. ShardcError if it has none."""
     if dtype not in _NAMES:
-        raise ShardcError(f"safetensors has no dtype {dtype}, which {array} has")
+        raise ShardcError(
+            f"safetensors, and so a folder of blocks, has no dtype {dtype}, which {array} has",
+            hint="NAME.npz has those of NumPy, NAME.zarr those of zarr",
+        )
     return _NAMES[dtype]
 
 
 def read_entries(file: str) -> dict[str, Entry]:
     """The arrays of a file by name. ShardcError if it is none of the format, or ends too early
-    or too late, as for its own package."""
+    or too late, as for its own package: arrays lie one behind the other, without gaps."""
     with opened(file) as descriptor:
         size = os.fstat(descriptor).st_size
         length = int.from_bytes(os.pread(descriptor, 8, 0), "little")
@@ -72,11 +77,17 @@ def read_entries(file: str) -> dict[str, Entry]:
         entries = {
             name: _entry(file, name, said, 8 + length, sums.get(name)) for name, said in header.items()
         }
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise ShardcError(f"{file} is no safetensors file: its header cannot be read") from None
-    for entry in entries.values():
+    end = 8 + length
+    for entry in sorted(entries.values(), key=lambda entry: (entry.offset, entry.nbytes)):
         entry.check_size(size)
-    end = max((entry.offset + entry.nbytes for entry in entries.values()), default=8 + length)
+        if entry.offset != end:
+            raise ShardcError(
+                f"{file} is no safetensors file: {entry.name} begins at byte {entry.offset}, and what is "
+                f"before it ends at {end}"
+            )
+        end += entry.nbytes
     if size > end:
         last = max(entries, key=lambda name: entries[name].offset, default="its header")
         raise ShardcError(f"{file} was altered: it has {size - end} bytes behind {last}, which is its end")
@@ -84,8 +95,10 @@ def read_entries(file: str) -> dict[str, Entry]:
 
 
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """A JSON object. ValueError if it has a key twice."""
+    """A JSON object. ValueError if it has a key twice, or one that is no text of Unicode."""
     found = dict(pairs)
+    for name in found:
+        name.encode()
     if len(found) < len(pairs):
         raise ValueError("a key twice")
     return found
@@ -110,8 +123,8 @@ def _sum_of(header: Mapping[str, Any], checksums: str) -> str:
 def _entry(file: str, name: str, said: Mapping[str, Any], start: int, sums: Checksums | None) -> Entry:
     if said["dtype"] not in DTYPES:
         raise ShardcError(f"{file}: {name} has dtype {said['dtype']}, which is not known")
-    first, stop = (int(offset) for offset in said["data_offsets"])
-    shape = tuple(int(size) for size in said["shape"])
+    first, stop = map(_whole, said["data_offsets"])
+    shape = tuple(map(_whole, said["shape"]))
     entry = Entry(file, name, DTYPES[said["dtype"]], shape, start + first, checksums=sums)
     if stop - first != entry.nbytes or first < 0 or min(shape, default=0) < 0:
         raise ShardcError(f"{file}: {name}, {said['dtype']}{list(shape)}, has {stop - first} bytes")
@@ -120,6 +133,13 @@ def _entry(file: str, name: str, said: Mapping[str, Any], start: int, sums: Chec
             f"{file} was altered: its checksums are not of {name}, {said['dtype']}{list(shape)}"
         )
     return entry
+
+
+def _whole(number: object) -> int:
+    """A number of the header. ValueError if it is no whole one."""
+    if type(number) is not int:
+        raise ValueError(f"{number} is no whole number")
+    return number
 
 
 def _checksums(metadata: Mapping[str, str]) -> dict[str, Checksums]:

@@ -66,7 +66,7 @@ def save(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group 
 
     ShardcError, on all processes, if a block is missing, has a wrong shape or dtype, or can't be written.
     """
-    group.agree(lambda: _check(blocks, layouts))
+    group.agree(lambda: _check(path, blocks, layouts))
     token = group.agree(lambda: secrets.token_hex(4))[0]
     if is_whole_file(path):
         _save_whole(path, blocks, layouts, group, token)
@@ -82,9 +82,23 @@ def check_target(path: str) -> None:
         chunked_saving.check_target(path)
     elif is_whole_file(path):
         check_file(path)
+    elif Path(path).exists() and not Path(path).is_dir():
+        raise ShardcError(f"cannot write {path}: a file has that name, and it would be a folder")
 
 
-def _check(blocks: Blocks, layouts: Mapping[str, Placed]) -> None:
+def check_layouts(path: str, layouts: Mapping[str, Placed]) -> None:
+    """ShardcError if the format has no place for a name or dtype of the arrays."""
+    if path.endswith(_CHUNKED):
+        chunked_saving.check_names(path, layouts)
+    elif is_whole_file(path):
+        plan_of(path, layouts)
+    else:
+        for name, placed in layouts.items():
+            name_of(name, placed.type.numpy)
+
+
+def _check(path: str, blocks: Blocks, layouts: Mapping[str, Placed]) -> None:
+    check_layouts(path, layouts)
     for name, placed in layouts.items():
         for device, block in blocks.get(name, {}).items():
             if block.shape != placed.block_shape or block.dtype != placed.type.numpy:
@@ -128,7 +142,8 @@ def _owners(name: str, placed: Placed, holders: list[set[int]]) -> dict[Bounds, 
 
 def _save_whole(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:
     owned = _owned(blocks, layouts, group)
-    temporary = str(Path(path).with_name(f".{Path(path).name}.{token}.tmp"))
+    real = os.path.realpath(path)  # what a link leads to is written, and the link stays
+    temporary = str(Path(real).with_name(f".{Path(real).name}.{token}.tmp"))
     plan = plan_of(path, layouts)
     first = group.process == 0
     try:
@@ -175,7 +190,7 @@ def _finish(path: str, temporary: str, plan: FilePlan) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
-        place(temporary, path)
+        place(temporary, os.path.realpath(path))
 
 
 def _save_chunks(path: str, blocks: Blocks, layouts: Mapping[str, Placed], group: Group, token: str) -> None:

@@ -50,7 +50,7 @@ class FileSink:
     """One file, written beside its place. A second one has a line for every block on disk, with its sums."""
 
     def __init__(self, path: str, layouts: Mapping[str, Placed], token: str) -> None:
-        self._path, self._plan = Path(path), plan_of(path, layouts)
+        self._path, self._plan = Path(os.path.realpath(path)), plan_of(path, layouts)
         self._file = _beside(self._path, token)
         self._notes = self._file.with_suffix(".done")
         self._done: dict[tuple[str, Bounds], dict[int, int]] = {}

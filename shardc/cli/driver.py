@@ -73,7 +73,7 @@ def write_text(path: str | None, text: str) -> None:
 
 def write_bytes(path: str, write: Callable[[str], object]) -> None:
     """Let `write(name)` fill a temporary file that then takes the place of `path`."""
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # what a link leads to is written, and the link stays
     try:
         if target.is_dir():
             raise IsADirectoryError(0, "is a directory")
@@ -87,7 +87,7 @@ def write_bytes(path: str, write: Callable[[str], object]) -> None:
         try:
             write(name)
             os.chmod(name, 0o666 & ~_umask())
-            os.replace(name, path)
+            os.replace(name, target)
         except BaseException:
             Path(name).unlink(missing_ok=True)
             raise

@@ -18,29 +18,30 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, TypeAttribute
-from xdsl.parser import Parser
+from xdsl.ir import Attribute, AttributeInvT, Block, Operation, Region, SSAValue, TypeAttribute
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.parser.generic_parser import ParserState
 from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.lexer import Input, Span
 
 from shardc.collector import no_garbage_collection
-from shardc.diagnostics import Location, ShardcError, register_source
+from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
 from shardc.dialects.context import make_context
 from shardc.dialects.dense import DenseAttr, parse_literal
-from shardc.dialects.locations import SourceLoc, location_of
+from shardc.dialects.locations import SourceLoc
 from shardc.dialects.wellformed import first_line, verify
 from shardc.frontend.backward import BACKWARD
 from shardc.frontend.backward_pass import backward_pass
 from shardc.frontend.derivative_names import name_derivatives
 from shardc.frontend.loop_names import name_carried
-from shardc.frontend.mlir_lexer import StrictLexer
+from shardc.frontend.mlir_lexer import StrictLexer, closing
 from shardc.frontend.mlir_lines import LineReader
 from shardc.frontend.mlir_locations import LocationReader, placed, set_location
 from shardc.frontend.mlir_marks import APPROXIMATE, MHLO_SHARDING, PYTHON
 from shardc.frontend.mlir_symbols import check_meshes, check_names
 from shardc.frontend.python_names import name_values
 from shardc.frontend.saved_names import name_saved
+from shardc.ops import near
 
 
 def read(
@@ -52,7 +53,10 @@ def read(
     `allow_unregistered` lets operations of unknown dialects in, `dynamic` tensors of dynamic shape where no
     factor rule is asked for. Raises ShardcError at the first thing wrong.
     """
+    text = text.removeprefix("\ufeff")
     register_source(file, text)
+    if not text.strip():
+        raise ShardcError("the module has no function", Location(file, 1, 1), MLIR)
     with no_garbage_collection():
         module = _parse(text, file, allow_unregistered)
         if APPROXIMATE in text:
@@ -92,7 +96,7 @@ def _parse(text: str, file: str, allow_unregistered: bool) -> ModuleOp:
     except ParseError as error:
         if parser is not None:
             parser.check_forward_references()
-        at_end = error.span.start >= len(text.rstrip()) and "registered" not in error.msg
+        at_end = error.span.start >= len(text.rstrip())
         message = "the text ends in the middle of something" if at_end else first_line(error.msg)
         raise ShardcError(message, place_in(text, file, error.span.start)) from None
     except RecursionError:
@@ -101,10 +105,14 @@ def _parse(text: str, file: str, allow_unregistered: bool) -> ModuleOp:
         position = 0 if parser is None else parser.pos
         raise ShardcError(first_line(str(error)), place_in(text, file, position)) from None
     if not module.body.blocks:
-        raise ShardcError("the module has no function", Location(file, 1, 1))
+        raise ShardcError("the module has no function", Location(file, 1, 1), MLIR)
     if module.location == UNKNOWN_LOC:
         set_location(module, SourceLoc(Location(file, 1, 1)))
     return module
+
+
+MLIR = "a module is MLIR text: jax.jit(f).lower(x).as_text() prints one"
+"""For a text that is in another language, or empty."""
 
 
 def place_in(text: str, file: str, position: int) -> Location:
@@ -116,6 +124,9 @@ MOST_BITS = 2**24 - 1
 """Of an integer type, as in MLIR."""
 
 _INTEGER = re.compile(r"[su]?i(\d{4,})")
+_RESULT = re.compile(r"%([\w$.-]+)\s*[=:,]")
+"""A name that the text defines or uses beside others."""
+
 _TENSOR = re.compile(r"tensor<[^<>]*(?:<[^<>]*>)?>")
 
 
@@ -128,6 +139,7 @@ class ModuleParser(Parser):
         self.locations = LocationReader(text)
         self._types: dict[str, TypeAttribute] = {}
         self._reader = LineReader(text, file, self.locations)
+        self._used: dict[str, Span] = {}
         self._lines = [0, *(match.end() for match in re.finditer("\n", text))]
         super().__init__(make_context(), "", file)
         self._parser_state = ParserState(StrictLexer(Input(text, file)))
@@ -142,8 +154,21 @@ class ModuleParser(Parser):
         if self.text[self.pos :].strip():
             return
         for name, values in self.forward_ssa_references.items():
-            for use in (use for value in values.values() for use in value.uses):
-                raise ShardcError(f"%{name} is used but not defined", location_of(use.operation.location))
+            if any(value.uses for value in values.values()):
+                start = self._used[name].start
+                defined = {f"%{known}" for known in _RESULT.findall(self.text, 0, start)}
+                raise ShardcError(
+                    f"%{name} is used but not defined",
+                    self.place(start),
+                    did_you_mean(f"%{name}", sorted(defined)),
+                )
+
+    def resolve_operand(self, operand: UnresolvedOperand, type: AttributeInvT) -> SSAValue[AttributeInvT]:
+        """As xDSL's; where a name is used before its definition is kept, for an error."""
+        name = operand.operand_name
+        if name not in self.ssa_values and name not in self.forward_ssa_references:
+            self._used[name] = operand.span
+        return super().resolve_operand(operand, type)
 
     def _register_ssa_definition(self, name: str, values: Sequence[SSAValue], span: Span) -> None:
         if name in self.forward_ssa_references:
@@ -156,7 +181,7 @@ class ModuleParser(Parser):
         position = self.pos
         if not self.text.startswith("loc(", position):
             return None
-        end = _closing(self.text, position + 3)
+        end = closing(self.text, position + 3)
         if end < 0:
             self.raise_error("a location does not end", position)
         try:
@@ -190,6 +215,15 @@ class ModuleParser(Parser):
                 return
             block.add_op(op)
             self._reader.learn(start, self.pos, op, self.ssa_values)
+
+    def _get_op_by_name(self, name: str) -> type[Operation]:
+        """As xDSL's, but the error points at the name, and says the nearest one that there is."""
+        known = self.ctx.get_optional_op(name, dialect_stack=self._parser_state.dialect_stack)
+        if known is not None:
+            return known
+        place = self.place(self.text.rfind(name, 0, self.pos))
+        hint = near(name) if "." in name else MLIR
+        raise ShardcError(f"there is no operation {name}", place, hint)
 
     def parse_operation(self) -> Operation:
         position = self.pos
@@ -257,21 +291,3 @@ def _drop_empty(func: FuncOp) -> None:
     for key, attr in (("arg_attrs", func.arg_attrs), ("res_attrs", func.res_attrs)):
         if attr is not None and not any(entry.data for entry in attr):
             del func.properties[key]
-
-
-def _closing(text: str, start: int) -> int:
-    """The position of the parenthesis that closes the one at `start`; -1 if there is none."""
-    depth, quoted, position = 0, False, start
-    while position < len(text):
-        char = text[position]
-        if quoted:
-            position += char == "\\"
-            quoted = char != '"'
-        elif char == '"':
-            quoted = True
-        elif char in "()":
-            depth += 1 if char == "(" else -1
-            if depth == 0:
-                return position
-        position += 1
-    return -1

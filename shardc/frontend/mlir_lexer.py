@@ -1,4 +1,4 @@
-r"""xDSL's lexer, with strings read in time linear in their length.
+r"""xDSL's lexer, with strings read in time linear in their length; and where a bracket closes.
 
 Its own pattern for a string, `"(?:[^"\\…]+|\\…)*"`, repeats a repetition: for a string that does not end it
 tries every way to divide the text after the quote, twice as many with each character.
@@ -25,3 +25,21 @@ class StrictLexer(MLIRLexer):
                 "this string does not end in its line, or has an escape that there is not",
             )
         return super()._lex_string_literal(start_pos)
+
+
+def closing(text: str, start: int) -> int:
+    """The position of the parenthesis that closes the one at `start`; -1 if there is none."""
+    depth, quoted, position = 0, False, start
+    while position < len(text):
+        char = text[position]
+        if quoted:
+            position += char == "\\"
+            quoted = char != '"'
+        elif char == '"':
+            quoted = True
+        elif char in "()":
+            depth += 1 if char == "(" else -1
+            if depth == 0:
+                return position
+        position += 1
+    return -1

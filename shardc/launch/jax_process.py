@@ -19,6 +19,7 @@ import numpy as np
 
 from shardc.arrays import Group, Placed, save
 from shardc.arrays.loading import Blocks
+from shardc.arrays.saving import check_layouts
 from shardc.diagnostics import ShardcError
 from shardc.graph.types import TensorType
 from shardc.launch.cluster import own_place
@@ -134,6 +135,8 @@ def _run(jax: Any, module: ModuleType, given: argparse.Namespace) -> None:
     group = Group(jax.process_index(), jax.process_count(), lambda sent: _allgather(jax, sent))
     numbers = {device: i for i, device in enumerate(devices)}
     own = [number for device, number in numbers.items() if device.process_index == jax.process_index()]
+    if given.outputs:
+        group.agree(lambda: check_layouts(given.outputs, results))
     blocks: Blocks = {}
     say = saying(jax.process_index())
     # nobody leaves the others waiting

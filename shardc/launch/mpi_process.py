@@ -15,6 +15,7 @@ from typing import Any
 
 from shardc.arrays import Group, save
 from shardc.arrays.loading import Blocks
+from shardc.arrays.saving import check_layouts
 from shardc.diagnostics import ShardcError
 from shardc.launch.program import (
     arguments_of,
@@ -84,6 +85,8 @@ def _run(module: ModuleType, world: Any, given: argparse.Namespace) -> None:
     mesh = Mesh(module.AXES, module.DEVICES) if module.AXES else None
     params, results = placed(module.PARAMS, mesh), placed(module.RESULTS, mesh)
     group = Group(world.rank, world.size, world.allgather)
+    if given.outputs:
+        group.agree(lambda: check_layouts(given.outputs, results))
     blocks: Blocks = {}
     group.agree(lambda: blocks.update(inputs_of(given.inputs, params, [world.rank], saying(world.rank))))
     local = {name: held[world.rank] for name, held in blocks.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from shardc.diagnostics import did_you_mean, nearest
 from shardc.graph import Op, TensorType
 from shardc.ops.definition import Meaning, OpDef, RuleFunction, Trait
 from shardc.ops.rule import FactorRule
@@ -38,6 +39,17 @@ def find(name: str) -> OpDef | None:
 def definitions() -> Iterator[OpDef]:
     """All operations, by name."""
     return iter(sorted(_definitions.values(), key=lambda definition: definition.name))
+
+
+def near(name: str) -> str | None:
+    """A hint with the operation that a misspelt name, or one of a dialect that is not known, may mean."""
+    dialect, _, word = name.partition(".")
+    written = {one.name: one.name.partition(".") for one in definitions() if one.syntax is not None}
+    same = [own for of, _, own in written.values() if of == dialect]
+    if same:
+        found = nearest(word, same)
+        return None if found is None else f"did you mean {dialect}.{found}?"
+    return did_you_mean(name, [full for full, (_, _, own) in written.items() if own == word][-1:] or written)
 
 
 def has(name: str, *traits: Trait) -> bool:

@@ -38,6 +38,16 @@ INSTEAD = {
     "else": "where(condition, x, y) chooses elementwise",
     "while": "a loop is a statement: while change > EPS carrying x, change:",
     "is": "== compares",
+    "pass": "a block has at least one statement; a function ends in return",
+    "try": "nothing fails while a program runs; assert is checked while it is compiled",
+    "raise": 'assert COND, "message" is checked while a program is compiled',
+    "break": "a loop that ends early says so at its head: while COND carrying x:",
+    "continue": "where(condition, x, y) keeps what a turn does not change",
+    "with": "what a block would hold open does not exist here",
+    "yield": "a loop stacks what its turns make: for x in xs collecting y:",
+    "del": "a value that is not used again takes no memory",
+    "global": "a function returns what it changes",
+    "nonlocal": "a function returns what it changes",
 }
 """What to write for a word of Python that the language lacks."""
 

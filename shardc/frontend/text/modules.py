@@ -7,7 +7,7 @@ import numpy as np
 from shardc.diagnostics import did_you_mean
 from shardc.frontend.text import syntax as s
 from shardc.frontend.text.builtins.table import BUILTINS
-from shardc.frontend.text.scope import Scope
+from shardc.frontend.text.scope import CONSTANTS, Scope
 
 _OTHERWISE = {"block", "fft"}
 """Built-ins that mean something else in NumPy."""
@@ -76,9 +76,13 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     module = path_of(function.value)
     if module is None or module.partition(".")[0] in scope.names:
         return None
-    if module not in MODULES:
-        return None
     name = function.name
+    if module not in MODULES:
+        if name in BUILTINS and not _near(scope, module.partition(".")[0]):
+            raise scope.e.error(
+                f"unknown name {module}", f"{name} is built in: {name}(…)", function.value.pos
+            )
+        return None
     own = _RENAMED.get(name, name)
     if name in MODULES[module] and own in BUILTINS:
         return own
@@ -89,6 +93,14 @@ def from_module(scope: Scope, function: s.Attribute) -> str | None:
     raise scope.e.error(
         f"unknown function {module}.{name}", did_you_mean(name, MODULES[module]), function.value.pos
     )
+
+
+def _near(scope: Scope, name: str) -> bool:
+    """Whether a name stands for something, or is near one that does."""
+    program = scope.program
+    axes = [axis for mesh in program.meshes.values() for axis in mesh.sizes]
+    values = (*scope.names, *program.known, *program.functions, *program.modules, *program.records)
+    return name in BUILTINS or did_you_mean(name, (*values, *axes, *CONSTANTS)) is not None
 
 
 def path_of(expr: s.Expr) -> str | None:

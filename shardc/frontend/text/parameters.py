@@ -137,6 +137,9 @@ def _number(e: Emitter, value: Value) -> object:
 
 
 def _dtype(e: Emitter, value: Value) -> object:
+    if isinstance(value, str):
+        near = did_you_mean(value, DTYPES, "the dtypes are " + ", ".join(DTYPES))
+        raise e.error(f'a dtype is named without quotes, not as the text "{value}"', near)
     return value if isinstance(value, Dtype) else _WRONG
 
 

@@ -11,11 +11,13 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from shardc.diagnostics import Location, ShardcError, did_you_mean, register_source
+from shardc.frontend.text.characters import instead, told
 from shardc.frontend.text.depth import check_depth
 from shardc.frontend.text.indentation import INSTEAD, OPERATORS, Indentation
 from shardc.frontend.text.syntax import Pos, Program, SyntaxProblem
 from shardc.frontend.text.tree import TreeBuilder, pos_of
 from shardc.frontend.text.tree_expressions import reading
+from shardc.frontend.text.wrong_lines import NO_SIZE, problem_of
 from shardc.grammar import tables
 
 
@@ -125,29 +127,10 @@ _EXPRESSION = frozenset(
 )
 
 
-_BROKEN_SIZE = re.compile(r"\s*size\b.*?=\s*(?=[0-9]*\.|[0-9]+[eE]|[\"'-])")
-"""A size up to a value that is no whole number."""
-
-_NO_SIZE = "a size is a whole number from 0"
-
-_CHANGED_FIELD = re.compile(r"\s*([A-Za-z_]\w*)((?:\.\w+)+)(\[.*\])?\s*([-+*/%@&|^]|//|\*\*|<<|>>)?=(?!=)")
-"""An assignment to a field."""
-
-
 def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     line = text.split("\n")[max(error.line, 1) - 1] if error.line > 0 else ""
-    if size := _BROKEN_SIZE.match(line):
-        hint = "const names any value known while compiling: const EPS = 1e-5"
-        return SyntaxProblem(_NO_SIZE, Pos(error.line, size.end() + 1), hint)
-    if field := _CHANGED_FIELD.match(line):
-        name, last = field[1], field[2].rpartition(".")[2]
-        pos = Pos(error.line, field.start(1) + 1)
-        if last == "at" and field[3]:
-            place = f"{name}{field[3]}"
-            hint = f"{place} = … makes a new {name}, and so does {name} = {name}.at{field[3]}.set(…)"
-            return SyntaxProblem(f"{name}.at[…] is not assigned to", pos, hint)
-        hint = f"make a new one: {name} = Layer({last}=…, …), where {name} is a Layer"
-        return SyntaxProblem("a field is not assigned to", pos, hint)
+    if problem := problem_of(line, error.line):
+        return problem
     if isinstance(error, UnexpectedToken):
         token = cast(Token, error.token)  # pyright: ignore[reportUnknownMemberType]
         return _unexpected_token(token, error.accepts or error.expected, text)
@@ -155,20 +138,16 @@ def _problem(error: UnexpectedInput, text: str) -> SyntaxProblem:
     if isinstance(error, UnexpectedCharacters):
         char = cast(str, error.char)  # pyright: ignore[reportUnknownMemberType]
         if char in "\"'":
-            return SyntaxProblem("this quote is not closed on its line", pos)
-        return SyntaxProblem(f"the character {char!r} has no meaning here", pos, _CHARACTERS.get(char))
+            long = line[: pos.col].endswith(char * 3)  # of three, the first two are read as an empty text
+            what = f"this {char * 3} is not closed" if long else "this quote is not closed on its line"
+            return SyntaxProblem(what, Pos(pos.line, pos.col - 2) if long else pos)
+        return SyntaxProblem(f"the character {told(char)} has no meaning here", pos, instead(char))
     return SyntaxProblem("the file ends too early", pos)
 
 
 _DECLARATIONS = "import, mesh, axes, size, const, record, assert and def do; values are computed in functions"
 
 _VALUES = "values are computed in functions; an array from outside is a parameter without annotation"
-
-_CHARACTERS = {
-    "!": "~ is elementwise not, != compares",
-    ";": "one statement per line",
-    "$": "names are made of letters, digits and _",
-}
 
 
 def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProblem:
@@ -180,7 +159,7 @@ def _unexpected_token(token: Token, expected: set[str], text: str) -> SyntaxProb
         hint = _near_keyword(token, expected) or _declaration(token, text)
         return SyntaxProblem(f'"{token}" begins no declaration', pos, hint)
     if token.type == "MINUS" and {"NAME", "INT"} <= expected:
-        return SyntaxProblem(_NO_SIZE, pos)
+        return SyntaxProblem(NO_SIZE, pos)
     found, opened = _found(token), _opened(text, pos)
     if opened and str(token).isidentifier() and not text.split("\n")[pos.line - 1][: pos.col - 1].strip():
         hint = f"line {pos.line} begins with {found}"
@@ -261,7 +240,15 @@ def _hint(token: Token, expected: set[str]) -> str | None:
         return "a docstring stands above the fields"
     if token.type == "STRING" and "NAME" in expected:
         return "names are written without quotes"
-    if token.type == "EQUAL" and "NAME" not in expected and "COMPARE" in expected:
+    if token in _BEHIND and "RSQB" in expected:
+        return f"{token} stands behind the bracket of the type"
+    if token.type == "LSQB" and {"OPEN", "LPAR"} <= expected:
+        return "several axes stand in round brackets: 8@(i, j)"
+    if token.type == "FLOAT" and {"COMMA", "RSQB"} <= expected:
+        return NO_SIZE
+    if token.type == "EQUAL" and (
+        expected == {"COLON"} or ("NAME" not in expected and "COMPARE" in expected)
+    ):
         return "== compares; an assignment is a statement of its own"
     if expected >= _AFTER_TARGET:
         return "a statement gives a name to a value: y = relu(x), x = x + 1"
@@ -270,6 +257,10 @@ def _hint(token: Token, expected: set[str]) -> str | None:
     if token.type == "DOT" and "LPAR" in expected and "_NL" in expected and len(expected) == 2:
         return "decorators have no module in front: @shard_map"
     return _near_keyword(token, expected)
+
+
+_BEHIND = ("on", "partial", "replicated")
+"""What says more of a type, after its dimensions."""
 
 
 def _near_keyword(token: Token, expected: set[str]) -> str | None:

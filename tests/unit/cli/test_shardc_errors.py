@@ -195,6 +195,7 @@ def test_control_characters_are_not_shown(program: str, capsys: pytest.CaptureFi
         "cr.shard:1:18: error: the character '\\r' has no meaning here\n"
         "    def f(a: f32[8]):     return a \n"
         "                     ^\n"
+        "    note: lines end in a line feed, or a carriage return and a line feed\n"
     )
 
 

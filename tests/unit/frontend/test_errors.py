@@ -23,6 +23,13 @@ def test_error(name: str, case: str) -> None:
     assert str(caught.value).rstrip() == expected.rstrip()
 
 
+def test_lines_that_end_in_carriage_returns() -> None:
+    with pytest.raises(ShardcError, match=r"'\\r' has no meaning here") as caught:
+        read("def f(x: f32[4]):\r    return x\r", "p.shard")
+    assert str(caught.value).startswith("p.shard:1:18: ") and "lines end in a line feed" in str(caught.value)
+    read("def f(x: f32[4]):\r\n    return x\r\n", "p.shard")
+
+
 @pytest.mark.parametrize(
     ("expression", "message"),
     [

@@ -21,9 +21,17 @@ MAIN = """func.func @main(%a: tensor<4xf32>, %b: tensor<2xf32>) -> tensor<4xf32>
     ("line", "place", "message"),
     [
         ("%0 = stablehlo.add %a, %b : tensor<4xf32>", "2:", "%b|type"),
-        ("%0 = stablehlo.ad %a, %a : tensor<4xf32>", "2:", "Operation stablehlo.ad is not registered"),
-        ("%0 = other.op %a : tensor<4xf32>", "2:", "Operation other.op is not registered"),
-        ("%0 = stablehlo.add %a, %q : tensor<4xf32>", "2:3", "%q is used but not defined"),
+        (
+            "%0 = stablehlo.ad %a, %a : tensor<4xf32>",
+            "2:8",
+            "no operation stablehlo.ad\n(.*\n)*.*mean stablehlo.pad",
+        ),
+        ("%0 = other.op %a : tensor<4xf32>", "2:8", "there is no operation other.op"),
+        ("%0 = mhlo.tanh %a : tensor<4xf32>", "2:8", "no operation mhlo.tanh\n(.*\n)*.*mean stablehlo.tanh"),
+        ('%0 = "mhlo.tanh"(%a) : (tensor<4xf32>) -> tensor<4xf32>', "2:9", "mean stablehlo.tanh"),
+        ("let a = tanh", "2:3", "there is no operation let\n(.*\n)*.*MLIR text"),
+        ("%0 = stablehlo.add %a, %q : tensor<4xf32>", "2:26", "%q is used but not defined"),
+        ("%0 = stablehlo.add %a, %bb : tensor<4xf32>", "2:26", "not defined\n(.*\n)*.*did you mean %b"),
         ("%0 = stablehlo.constant dense<[1, 2]> : tensor<3xi32>", "2:32", "nesting of the elements"),
         ("%0 = stablehlo.constant dense<1.0 : tensor<3xf32>", "2:32", "a constant does not end"),
         ("%0 = stablehlo.slice %a [0:9] : (tensor<4xf32>) -> tensor<9xf32>", "2:3", "slice"),
@@ -42,6 +50,28 @@ def test_errors_have_a_place(line, place, message):
     text = str(caught.value)
     assert text.startswith(f"a.mlir:{place}")
     assert "\n" in text and "^" in text
+
+
+def test_a_name_of_another_function_is_not_defined():
+    text = MAIN.format("%q = stablehlo.add %a, %a : tensor<4xf32>") + "\n"
+    with pytest.raises(ShardcError, match="%q is used but not defined") as caught:
+        read(text + text.replace("%q =", "%r =").replace("@main", "@f").replace("%a, %a", "%a, %q"), "a.mlir")
+    assert str(caught.value).startswith("a.mlir:6:26:")
+
+
+def test_a_text_may_begin_with_a_byte_order_mark():
+    text = "\ufeff" + MAIN.format("%0 = stablehlo.ad %a, %a : tensor<4xf32>")
+    with pytest.raises(ShardcError) as caught:
+        read(text, "a.mlir")
+    assert str(caught.value).startswith("a.mlir:2:8:")
+    read(text.replace("ad ", "add "), "a.mlir")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "\ufeff"])
+def test_an_empty_text_has_no_function(text):
+    with pytest.raises(ShardcError, match="the module has no function") as caught:
+        read(text, "a.mlir")
+    assert str(caught.value).startswith("a.mlir:1:1:")
 
 
 @pytest.mark.parametrize("end", range(0, 160, 7))

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 
-from shardc.diagnostics import did_you_mean
 from shardc.frontend.text.emitter import Emitter, NewRegion
 from shardc.frontend.text.trees import tensors_of
 from shardc.frontend.text.values import Fields, FunctionName, Number, Operand, Tensor, Value
 from shardc.graph.attrs import ConvDims, DotDims, GatherDims, ScatterDims
 from shardc.graph.types import TensorType
-from shardc.ops import definitions, find, hlo, is_tensor_op
+from shardc.ops import find, hlo, is_tensor_op, near
 
 _STRUCTURED: dict[tuple[str, str], type] = {
     (hlo.dot_general.name, "dot_dimension_numbers"): DotDims,
@@ -48,7 +47,9 @@ def op(
         )
     except (LookupError, TypeError, ValueError, AttributeError, AssertionError) as error:
         text = str(error)
-        raise e.error(text if name in text else f"{name}: {text}", _near(name)) from error
+        raise e.error(
+            text if name in text else f"{name}: {text}", None if find(name) else near(name)
+        ) from error
     return values[0] if len(values) == 1 else tuple(values)
 
 
@@ -56,13 +57,6 @@ def _region(e: Emitter, function: FunctionName) -> NewRegion:
     if function.parameters is None:
         raise e.error(f"the parameters of {function.name} have no types", "body= is a function with types")
     return function.parameters, lambda *args: tensors_of(function.apply(*args))
-
-
-def _near(name: str) -> str | None:
-    """A hint if no operation has the name, and one of the same dialect is near."""
-    dialect, _, word = name.partition(".")
-    known = [one.short for one in definitions() if one.name == f"{dialect}.{one.short}"]
-    return None if find(name) else did_you_mean(word, known)
 
 
 def _tensors(e: Emitter, name: str, operands: Sequence[Value]) -> list[Tensor]:

@@ -89,7 +89,10 @@ def axes_of(e: Emitter, axis: Dims, rank: int) -> tuple[int, ...]:
 def axis_of(e: Emitter, axis: int, rank: int) -> int:
     """A dimension from 0; negative ones count from the end."""
     if not -rank <= axis < rank:
-        raise e.error(f"axis {axis} is out of range for a tensor of rank {rank}")
+        hint = (
+            f"its axes are 0 to {rank - 1}, or -{rank} to -1 from the end" if rank else "it has no dimensions"
+        )
+        raise e.error(f"axis {axis} is out of range for a tensor of rank {rank}", hint)
     return axis % rank
 
 
